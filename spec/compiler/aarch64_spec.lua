@@ -1,5 +1,5 @@
--- Code for AArch64: made here, and run by an emulator where sh setup.sh --aarch64 has
--- prepared one. Other specs run there too: make target=aarch64 test SPEC=spec/stress/stress_spec.lua
+-- Code for AArch64: cross-compiled, and run by an emulator if sh setup.sh --aarch64 has
+-- installed one. Other specs run there too: make target=aarch64 test SPEC=spec/stress/stress_spec.lua
 -- Lua 5.4 only: the compiler is tested, and programs of their own
 -- CPU device only: about the code that mwcc makes
 
@@ -19,7 +19,7 @@ local function exists(path)
   return file ~= nil
 end
 
--- Why nothing can be run for AArch64, or nil.
+-- The reason why AArch64 programs cannot be run, or nil.
 local function missing()
   if emulated then return "this is AArch64" end
   if (os.getenv "MOONWARP_CONFIG" or "release") ~= "release" then return "the emulated library is the release's" end
@@ -29,7 +29,7 @@ local function missing()
   if not exists(sysroot .. "/usr/bin/lua5.4") then return "there is no " .. sysroot .. " (sh setup.sh --aarch64)" end
 end
 
--- Lanes, divergence, barriers, shared memory, doubles, 64 bits, shuffles. Exact, so that all machines agree.
+-- Lanes, divergence, barriers, shared memory, doubles, 64 bits, shuffles. All results are exact, so all machines agree.
 local source = [[
 __device__ int odds = 3;
 __global__ void mixed(int n, const int *in, const double *real, long long *out) {
@@ -54,7 +54,7 @@ __global__ void mixed(int n, const int *in, const double *real, long long *out) 
 }
 ]]
 
--- The same script for both machines: with a module's file it loads that, or else compiles. It prints the results.
+-- The same script for both machines: it loads a module's file if there is one, else compiles, and prints the results.
 local script = [[
 local mw = require "moonwarp"
 local path, text, width = ...
@@ -88,23 +88,23 @@ local function mwcc(options)
 end
 
 describe("mwcc --target", function()
-  it("makes vector code for AArch64", function()
+  it("generates vector code for AArch64", function()
     local output, ok = mwcc "--target=aarch64-linux-gnu --verify --emit=asm -o -"
     assert.is_true(ok, output)
     assert.matches("mul\tv%d+%.4s, v%d+%.4s, v%d+%.4s", output)
     assert.is_nil(output:find("xmm", 1, true))
   end)
 
-  it("refuses a processor of another kind", function()
+  it("refuses a processor of another architecture", function()
     local output, ok = mwcc "--target=aarch64-linux-gnu --mcpu=haswell -o -"
     assert.is_false(ok)
     assert.matches("%-%-mcpu=haswell is not a processor that clang knows.*cortex%-a53", output)
   end)
 
-  it("refuses others, and a processor that is not at hand", function()
+  it("refuses other targets, and the native processor for another architecture", function()
     local output, ok = mwcc "--target=sparc-linux-gnu -o -"
     assert.is_false(ok)
-    assert.matches("%-%-target=sparc%-linux%-gnu is not supported: use x86_64%-linux%-gnu, aarch64%-linux%-gnu or nvptx",
+    assert.matches("%-%-target=sparc%-linux%-gnu is not supported: use x86_64%-linux%-gnu, aarch64%-linux%-gnu or",
       output)
     local other = emulated and "x86_64-linux-gnu" or "aarch64-linux-gnu"
     output, ok = mwcc("--target=" .. other .. " --mcpu=native -o -")
@@ -122,7 +122,7 @@ describe("mwcc --target", function()
     file:close()
   end)
 
-  it("says which packages have the functions that the code needs", function()
+  it("names the packages with the functions that the code needs", function()
     if emulated or exists "/usr/aarch64-linux-gnu/lib/libm.so.6" or exists "/lib/aarch64-linux-gnu/libm.so.6" then
       return pending "AArch64's libraries are here"
     end
@@ -136,7 +136,7 @@ end)
 describe("AArch64, emulated,", function()
   local expected, why
 
-  -- What the script prints, and how the kernel was run.
+  -- The script's output, and the kernel's tier.
   local function results(environment, lua, path, width)
     local command = ("%s XDG_CACHE_HOME=%s/cache %s %s/script.lua '%s' \"$(cat %s/mixed.cu)\" %s 2>%s/tier"):format(
       environment, folder, lua, folder, path, folder, width or "", folder)
@@ -159,7 +159,7 @@ describe("AArch64, emulated,", function()
     expected = results([[eval "$(make -s env)";]], "lua5.4", "")
   end)
 
-  it("computes what this machine does: lanes", function()
+  it("computes the same as this machine: lanes", function()
     if why then return pending(why) end
     assert.equal(1000, select(2, expected:gsub("\n", "\n")))
     local output, tier = emulate ""
@@ -167,14 +167,14 @@ describe("AArch64, emulated,", function()
     assert.equal(expected, output)
   end)
 
-  it("computes what this machine does: threads on fibers", function()
+  it("computes the same as this machine: threads on fibers", function()
     if why then return pending(why) end
     local output, tier = emulate("", 1)
     assert.matches("^fiber: ", tier)
     assert.equal(expected, output)
   end)
 
-  it("loads what was compiled here, which this machine refuses", function()
+  it("loads a cross-compiled module, which this machine refuses", function()
     if why then return pending(why) end
     local path = folder .. "/mixed.mwo"
     local output, ok = mwcc("--target=aarch64-linux-gnu -o " .. path)

@@ -1,25 +1,25 @@
--- Advice: what compile errors say to people who write what CUDA or C++ have elsewhere, and how much of a compiler's
--- output is told.
+-- Advice in compile errors for constructs of CUDA or C++ that kernels do not have, and which parts of a compiler's
+-- output are shown.
 
 local mw = require "moonwarp"
 local suite = require "support.suite"
 local gpu = require "support.fake_gpu"
 
--- The error that a text is refused with, as a script that does not catch it would show it.
+-- The error for a source, as a script that does not catch it shows it.
 local function refused(text)
   local m, err = mw.try_compile { source = text, name = "k.cu" }
   assert.is_nil(m)
   return tostring(err), err
 end
 
--- Those that clang words; spec/support/fake's NVRTC has its own below.
+-- Messages of clang; those of the fake NVRTC (spec/support/fake) are below.
 local function by_clang()
   if suite.on_gpu then return pending "CPU device only: NVRTC has other words" end
   return true
 end
 
 describe("host code in a kernel's text", function()
-  it("is told what a launch is", function()
+  it("is answered with how to write a launch", function()
     if not by_clang() then return end
     local kernel = "template <class T> __global__ void k(T *x) {}\n"
     for launch, instead in pairs {
@@ -33,7 +33,7 @@ describe("host code in a kernel's text", function()
     end
   end)
 
-  it("is one mistake, with a line for each thing to be written in Lua", function()
+  it("is one error, with a line for each thing to write in Lua", function()
     if not by_clang() then return end
     local text, err = refused [[
 #include <cstdio>
@@ -57,7 +57,7 @@ int main() {
     assert.equal(1, select(2, text:gsub("error", "")))
   end)
 
-  it("names what does the same for CUDA's functions, and where the rest are", function()
+  it("is answered with the counterparts of CUDA's functions, and where the others are", function()
     if not by_clang() then return end
     for name, instead in pairs {
       cudaMallocManaged = "mw.zeros(n)", cudaFree = "x:free()", cudaMemcpyToSymbol = "m.name = value",
@@ -71,11 +71,11 @@ int main() {
     end
   end)
 
-  it("does no harm where it only is there", function()
+  it("is accepted if it is not called from kernels", function()
     assert.equal("module with k", tostring(mw.compile "__global__ void k() {}\nint main() { return 0; }"))
   end)
 
-  it("is refused in kernels: they do not launch kernels", function()
+  it("is refused in kernels, which cannot launch kernels", function()
     if not by_clang() then return end
     local text = refused "__global__ void k(float *x) {}\n__global__ void f(float *x) { k<<<1, 2>>>(x); }"
     local words = "error: kernels do not launch kernels here, the script does: m.k(1, 2)(x)"
@@ -84,7 +84,7 @@ int main() {
 end)
 
 describe("C++'s library in a kernel's text", function()
-  it("is told in one message, whatever the compiler says", function()
+  it("is answered with one message, whatever the compiler reports", function()
     if not by_clang() then return end
     local includes = "#include <vector>\n#include <string>\n#include <iostream>\n#include <algorithm>\n"
     for statement, words in pairs {
@@ -105,7 +105,7 @@ describe("C++'s library in a kernel's text", function()
     end
   end)
 
-  it("is known without its namespace, where it is used as a type or a stream", function()
+  it("is recognised without its namespace if it is used as a type or a stream", function()
     if not by_clang() then return end
     assert.matches("vector is a container", refused "__global__ void k() { vector<int> v; }")
     assert.matches("cout is a stream", refused "__global__ void k() { cout << 3; }")
@@ -113,7 +113,7 @@ describe("C++'s library in a kernel's text", function()
     assert.matches("use of undeclared identifier 'set'", refused "__global__ void k(int *x) { if (set < 3) x[0] = 1; }")
   end)
 
-  it("has headers that may not be there", function()
+  it("has headers that may be missing", function()
     if not by_clang() then return end
     assert.is_truthy(refused '#include "blur.h"':find("there is no file 'blur.h': give its text as headers = " ..
       '{["blur.h"] = text}, or its folder as options = {"-Ifolder"}', 1, true))
@@ -122,7 +122,7 @@ describe("C++'s library in a kernel's text", function()
 end)
 
 describe("the host's own functions and variables", function()
-  it("are told from the device's", function()
+  it("are distinguished from the device's", function()
     if not by_clang() then return end
     assert.matches("f is a function of the host's: kernels can call it where it is declared __device__",
       refused "float f(float x) { return x; }\n__global__ void k(float *x) { x[0] = f(x[1]); }")
@@ -132,25 +132,25 @@ describe("the host's own functions and variables", function()
 end)
 
 describe("a compiler's output", function()
-  it("begins with the first mistake, alone, and counts the others", function()
+  it("is shown up to the first error, and the others are counted", function()
     if not by_clang() then return end
     local text, err = refused "__global__ void k(float *x) {\n  x[0] = one;\n  x[1] = two;\n  x[2] = third;\n}"
     assert.equal("k.cu:2:10: error: use of undeclared identifier 'one' (and 2 more errors)\n  x[0] = one;\n" ..
       "         ^", (text:gsub("\n  %(compiled at .*", "")))
     assert.matches("k%.cu:3:10: error: use of undeclared identifier 'two'", err.log)
     assert.matches("k%.cu:4:10: error: use of undeclared identifier 'third'", err.log)
-    text = refused "__global__ void k(float *x) {\n  x[2] = three;\n}" -- clang has another idea, and cannot parse that
+    text = refused "__global__ void k(float *x) {\n  x[2] = three;\n}" -- clang suggests another name
     assert.is_nil(text:find("more error", 1, true))
   end)
 
-  it("says who compiled a text that stands elsewhere, and does not where it stands in the script", function()
+  it("is followed by the compiling line if the source is not in the script itself", function()
     local text = refused "__global__ void k() { one; }"
     assert.matches("\n  %(compiled at [^\n]*advice_spec.lua:%d+%)", text)
     local _, err = mw.try_compile [[__global__ void k() { one; }]]
     assert.is_nil(tostring(err):find("compiled at", 1, true))
   end)
 
-  it("keeps notes about the text, and of those about headers the words", function()
+  it("keeps notes about the source, and the text of notes about headers", function()
     if not by_clang() then return end
     assert.matches("note: to match this '{'\n__global__ void k%(%) {\n", refused "__global__ void k() {\n")
     local text, err = refused "__global__ void k(float *x) { atomicAdd(x, 1, 2, 3, 4); }"
@@ -159,7 +159,7 @@ describe("a compiler's output", function()
     assert.is_true(select(2, err.log:gsub("\n", "")) <= 8, err.log)
   end)
 
-  it("blames the line that led into a header of ours", function()
+  it("has the source's line for errors in our headers", function()
     if not by_clang() then return end
     local text, err = refused("#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n" ..
       "__global__ void k() {\n  auto tile = cg::tiled_partition<33>(cg::this_thread_block());\n}")
@@ -170,7 +170,7 @@ describe("a compiler's output", function()
 end)
 
 describe("NVRTC's output", function()
-  -- What is compiled is of no account: the fake says what it is told to. (The words are those of NVRTC 12.)
+  -- The source does not matter: the fake prints a given text. (The texts are those of NVRTC 12.)
   local function refused_by_nvrtc(log)
     return gpu("print(select(2, mw.try_compile { name = 'k.cu', source = [==[\n/*ERROR*/\n/*LOG " .. log ..
       "\n*/\n]==] }))").output

@@ -1,4 +1,4 @@
--- What each compute capability has brought, and that it is refused on the devices before, where it stands.
+-- The features of each compute capability, and that devices before it refuse them, at their source position.
 -- Lua 5.4 only: the compiler alone.
 -- CPU device only: about mwcc
 
@@ -6,7 +6,7 @@ local mw = require "moonwarp"
 
 local steps = { "1.0", "1.1", "1.2", "1.3", "2.0", "3.0", "3.2", "3.5", "5.2", "5.3", "6.0", "6.1", "7.0", "8.0" }
 
--- Body of a kernel -> the capability that it takes.
+-- Body of a kernel -> the capability that it needs.
 local features = {
   { "1.1", "atomicAdd(p, 1);" },
   { "1.1", "atomicExch(x, 1.0f);" },
@@ -60,7 +60,7 @@ local always = {
   "memset(p, 0, 16); memcpy(p, x, 16);",
 }
 
--- A line for each kernel, and what they use before them.
+-- Declarations, then a line for each kernel.
 local lines = {
   "#include <cooperative_groups.h>", "#include <cuda_fp16.h>", "#include <cuda_bf16.h>",
   "texture<float, 2> plane; texture<float, 1> line; texture<float, 3> cube; surface<void, 1> s1;",
@@ -84,7 +84,7 @@ local source = table.concat(lines, "\n")
 
 local function number(name) return tonumber(name) end
 
--- Line -> the complaints about it.
+-- Line -> the errors about it.
 local function complaints(log)
   local found = {}
   for line, text in log:gmatch "features%.cu:(%d+):%d+: error: ([^\n]+)" do
@@ -94,9 +94,9 @@ local function complaints(log)
   return found
 end
 
-describe("what a compute capability has", function()
+describe("features of a compute capability", function()
   for _, capability in ipairs(steps) do
-    it(capability .. " takes, and refuses what came later where it stands", function()
+    it("are accepted for " .. capability .. ", and later ones are refused at their position", function()
       local device = mw.device("cpu", { capability = capability })
       local m, err = mw.with(device, mw.try_compile, { source = source, name = "features.cu" })
       local found = m and {} or complaints(err.log)
@@ -115,7 +115,7 @@ describe("what a compute capability has", function()
     end)
   end
 
-  it("has atomics on shared memory from 1.2 and 2.0 on, however the address is computed", function()
+  it("include atomics on shared memory from 1.2 and 2.0 on, however the address is computed", function()
     local shared = [[
 __global__ void f(int *p, int n) {
   __shared__ int s[32], t[32];
@@ -145,7 +145,7 @@ __global__ void g(unsigned long long *p) {
     assert.same({}, refused("2.0", wide))
   end)
 
-  it("has managed variables from 3.0 on", function()
+  it("include managed variables from 3.0 on", function()
     local managed = "__device__ int a;\n__device__ __managed__ int b;\n__global__ void f(int *p) { p[0] = a + b; }"
     local old, new = mw.device("cpu", { capability = "2.1" }), mw.device("cpu", { capability = "3.0" })
     local m, err = mw.with(old, mw.try_compile, { source = managed, name = "features.cu" })

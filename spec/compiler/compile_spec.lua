@@ -1,5 +1,5 @@
--- The compiler as a command: what a precompiled header changes (time) and what it does not (all else), and what happens
--- to it when headers change, files are damaged, processes compete, or there is nowhere to keep it.
+-- The compiler as a command: a precompiled header changes the time that a compilation takes and nothing else, also when
+-- headers change, files are damaged, processes compete, or there is no folder for it.
 -- CPU device only: about mwcc
 
 local home = assert(os.getenv "MOONWARP_HOME", "MOONWARP_HOME is not set")
@@ -21,8 +21,8 @@ local function read(path)
   return bytes
 end
 
--- What the build precompiled is left out of the way: the headers are a copy with nothing beside it, so that a
--- precompiled header comes from the cache folder or not at all.
+-- The build's precompiled header is not used: the headers are a copy without one, so that a precompiled header is in
+-- the cache folder or does not exist.
 local scratch, counter = shell("mktemp -d"):gsub("\n", ""), 0
 local headers = scratch .. "/home/share/moonwarp/device"
 shell(("mkdir -p %s && cp -rL %s/share/moonwarp/device/. %s"):format(headers, quote(home), headers))
@@ -41,10 +41,10 @@ local function command(source, setup)
     environment, quote(home), setup.options or "", quote(input))
 end
 
--- The compiler's output: the program as text, messages, its exit status.
+-- The compiler's output: the module as text, messages, the exit status.
 local function compile(source, setup) return shell(command(source, setup)) end
 
--- Whether clang took a precompiled header.
+-- Whether clang used a precompiled header.
 local function is_quick(setup)
   local output = compile("__global__ void f(int *out) { *out = 1; }",
     { cache = setup.cache, home = setup.home, options = "--timings " .. (setup.options or "") })
@@ -63,11 +63,11 @@ end
 teardown(function() shell("rm -rf " .. quote(scratch)) end)
 
 describe("a precompiled header", function()
-  it("comes with the build", function()
+  it("is part of the build", function()
     assert.is_true(is_quick { cache = "off", home = home })
   end)
 
-  it("is made where there is none, and kept", function()
+  it("is made if there is none, and kept", function()
     local cache = fresh "cache"
     assert.is_true(is_quick { cache = cache })
     assert.equal(1, #kept(cache))
@@ -77,7 +77,7 @@ describe("a precompiled header", function()
     assert.equal(first, read(kept(cache)[1]))
   end)
 
-  it("serves one language only", function()
+  it("is for one language standard", function()
     local cache = fresh "cache"
     for i, options in ipairs { "", "-std=c++14", "-use_fast_math", "-std=c++20 -use_fast_math" } do
       assert.is_true(is_quick { cache = cache, options = options })
@@ -87,7 +87,7 @@ describe("a precompiled header", function()
     assert.equal(4, #kept(cache))
   end)
 
-  it("changes neither the program nor a message", function()
+  it("changes neither the module nor a message", function()
     local cache = fresh "cache"
     for _, source in ipairs {
       "__global__ void f(float *x, int n) { x[threadIdx.x] = powf(x[0], 2) + rsqrtf(n); __syncthreads(); }",
@@ -108,7 +108,7 @@ describe("a precompiled header", function()
     assert.equal(1, #kept(cache))
   end)
 
-  it("is made anew when a header changes", function()
+  it("is remade when a header changes", function()
     local cache, path = fresh "cache", headers .. "/moonwarp/arithmetic/limits.h"
     local before = read(path)
     local source = "__global__ void f(int *out) { *out = PROBE; }"
@@ -125,7 +125,7 @@ describe("a precompiled header", function()
     assert.equal(1, #kept(cache))
   end)
 
-  it("heals when it is damaged", function()
+  it("is remade when it is damaged", function()
     local cache = fresh "cache"
     assert.is_true(is_quick { cache = cache })
     local path = kept(cache)[1]
@@ -145,7 +145,7 @@ describe("a precompiled header", function()
     end
   end)
 
-  it("is made once or more by many processes at once, and none of them minds", function()
+  it("may be made by many processes at once", function()
     local cache = fresh "cache"
     local pipes = {}
     for i = 1, 8 do
@@ -162,7 +162,7 @@ describe("a precompiled header", function()
     assert.equal(kept(cache)[1] .. "\n", shell(("find %s -type f"):format(quote(cache))))
   end)
 
-  it("is not needed: nowhere to keep it, or only where others could put one", function()
+  it("is left out if there is no folder for it, or only one that others can write to", function()
     assert.is_false(is_quick { cache = "off" })
     write(scratch .. "/file", "")
     assert.is_false(is_quick { cache = scratch .. "/file/cache" })
@@ -176,7 +176,7 @@ describe("a precompiled header", function()
     assert.same({}, kept(open))
   end)
 
-  it("has few neighbours: the oldest go", function()
+  it("is deleted if there are many newer ones", function()
     local cache = fresh "cache"
     shell("mkdir -p " .. cache)
     write(cache .. "/device-of-somebody-else.pch", "")
@@ -188,7 +188,7 @@ describe("a precompiled header", function()
     assert.equal("", read(cache .. "/device-of-somebody-else.pch"))
   end)
 
-  it("goes when the compile cache is cleared", function()
+  it("is deleted when the compile cache is cleared", function()
     local cache = fresh "cache"
     assert.is_true(is_quick { cache = cache })
     write(cache .. "/device-of-somebody-else.pch", "")
@@ -198,7 +198,7 @@ describe("a precompiled header", function()
 end)
 
 describe("a compilation to standard output", function()
-  it("leaves the folder where it runs alone, which others may run in", function()
+  it("writes nothing into its working folder", function()
     local folder, program = fresh "folder", quote(home .. "/bin/mwcc")
     shell("mkdir " .. quote(folder))
     write(folder .. "/-.d", "mine")
@@ -209,7 +209,7 @@ describe("a compilation to standard output", function()
     assert.equal("-.d\n", shell("ls " .. quote(folder)))
   end)
 
-  it("leaves nothing behind where it fails", function()
+  it("leaves no files if it fails", function()
     local folder, program = fresh "folder", quote(home .. "/bin/mwcc")
     shell("mkdir " .. quote(folder))
     local line = "echo '__global__ void f() {}' | TMPDIR=%s %s --mcpu=none-such -o - - 2>&1"
@@ -223,14 +223,14 @@ describe("a macro of the command line", function()
     return compile(source, { options = options, cache = cache or "off" })
   end
 
-  it("is there for the source, but not for what CUDA has built in", function()
+  it("applies to the source, but not to CUDA's built-in declarations", function()
     local source = "__global__ void f(T *p) { *p = x + rsqrt(*p) + min(x, 2); }"
     local output = with("-DT=double -Dx=3 -Dname=wrong -Dfloat4", source)
     assert.matches("exit status 0", output)
     assert.matches("exit status 1", with("-DT=double -DT -Dx=3 -UT", source))
   end)
 
-  it("takes parameters, has the value 1 by itself, and is taken back", function()
+  it("may have parameters, has the default value 1, and may be undefined", function()
     local source = "__global__ void f(int *p) {\n#ifndef C\n*p = A(40, 2) + B;\n#endif\n}"
     assert.matches("i32 43", with("-D'A(x, y)=x + y' -DB -DC=7 -UC", source))
   end)
@@ -254,15 +254,15 @@ describe("a macro of the command line", function()
 end)
 
 describe("code for lanes", function()
-  -- LLVM has no vector instructions for its saturating conversions, and makes one after the other of them.
-  it("converts floats to integers without taking lanes apart", function()
+  -- LLVM scalarises its saturating conversions.
+  it("converts floats to integers without scalarisation", function()
     local source = "__global__ void f(const float *x, int *out) { out[threadIdx.x] = (int)x[threadIdx.x]; }"
     local output = compile(source, { cache = "off", options = "--width=8 --mcpu=x86-64-v3" })
     assert.matches("fptosi <8 x float>", output)
     assert.is_nil(output:find("fptosi.sat", 1, true))
   end)
 
-  it("reads a texture's record once for all gangs of a row", function()
+  it("loads a texture's record once for all gangs of a row", function()
     local source = "__global__ void f(cudaTextureObject_t t, float *out) "
       .. "{ out[threadIdx.x] = tex2D<float>(t, threadIdx.x, 0); }"
     local output = compile(source, { cache = "off" })

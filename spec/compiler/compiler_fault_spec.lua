@@ -1,12 +1,12 @@
--- What a compiler does wrong, and a source that it cannot finish, ends in an error: the host goes on, and the next
--- compilation works.
+-- Failures of the compiler, and sources that it cannot compile in bounded time or memory, are errors: the host
+-- continues, and the next compilation works.
 -- CPU device only: its compiler is a process of its own.
 
 local mw = require "moonwarp"
 local child = require "support.child"
 local check_works = require "support.works"
 
--- A folder with bin/mwcc being a shell script, and the rest of the build tree's home.
+-- A folder in which bin/mwcc is a shell script, with the rest of the build tree.
 local function fake_home(script)
   local home = os.tmpname()
   os.remove(home)
@@ -45,24 +45,24 @@ local function compile_with(script, limits)
 end
 
 describe("a compiler that", function()
-  it("crashes is told from a source that is wrong", function()
+  it("crashes is reported, other than a source with errors", function()
     local output = compile_with "kill -SEGV $$"
     assert.matches("^compile\tcudaErrorUnknown\n", output)
     assert.matches("crashed on this source %(signal 11", output)
     assert.matches("crashed", compile_with "kill -ABRT $$")
   end)
 
-  it("is killed is told so", function()
+  it("is killed is reported", function()
     assert.matches("killed", compile_with "kill -KILL $$")
   end)
 
-  it("is ended by a limit of the process's own is told so", function()
+  it("is ended by a resource limit is reported", function()
     assert.matches("ulimit %-f", compile_with "kill -XFSZ $$")
     assert.matches("ulimit %-t", compile_with "kill -XCPU $$")
     assert.is_nil(compile_with("kill -XFSZ $$"):find("defect", 1, true))
   end)
 
-  it("runs out of memory runs once, and its limit and how to raise it are told", function()
+  it("runs out of memory is run once, and the error has its limit and how to raise it", function()
     local runs = os.tmpname()
     local output = compile_with(("echo run >> %s; echo 'mwcc: out of memory' >&2; exit 2"):format(runs),
       'mw.limit("compile_memory", 300 * 2^20)')
@@ -75,15 +75,15 @@ describe("a compiler that", function()
     assert.matches('mw.limit%("compile_memory", bytes%)', output)
   end)
 
-  it("fails without a word is told so", function()
+  it("fails without a message is reported", function()
     assert.matches("exit status 3", compile_with "exit 3")
   end)
 
-  it("says something of its own is quoted", function()
+  it("prints another message is quoted", function()
     assert.matches("the moon is full", compile_with "echo 'mwcc: the moon is full' >&2; exit 2")
   end)
 
-  it("hangs is stopped after its time", function()
+  it("hangs is stopped after its time limit", function()
     local limit = 'mw.limit("compile_time", 0.3)'
     for _, script in ipairs { "sleep 1000", "trap '' TERM INT HUP; while :; do :; done", "sleep 1000 & wait",
       "while :; do echo x; done", "while :; do echo x >&2; done", "exec cat" } do
@@ -99,13 +99,13 @@ describe("a compiler that", function()
     assert.is_truthy(output:find("gone", 1, true) or output:find("stopped after", 1, true), output)
   end)
 
-  it("writes nothing, or rubbish, is told so", function()
+  it("writes nothing, or no module, is reported", function()
     assert.matches("^%a+\tcudaError%a+\n", compile_with "exit 0")
     assert.matches("^%a+\tcudaError%a+\n", compile_with 'for a; do :; done; while [ "$1" != -o ] && [ $# -gt 1 ]; '
       .. 'do shift; done; echo rubbish > "$2"; exit 0')
   end)
 
-  it("is not there is told so", function()
+  it("is missing is reported", function()
     local home = fake_home "exit 0"
     os.remove(home .. "/bin/mwcc")
     local result = child {
@@ -123,7 +123,7 @@ describe("a compiler that", function()
   end)
 end)
 
-describe("under limits of the process's own", function()
+describe("under resource limits of the process", function()
   local function under(limit, text)
     local folder = os.tmpname()
     os.remove(folder)
@@ -146,7 +146,7 @@ describe("under limits of the process's own", function()
     return result.output
   end
 
-  it("on address space kernels compile as long as there is enough of it", function()
+  it("on address space, kernels compile as long as it suffices", function()
     if os.getenv "MOONWARP_CONFIG" == "sanitize" then return pending "shadow memory is larger than any limit" end
     assert.equal("7\n", under "ulimit -v 3000000")
     assert.equal("7\n", under "ulimit -v 700000")
@@ -158,14 +158,14 @@ describe("under limits of the process's own", function()
     assert.matches("ulimit %-v", under "ulimit -v 300000")
   end)
 
-  it("on files' sizes the limit is told, and the host goes on", function()
+  it("on file sizes, the error has the limit, and the host continues", function()
     assert.matches("ulimit %-f", under "ulimit -f 4")
     assert.matches("ulimit %-f", under "ulimit -f 1")
   end)
 end)
 
 describe("a source that the compiler cannot finish", function()
-  it("because it asks the compiler to crash is told so", function()
+  it("because a pragma crashes the compiler is reported", function()
     local _, err = mw.try_compile "#pragma clang __debug crash\n__global__ void f() {}"
     assert.equal("compile", err.kind)
     assert.equal("cudaErrorInvalidSource", err.code)
@@ -173,7 +173,7 @@ describe("a source that the compiler cannot finish", function()
     assert.is_nil(err.message:find("defect", 1, true))
   end)
 
-  -- Compiled under limits; its error.
+  -- The error of a compilation under limits.
   local function stopped(source, limits)
     local before = {}
     for name, value in pairs(limits) do before[name] = mw.limit(name, value) end
@@ -185,7 +185,7 @@ describe("a source that the compiler cannot finish", function()
     return err
   end
 
-  it("is stopped after its time: a constant that takes for ever", function()
+  it("is stopped after its time limit: a constant expression without end", function()
     local err = stopped({
       source = [[
         constexpr int fibonacci(int n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
@@ -220,7 +220,7 @@ describe("a source that the compiler cannot finish", function()
       environment = { SPEC_MARK = mark:match "=(.*)" },
     }
     assert.equal("nil\tcudaErrorLaunchTimeout\n", result.output)
-    -- What is killed takes a moment to go.
+    -- A killed process takes a moment to end.
     local left
     for _ = 1, 1000 do
       local pipe = assert(io.popen("grep -ls " .. mark .. " /proc/[0-9]*/environ"))
@@ -231,7 +231,7 @@ describe("a source that the compiler cannot finish", function()
     assert.equal("", left)
   end)
 
-  it("is stopped when it takes too much memory", function()
+  it("is stopped when it needs too much memory", function()
     if os.getenv "MOONWARP_CONFIG" == "sanitize" then return pending "mwcc's shadow memory is larger than any limit" end
     local err = stopped([[
       template <typename T, T... N> struct list {};
@@ -242,7 +242,7 @@ describe("a source that the compiler cannot finish", function()
     assert.matches("600 MiB", err.message)
   end)
 
-  it("is an error at its line where the language sets a bound", function()
+  it("is an error at its line if the language sets a bound", function()
     local _, err = mw.try_compile [[
       template <int N> struct deep { static constexpr int v = deep<N + 1>::v + 1; };
       __global__ void f(int *p) {
@@ -277,7 +277,7 @@ describe("an enormous source", function()
     assert.equal(42, p[1])
   end)
 
-  it("of statements compiles or is told to be too large, and the error stands at its line", function()
+  it("of statements compiles or is refused as too large, at its line", function()
     local lines = { "__global__ void sum(unsigned *p) {", "unsigned a = p[0];" }
     for i = 1, 800 do lines[#lines + 1] = ("a = a * %du + (a >> 3);"):format(2 * i + 1) end
     lines[#lines + 1] = "p[1] = a; }"
@@ -292,7 +292,7 @@ describe("an enormous source", function()
     assert.equal(500, err.line)
   end)
 
-  it("with a zero byte, or of nothing at all, is an error or a module, never a crash", function()
+  it("with a zero byte, or empty, is an error or a module, never a crash", function()
     for _, text in ipairs {
       "", "\0", "__global__ void f() {}\0garbage", ("\255\254"):rep(1000), "/*", '"', "#include <",
     } do

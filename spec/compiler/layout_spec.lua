@@ -1,4 +1,4 @@
--- mwcc with its code in the order in which it runs (src/mwcc/layout) makes what it makes as it was linked.
+-- mwcc with its code in execution order (src/mwcc/layout) makes the same modules as before.
 -- CPU device only: about the program
 
 local files = require "support.files"
@@ -6,7 +6,7 @@ local mwcc = require "support.mwcc"
 
 local linked = os.getenv "MOONWARP_HOME" .. "/layout/mwcc"
 
--- The bytes of what the program makes of a source.
+-- The bytes of the program's output for a source.
 local function made(program, path, options)
   local out = os.tmpname()
   local pipe = assert(io.popen(("'%s' %s '%s' -o %s 2>&1"):format(program, options, path, out)))
@@ -18,8 +18,8 @@ local function made(program, path, options)
   return bytes
 end
 
-describe("mwcc with its code laid out anew", function()
-  -- BOLT keeps the code that was there under this name.
+describe("mwcc with its code in execution order", function()
+  -- BOLT keeps the original code under this name.
   if not files.read(mwcc.program):find(".bolt.org.text", 1, true) then
     pending "has its code as it was linked here: there is no BOLT, or too little memory for it"
     return
@@ -35,7 +35,7 @@ describe("mwcc with its code laid out anew", function()
     end
   end)
 
-  it("says the same of mistakes", function()
+  it("prints the same errors", function()
     local path = os.tmpname()
     files.write(path, "__global__ void f(int *p) { *q = 1; }")
     local outputs = {}

@@ -1,5 +1,5 @@
--- The linker in mwcc: objects -> a module. What it makes is opened by the dynamic linker, read by a reader of its own
--- here, and compared with what the system's linker makes of the same objects.
+-- mwcc's linker. Its modules are opened by the dynamic linker, parsed by an independent reader, and compared with those
+-- that the system's linker makes from the same objects.
 -- Lua 5.4 only: the compiler is tested, and programs of their own
 -- CPU device only: about the code that mwcc makes
 
@@ -35,7 +35,7 @@ local function link(arguments, linker)
   assert.equal("", output)
 end
 
--- What can be run here: programs for this machine, and for AArch64 where there are a compiler and an emulator for it.
+-- Machines whose programs can be run: this one, and AArch64 if there are a compiler and an emulator for it.
 local machines = {
   { name = "this machine", compile = "cc", start = "", linker = "ld" },
   { name = "AArch64", compile = "aarch64-linux-gnu-gcc", start = "qemu-aarch64 -L /usr/aarch64-linux-gnu ",
@@ -89,17 +89,17 @@ for _, machine in ipairs(machines) do
       assert.matches("\n1832038\n1234\n", output) -- the last is the order of constructors
     end)
 
-    it("are walked through, and have the rights in memory that they need", function()
+    it("can be unwound, and have the permissions that they need", function()
       if why then return pending(why) end
       assert.matches("\nwalk\nrun\nmain\ncode r%-x 1\ntables r%-%- 1\nvariables rw%- 1\n$", start(machine, "own.mwo"))
     end)
 
-    it("are found by each of many names, and by no other", function()
+    it("are found by each of many names, and by no others", function()
       if why then return pending(why) end
       assert.equal("300 found, 300 absent\n", start(machine, "own.mwo names"))
     end)
 
-    it("ask the dynamic linker for what the system's linker asks for, in the same versions", function()
+    it("import the same symbols and versions as those of the system's linker", function()
       if why then return pending(why) end
       local own, outside = elf.read(files.read(at "own.mwo")), elf.read(files.read(at "outside.mwo"))
       assert.same(outside.needed, own.needed)
@@ -110,14 +110,14 @@ for _, machine in ipairs(machines) do
       assert.matches("@GLIBC", table.concat(own.imports, " "))
     end)
 
-    it("have a sorted table of their frames, with each in it", function()
+    it("have a sorted table of all their unwind records", function()
       if why then return pending(why) end
       local own, outside = elf.read(files.read(at "own.mwo")), elf.read(files.read(at "outside.mwo"))
       assert.is_true(#own.frames > 300)
       for i = 2, #own.frames do assert.is_true(own.frames[i - 1] < own.frames[i]) end
       table.sort(own.frame_functions)
       assert.same(own.frame_functions, own.frames)
-      -- The stubs have one more, and the system's linker one for each of its kinds of stubs, or none.
+      -- There is one more for stubs; the system's linker has one for each of its kinds of stubs, or none.
       assert.is_true(math.abs(#own.frames - #outside.frames) <= 1)
     end)
 
@@ -129,7 +129,7 @@ for _, machine in ipairs(machines) do
       assert.equal(start(machine, "own.mwo"):match "^(.-)code", start(machine, "own0.mwo"):match "^(.-)code")
     end)
 
-    it("share what several have: inline functions, instances of templates", function()
+    it("share COMDAT groups: inline functions, instances of templates", function()
       if why then return pending(why) end
       local plus = machine.compile:gsub("gcc$", "g++"):gsub("^cc$", "c++")
       if not has(plus) then return pending("there is no " .. plus) end
@@ -141,7 +141,7 @@ for _, machine in ipairs(machines) do
       link("inline1.o inline2.o -o outline.mwo", machine.linker)
       local output = start(machine, "inline.mwo")
       assert.equal(start(machine, "outline.mwo"), output)
-      -- The one state goes to 41 and 42, in the order that the compiler chose.
+      -- The shared state becomes 41 and 42, in the compiler's order.
       assert.matches("^4[12]05[67]\n12\nwalk\nrun\nmain\n", output)
       assert.same(elf.read(files.read(at "outline.mwo")).functions, elf.read(files.read(at "inline.mwo")).functions)
     end)
@@ -201,7 +201,7 @@ describe("a module", function()
     return { out:totable(), longs:totable(), ints:totable() }
   end
 
-  it("computes what it computes from the system's linker", function()
+  it("computes the same as one from the system's linker", function()
     if not outside then return pending "there is no ld" end
     assert.same(results(at "outside.mwo"), results(at "own.mwo"))
   end)
@@ -215,7 +215,7 @@ describe("a module", function()
     assert.is_truthy(needed:find(" libgcc_s.so.1 ", 1, true))
     if not outside then return end
     assert.same(outside.exports, own.exports)
-    if emulated then return end -- there the other linker has to be shown the C library
+    if emulated then return end -- there the other linker needs the C library
     assert.same(outside.needed, own.needed)
     assert.same(outside.imports, own.imports)
   end)
@@ -231,14 +231,14 @@ describe("a module", function()
     assert.same({ 6, 26, 307, 4008 }, o:totable())
   end)
 
-  it("needs no library where it calls no function of one", function()
+  it("needs no library if it calls no function of one", function()
     files.write(at "plain.cu", "__global__ void plain(int *p) { p[threadIdx.x] = 1; }")
     link "plain.cu -o plain.mwo"
     assert.same({}, elf.read(files.read(at "plain.mwo")).needed)
     assert.same({}, elf.read(files.read(at "plain.mwo")).imports)
   end)
 
-  it("names libmvec where it has vectors of functions from there", function()
+  it("names libmvec if it calls vector functions", function()
     if emulated or not must("uname -m"):match "x86_64" then return pending "there it is not used" end
     files.write(at "vectors.cu", [[
       __global__ void vectors(int n, float *x) {
@@ -268,7 +268,7 @@ describe("a module", function()
     if outside then assert.same(outside.functions, own.functions) end
   end)
 
-  it("has nothing that can be written and executed, and a stack that cannot be executed", function()
+  it("has no writable and executable memory, and a stack that is not executable", function()
     local loads = 0
     for _, segment in ipairs(own.segments) do
       assert.is_false(segment.writable and segment.executable)
@@ -280,8 +280,8 @@ describe("a module", function()
     assert.is_true(own.binds_now)
   end)
 
-  -- Of pages that are not mapped, the rights cannot be changed: a system may have smaller ones than the file bears.
-  it("has all in memory of what is made read-only", function()
+  -- The permissions of unmapped pages cannot be changed, and a system's pages may be smaller than the file's alignment.
+  it("maps all of the pages that are made read-only", function()
     files.write(at "plain.cu", "__global__ void plain(int *p) { p[threadIdx.x] = 1; }")
     for _, target in ipairs { "x86_64-linux-gnu", "aarch64-linux-gnu" } do
       link(("--target=%s plain.cu -o target.mwo"):format(target))
@@ -310,19 +310,19 @@ describe("a module", function()
     assert.same(results(at "own.mwo"), results(at "again.mwo"))
   end)
 
-  it("comes through a pipe as well", function()
+  it("can be written to a pipe", function()
     link "kernels.o -o - > piped.mwo"
     assert.is_true(files.read(at "again.mwo") == files.read(at "piped.mwo"))
   end)
 
-  -- Where gdb finds a line's code, less the addresses.
+  -- Where gdb finds a line's code, without the addresses.
   local function lines_of(path)
     local commands = "-ex 'info line crash.cu:2' -ex 'info functions crash'"
     local output = must(("gdb -nx -batch %s %s </dev/null"):format(commands, path))
     return output:gsub("0x%x+", "at")
   end
 
-  it("tells gdb what the system's linker makes it tell: lines and functions", function()
+  it("has the same lines and functions for gdb as with the system's linker", function()
     if not outside or not has "gdb" then return pending "there is no gdb, or no ld" end
     files.write(at "crash.cu", "__global__ void crash(int *p) {\n  p[threadIdx.x] = 1;\n  __trap();\n}\n")
     link "crash.cu --emit=obj -o crash.o"
@@ -361,29 +361,30 @@ describe("the linker", function()
     assert.is_true(ok, output)
   end)
 
-  it("is another one where MOONWARP_LD asks for it", function()
+  it("is the program that MOONWARP_LD names", function()
     local output, ok = mwcc("good.o -o refused.mwo", "/nowhere/ld")
     assert.is_false(ok)
     assert.matches("the linker '/nowhere/ld' %(MOONWARP_LD%) cannot be run", output)
   end)
 
-  it("says what the code needs and nobody has", function()
+  it("reports functions that no library has", function()
     object("needs.c", "int frobnicate(void); int run(void) { return frobnicate(); }")
     assert_refused("the code needs 'frobnicate', which none of the system's libraries has", "needs.o")
   end)
 
   it("refuses two definitions of one name", function()
     object("twice.c", "int run(void) { return 1; }")
-    assert_refused("the object 'twice.o' cannot be linked: it defines 'run', which 'good.o' defines as well", "good.o twice.o")
+    assert_refused("the object 'twice.o' cannot be linked: it defines 'run', which 'good.o' defines as well",
+      "good.o twice.o")
   end)
 
-  it("refuses what device code cannot have, and names no other linker, which would not be asked", function()
+  it("refuses sections that device code cannot have, and does not suggest another linker", function()
     object("threads.c", "__thread int x = 3; int run(void) { return x; }")
     assert_refused("'threads.o' cannot be linked: the section %.tdata holds variables of host threads", "threads.o")
     assert.is_nil((mwcc "threads.o -o bad.mwo"):find("MOONWARP_LD", 1, true))
   end)
 
-  it("refuses relocations that it does not know, by their number, and says what helps", function()
+  it("refuses unsupported relocations by their number, and suggests the system's linker", function()
     if emulated then return pending "cc is this machine's" end
     local name = must("uname -m"):match "aarch64" and "R_AARCH64_MOVW_UABS_G0" or "R_X86_64_GOTOFF64"
     object("unknown.s", ("  .text\n  .globl run\nrun:  .quad 0\n  .reloc run, %s, run\n"):format(name))
@@ -393,13 +394,13 @@ describe("the linker", function()
 
   it("refuses addresses in code that cannot be relocated", function()
     object("fixed.s", "  .text\n  .globl run\nrun:  .quad run\n")
-    assert_refused("relocation [%u%d]+ of 'run' in %.text has to be applied by the dynamic linker, in a section .* not writable",
-      "fixed.o")
+    assert_refused("relocation [%u%d]+ of 'run' in %.text has to be applied by the dynamic linker, " ..
+      "in a section that is not writable", "fixed.o")
     object("narrow.s", "  .data\n  .globl run\nrun:  .long run\n")
     assert_refused("relocation [%u%d]+ of 'run' in %.data is too narrow for an address", "narrow.o")
   end)
 
-  it("refuses files that are no objects", function()
+  it("refuses files that are not objects", function()
     files.write(at "text.o", "this is no object, but text of more than the sixty-four bytes that a header has")
     assert_refused("'text.o' cannot be linked: it is not an ELF file", "text.o")
     assert_refused("no%-such%.o", "no-such.o")
@@ -411,7 +412,7 @@ describe("the linker", function()
     assert_refused("'shared.o' cannot be linked: it is not a 64%-bit, little%-endian relocatable object", "shared.o")
   end)
 
-  -- Bytes of the headers, of tables and of contents changed, a piece cut off: linked or refused, and nothing else.
+  -- With bytes of headers, tables and contents changed, or truncated: the object is linked or refused, without a crash.
   it("links or refuses objects that are damaged", function()
     local random = require "support.random" "link_spec"
     local whole = files.read(at "good.o")

@@ -1,13 +1,13 @@
--- Code for a processor that is named, rather than for the machine's own.
--- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
+-- Code for a named processor instead of the machine's own.
+-- Lua 5.4 only: the compiler is tested, and models calculate in 64-bit integers.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
 local targets = require "support.targets"
 local random = require "support.random" "target_spec"
 
--- What the targets have different instructions for: wide integers, conversions, functions, gathers, bits, shuffles of
--- bytes, divisions, atomics. Exact, so that all agree to the last bit.
+-- Operations for which targets have different instructions: wide integers, conversions, functions, gathers, bits,
+-- shuffles of bytes, divisions, atomics. All are exact, so that results are identical.
 local exact = [[
 __global__ void exact(int n, const int *in, const unsigned char *bytes, const double *real, long long *out) {
   __shared__ int seen[64];
@@ -29,7 +29,7 @@ __global__ void exact(int n, const int *in, const unsigned char *bytes, const do
 }
 ]]
 
--- What may differ by rounding: functions, and products that are added, fused or not.
+-- Operations that may differ by rounding: functions, and products with a sum, contracted or not.
 local rounded = [[
 __global__ void rounded(int n, const float *x, float *out) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -64,7 +64,7 @@ describe("code for a named processor", function()
   end
 
   for _, target in ipairs(targets) do
-    it("has as many lanes as fit its registers, " .. target.name, function()
+    it("has as many lanes as its registers, " .. target.name, function()
       local _, kernel = run_exact(target.options)
       assert.are.equal("simd", kernel.tier)
       assert.is_truthy(kernel.tier_reason:find("^" .. target.lanes .. " "))
@@ -74,7 +74,7 @@ describe("code for a named processor", function()
       assert.are.same(run_exact(), (run_exact(target.options)))
     end)
 
-    it("computes functions as well as for this machine's, " .. target.name, function()
+    it("computes functions as accurately as for this machine's, " .. target.name, function()
       local expected, got = run_rounded(), run_rounded(target.options)
       for i = 1, n do
         local most = 2e-6 * math.max(1, math.abs(expected[i]))
@@ -83,21 +83,21 @@ describe("code for a named processor", function()
     end)
   end
 
-  it("is this machine's where it is called native", function()
+  it("is for this machine's if it is called native", function()
     if os.getenv "MOONWARP_TARGET" == "aarch64" then return pending "the emulated processor is not at hand" end
     local _, kernel = run_exact { "--mcpu=native" }
     local _, own = run_exact()
     assert.are.equal(own.tier_reason, kernel.tier_reason)
   end)
 
-  it("refuses a processor that nobody knows, and says which there are", function()
+  it("refuses an unknown processor, and lists the known ones", function()
     local module, failure = mw.try_compile { source = exact, options = { "--mcpu=pdp11" } }
     assert.is_nil(module)
     assert.is_truthy(failure.message:find("--mcpu=pdp11 is not a processor that clang knows", 1, true))
     assert.is_truthy(tostring(failure):find("x86-64-v3", 1, true) or tostring(failure):find("cortex", 1, true))
   end)
 
-  it("refuses what is no name", function()
+  it("refuses names with invalid characters", function()
     for _, name in ipairs { "", "a;b", "x86 64" } do
       local fine, failure = pcall(mw.compile, { source = exact, options = { "--mcpu=" .. name } })
       assert.is_false(fine)

@@ -1,11 +1,12 @@
--- Compilers' warnings: told once, with the script's line and the compiler's caret, from the compiler as from the cache.
+-- Compilers' warnings: shown once, with the script's line and the compiler's caret, from the compiler or from the
+-- cache.
 
 local mw = require "moonwarp"
 local failure = require "support.failure"
 local child = require "support.child"
 local fake_gpu = require "support.fake_gpu"
 
--- Past the end of an array that is no longer than the index: on line 3 of the text.
+-- An index past the end of an array, on line 3 of the source.
 local careless = [==[
 __global__ void k(int *p) {
   int careless[4];
@@ -47,8 +48,8 @@ __global__ void k(int *p) {
     assert.equal(warning.log, tostring(warning))
   end)
 
-  it("is told of the compiler and of the cache alike, and once", function()
-    local text = careless .. "// " .. tostring({}) -- compiled never before
+  it("is shown whether it is from the compiler or from the cache, and once", function()
+    local text = careless .. "// " .. tostring({}) -- never compiled before
     local function told() return collect(function() mw.compile(text) mw.compile(text) end) end
     local hits = mw.cache.hits
     local first, second = told(), told()
@@ -59,14 +60,14 @@ __global__ void k(int *p) {
     collect(function() assert.equal(first[1].log, (mw.compile(text):log():gsub("%s+$", ""))) end)
   end)
 
-  it("says which line compiled a text that stands in no file", function()
+  it("has the compiling line if the source is not in a file", function()
     local text = careless:gsub("careless", "assembled")
     local list = collect(function() mw.compile(text) end)
     assert.equal("kernel.cu", list[1].file)
     assert.matches("kernel.cu:3:3: warning: .*\n  %(compiled at .*warnings_spec%.lua:%d+%)$", tostring(list[1]))
   end)
 
-  it("of a template instance comes when that is made, and once", function()
+  it("about a template instance is shown when that is made, and once", function()
     local list = collect(function()
       local m = mw.compile [==[
         template <int N> __global__ void t(int *p) { int few[2]; few[N] = p[0]; p[0] = few[p[1]]; }
@@ -81,7 +82,7 @@ __global__ void k(int *p) {
     assert.matches("array index 5", list[2].message)
   end)
 
-  it("in a header that the source brings has the header's name and line", function()
+  it("in a header given with the source has the header's name and line", function()
     local list = collect(function()
       mw.compile { source = '#include "few.h"\n__global__ void k(int *p) { p[0] = few(p[1]); }',
         headers = { ["few.h"] = "\n__device__ int few(int i) { int list[2]; list[7] = i; return list[i]; }" } }
@@ -92,7 +93,7 @@ __global__ void k(int *p) {
     assert.matches("^In file included from ", list[1].log)
   end)
 
-  it("does not tell how our headers spell a keyword", function()
+  it("does not show how our headers define a keyword", function()
     local list = collect(function()
       mw.compile "__global__ void k(int *p) { __shared__ int s[2]; s[2] = 1; p[0] = s[p[1]]; }"
     end)
@@ -103,7 +104,7 @@ __global__ void k(int *p) {
 end)
 
 describe("mw.warnings", function()
-  it("prints on stderr unless told otherwise, in scripts", function()
+  it("prints on stderr by default, in scripts", function()
     local script = 'local mw = require "moonwarp"\nfor i = 1, 2 do mw.compile [==[\n' .. careless ..
       "]==] end print 'done'"
     for _ = 1, 2 do -- from the compiler, from the cache
@@ -137,7 +138,7 @@ describe("mw.warnings", function()
     assert(ok, message)
   end)
 
-  it("says what it was, and refuses what is none of the four", function()
+  it("returns the previous setting, and refuses other than the four", function()
     local before = mw.warnings(false)
     assert.is_false(mw.warnings(true))
     assert.is_true(mw.warnings())
@@ -150,7 +151,7 @@ describe("mw.warnings", function()
 end)
 
 describe("NVRTC's warnings", function()
-  it("are told in the same way, those about our headers left out", function()
+  it("are shown in the same way, except those about our headers", function()
     local result = fake_gpu [==[
       mw.warnings(function(w) print(w.kind, w.line, w.column, w.message) print(w.log) end)
       mw.compile [[/*PTX .version 8.0 */
