@@ -1,7 +1,7 @@
--- Writes docs/use/reference.md: every function, method and field, from the annotations (lua/moonwarp/annotations.lua).
+-- Writes docs/use/reference.md: every function, method and field, from the annotations (lua/moonwarp/meta/annotations.lua).
 --   make reference
 
-local annotations = dofile "lua/moonwarp/annotations.lua"
+local annotations = dofile "lua/moonwarp/meta/annotations.lua"
 local split_type, signature = annotations.split_type, annotations.signature
 
 -- ---- writing ----

@@ -1,8 +1,8 @@
 -- Arrays: the ways to make them, and their methods that need no speed. Elements, sums and tables are the binding's.
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
-local is_number = require("moonwarp.arguments").is_number
+local errors = require "moonwarp.diagnostics.error"
+local is_number = require("moonwarp.check.arguments").is_number
 
 local usage = errors.usage
 local M = {}
@@ -294,13 +294,13 @@ end
 
 ---Print the array as a picture: one dimension as a sparkline, two as a heat map, pixels as an image.
 ---@param options? { width?: integer, graphics?: "kitty"|"sixel"|"blocks"|"text" }
-function array:show(options) io.write(raw.part("show").picture(self, options)) end
+function array:show(options) io.write(raw.part("show.picture").picture(self, options)) end
 
 ---Print a graph of one dimension.
 ---@param options? { width?: integer, height?: integer } in characters
-function array:plot(options) io.write(raw.part("show").graph(self, options)) end
+function array:plot(options) io.write(raw.part("show.picture").graph(self, options)) end
 
-function array:__tostring() return raw.part("display").array(self) end
+function array:__tostring() return raw.part("show.text").array(self) end
 
 -- Operators, views and reductions are read when a script first uses one.
 -- The binding's own stay what they are if this file is read again.

@@ -2,7 +2,7 @@
 -- and mw.cache.clear().
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
+local errors = require "moonwarp.diagnostics.error"
 
 local function clear() raw.cache_clear() end
 

@@ -1,7 +1,7 @@
 -- The device in use: choosing it, its facts and limits, waiting for it.
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
+local errors = require "moonwarp.diagnostics.error"
 
 local M = {}
 
@@ -93,14 +93,14 @@ function M.limit(name, value) return raw.limit(nil, name, value) end
 ---device, bytes, dtype, file and line
 function M.memory()
   local memory = raw.memory()
-  memory.live = raw.part("trace").live(raw.device().name)
+  memory.live = raw.part("diagnostics.memory_trace").live(raw.device().name)
   return memory
 end
 
 ---Record allocations with their line of the script, or stop recording; see mw.memory. It costs nothing while off.
 ---@param on boolean
 ---@return boolean before
-function M.trace_memory(on) return raw.part("trace").trace(on) end
+function M.trace_memory(on) return raw.part("diagnostics.memory_trace").trace(on) end
 
 ---The fields of cudaDeviceProp for the device in use.
 ---@return table

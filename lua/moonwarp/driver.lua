@@ -31,5 +31,5 @@ cu.CU_JIT_MAX_REGISTERS, cu.CU_JIT_OPTIMIZATION_LEVEL, cu.CU_JIT_GENERATE_DEBUG_
 cu.CU_JIT_GENERATE_LINE_INFO, cu.CU_JIT_LOG_VERBOSE = 13, 12
 
 return setmetatable(cu, { __index = function(_, name)
-  if type(name) == "string" then raw.part("suggest").missing("moonwarp.driver", name, cu) end
+  if type(name) == "string" then raw.part("diagnostics.suggest").missing("moonwarp.driver", name, cu) end
 end })

@@ -1,7 +1,7 @@
 -- Graphs: work that is described once and launched often.
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
+local errors = require "moonwarp.diagnostics.error"
 
 local M = {}
 

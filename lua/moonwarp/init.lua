@@ -1,8 +1,8 @@
 -- moonwarp: CUDA for Lua. `local mw = require "moonwarp"`.
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
-local arguments = require "moonwarp.arguments"
+local errors = require "moonwarp.diagnostics.error"
+local arguments = require "moonwarp.check.arguments"
 
 local mw = {
   ---The version, "0.1.0".
@@ -20,16 +20,16 @@ local function add(part)
   arguments.methods()
 end
 
-for _, name in ipairs { "array", "device", "image", "module", "stream" } do add(name) end
+for _, name in ipairs { "array", "device", "texture.image", "module.module", "stream" } do add(name) end
 
 -- What many scripts never use is read when the first of its functions is called, without which none of its objects can
 -- be: reading files is most of what `require "moonwarp"` does.
 local later = {
   graph = { "graph", "capture" },
-  texture_memory = { "pitched", "cuda_array", "copy_region" },
-  texture = { "texture", "surface" },
+  ["texture.texture_memory"] = { "pitched", "cuda_array", "copy_region" },
+  ["texture.texture"] = { "texture", "surface" },
   random = { "random", "seed", "rand", "randn", "randint", "randperm" },
-  opengl = { "gl_buffer", "gl_image" },
+  ["texture.opengl"] = { "gl_buffer", "gl_image" },
   ["array.files.npy"] = { "load_npy", "load_npz", "save_npy", "save_npz" },
   ["array.files.csv"] = { "read_csv", "write_csv" },
   ["array.files.wav"] = { "read_wav", "write_wav" },
@@ -42,7 +42,7 @@ for part, names in pairs(later) do
     end
   end
 end
-require "moonwarp.kernel"
+require "moonwarp.module.kernel"
 
 -- What computes with arrays is read when a script first asks for a name that is not there yet.
 -- Views and reductions are methods only; what their files return is for others of the library.
@@ -61,14 +61,14 @@ for class, methods in pairs(raw.classes) do
   if class ~= "module" then
     methods.__missing = function(_, name)
       if class == "array" and read_array_parts() and rawget(methods, name) then return methods[name] end
-      return raw.part("suggest").member(class, name)
+      return raw.part("diagnostics.suggest").member(class, name)
     end
   end
 end
 setmetatable(mw, { __index = function(_, name)
   if type(name) ~= "string" then return nil end
   if read_array_parts() and rawget(mw, name) ~= nil then return mw[name] end
-  raw.part("suggest").missing("moonwarp", name, mw)
+  raw.part("diagnostics.suggest").missing("moonwarp", name, mw)
 end })
 
 ---Monotonic seconds, for measuring.
@@ -82,7 +82,7 @@ mw.time = raw.time
 ---@return string?
 function mw.type(value)
   if errors.is(value) then return "error" end
-  local warnings = package.loaded["moonwarp.warnings"]
+  local warnings = package.loaded["moonwarp.diagnostics.warnings"]
   if warnings and warnings.is(value) then return "warning" end
   return raw.type(value)
 end
@@ -92,7 +92,7 @@ end
 ---a block; the capability is the device's in use, or any from "1.0" to "9.0"
 ---@return { blocks: integer, warps: integer, occupancy: number, limited_by: string }
 function mw.occupancy(what)
-  return raw.part("occupancy").calculate(what)
+  return raw.part("module.occupancy").calculate(what)
 end
 
 ---How many blocks of b it takes to cover a: a / b, rounded up.

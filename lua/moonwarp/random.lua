@@ -6,10 +6,10 @@
 -- save and restore. Here numbers of units that were begun are kept for the next call.
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
-local arguments = require "moonwarp.arguments"
-local signatures = require "moonwarp.signatures"
-local nearest = require "moonwarp.nearest"
+local errors = require "moonwarp.diagnostics.error"
+local arguments = require "moonwarp.check.arguments"
+local signatures = require "moonwarp.check.signatures"
+local nearest = require "moonwarp.diagnostics.nearest"
 
 local usage, floor = errors.usage, math.floor
 

@@ -5,7 +5,7 @@
 -- in their place. Ctrl-C stops a running kernel, or Lua code, and everything else stays as it is.
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
+local errors = require "moonwarp.diagnostics.error"
 local chunks = require "moonwarp.repl.chunk"
 local help = require "moonwarp.repl.help"
 local input = require "moonwarp.repl.input"
@@ -223,7 +223,7 @@ Without script and code: a prompt. The compiler is a command of its own: mwcc --
 local function run_code(text, name, ...)
   local chunk, why = load_text(text, name)
   if not chunk then
-    report(raw.part("syntax").explain(text, why))
+    report(raw.part("diagnostics.syntax").explain(text, why))
     return false
   end
   local arguments, count = { ... }, select("#", ...)

@@ -10,7 +10,7 @@ local raw = require "moonwarp.binding"
 local result = require "moonwarp.runtime.result"
 local pointer = require "moonwarp.runtime.pointer"
 local names = require "moonwarp.runtime.names"
-for _, part in ipairs { "graph", "texture" } do require("moonwarp." .. part) end -- the methods of its objects
+for _, part in ipairs { "graph", "texture.texture" } do require("moonwarp." .. part) end -- the methods of its objects
 
 local rt = {
   ---Let the kernels and variables of a module go by their names, as those of a program do.
@@ -27,5 +27,5 @@ for _, name in ipairs {
 end
 
 return setmetatable(rt, { __index = function(_, name)
-  if type(name) == "string" then raw.part("suggest").missing("moonwarp.runtime", name, rt) end
+  if type(name) == "string" then raw.part("diagnostics.suggest").missing("moonwarp.runtime", name, rt) end
 end })

@@ -53,7 +53,7 @@ describe("a name that is not there", function()
 end)
 
 describe("what is like a name", function()
-  local closest = require("moonwarp.nearest").name
+  local closest = require("moonwarp.diagnostics.nearest").name
 
   it("differs by few letters, put in, left out, changed or swapped", function()
     local list = { "zeros", "ones", "linspace", "arange", "sum" }

@@ -3,7 +3,7 @@
 local mw = require "moonwarp"
 local suite = require "support.suite"
 local rt = require "moonwarp.runtime"
-local occupancy = require "moonwarp.occupancy"
+local occupancy = require "moonwarp.module.occupancy"
 local tiers = require "support.tiers"
 local random = require "support.random" "cooperative_launch_spec"
 

@@ -92,7 +92,8 @@ describe("the bindings", function()
   it("read what a script may never use when it is needed, wherever package.path leads by then", function()
     local result = child { [[
       local mw = require "moonwarp"
-      for _, name in ipairs { "graph", "texture", "trace", "display", "ffi.texture", "ffi.bulk" } do
+      for _, name in ipairs { "graph", "texture.texture", "diagnostics.memory_trace", "show.text",
+        "ffi.texture.texture", "ffi.array.bulk" } do
         if package.loaded["moonwarp." .. name] then print("too early: " .. name) end
       end
       local poll = mw.poll
@@ -194,7 +195,7 @@ describe("require \"moonwarp\"", function()
       local mw = require "moonwarp"
       local before = {}
       for name, value in pairs(mw) do before[name] = value end
-      for _, part in ipairs { "graph", "texture_memory", "texture" } do
+      for _, part in ipairs { "graph", "texture.texture_memory", "texture.texture" } do
         assert(package.loaded["moonwarp." .. part] == nil, part .. " is there")
         for name, value in pairs(require("moonwarp." .. part)) do
           assert(type(value) == type(before[name]), part .. " has more: " .. name)

@@ -2,7 +2,7 @@
 
 local mw = require "moonwarp"
 local failure = require "support.failure"
-local signatures = require "moonwarp.signatures"
+local signatures = require "moonwarp.check.signatures"
 
 local here = debug.getinfo(1, "S").source:sub(2)
 

@@ -1,8 +1,8 @@
 -- Arrays as pictures in the terminal: a:show() and a:plot().
 
 local mw = require "moonwarp"
-local show = require "moonwarp.show"
-local terminal = require "moonwarp.terminal"
+local show = require "moonwarp.show.picture"
+local terminal = require "moonwarp.show.terminal"
 
 local function message(...)
   local ok, err = pcall(...)

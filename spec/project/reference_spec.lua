@@ -1,7 +1,7 @@
 -- The reference: written from the annotations, whole, and of things that there are.
 
 local mw = require "moonwarp"
-for _, part in ipairs { "graph", "texture", "opengl" } do require("moonwarp." .. part) end
+for _, part in ipairs { "graph", "texture.texture", "texture.opengl" } do require("moonwarp." .. part) end
 local raw = require "moonwarp.binding"
 local later = package.loaded["moonwarp.ffi.later"] -- what LuaJIT's binding has not read yet
 if later then later.all() end

@@ -1,8 +1,8 @@
 -- What functions of arrays are given: axes or options in the last place, arrays, and the array to write into.
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
-local arguments = require "moonwarp.arguments"
+local errors = require "moonwarp.diagnostics.error"
+local arguments = require "moonwarp.check.arguments"
 local views = require "moonwarp.array.views"
 local promotion = require "moonwarp.array.promotion"
 

@@ -4,7 +4,7 @@
 -- is computed from i, the place of the result's element in row order.
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
+local errors = require "moonwarp.diagnostics.error"
 local views = require "moonwarp.array.views"
 local given = require "moonwarp.array.given"
 

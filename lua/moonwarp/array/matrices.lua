@@ -1,7 +1,7 @@
 -- Arrays with a pattern, and diagonals: meshgrid, eye, tri, diag, tril, triu and trace.
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
+local errors = require "moonwarp.diagnostics.error"
 local views = require "moonwarp.array.views"
 local given = require "moonwarp.array.given"
 local promotion = require "moonwarp.array.promotion"

@@ -4,7 +4,7 @@
 -- What an operator computes stands in one table below, as CUDA C over its operands' names a, b and c.
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
+local errors = require "moonwarp.diagnostics.error"
 local promotion = require "moonwarp.array.promotion"
 
 local usage = errors.usage

@@ -2,7 +2,7 @@
 -- dtype, and only a fraction makes floating point of integers.
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
+local errors = require "moonwarp.diagnostics.error"
 
 local M = {}
 

@@ -8,10 +8,10 @@
 -- place i along the axes, from 0); `combine`, one of the accumulators a and b; `finish`, the result of the accumulator.
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
+local errors = require "moonwarp.diagnostics.error"
 local promotion = require "moonwarp.array.promotion"
 local views = require "moonwarp.array.views"
-local compile = require("moonwarp.module").compile
+local compile = require("moonwarp.module.module").compile
 
 local usage = errors.usage
 local array = raw.classes.array

@@ -3,7 +3,7 @@
 -- Indices, axes and ranges count from 1 and include both ends; negative ones count from the end.
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
+local errors = require "moonwarp.diagnostics.error"
 
 local usage = errors.usage
 local M = {}

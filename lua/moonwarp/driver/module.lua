@@ -2,7 +2,7 @@
 -- code for other processors is told apart from what is damaged.
 
 local raw = require "moonwarp.binding"
-local modules = require "moonwarp.module"
+local modules = require "moonwarp.module.module"
 local pointer = require "moonwarp.runtime.pointer"
 local textures = require "moonwarp.runtime.texture"
 local result = require "moonwarp.driver.result"

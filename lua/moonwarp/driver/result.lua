@@ -1,7 +1,7 @@
 -- CUresult: the driver's codes by name, and how failures become what the functions of moonwarp.driver return first.
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
+local errors = require "moonwarp.diagnostics.error"
 local runtime = require "moonwarp.runtime.result"
 
 local M = {}

@@ -2,7 +2,7 @@
 -- kernel, which are modules of their own, as a script that wants uniform numbers should not wait for normal ones.
 
 local raw = require "moonwarp.binding"
-local compile = require("moonwarp.module").compile
+local compile = require("moonwarp.module.module").compile
 
 local M = {}
 M.__index = M

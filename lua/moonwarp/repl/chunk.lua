@@ -2,7 +2,7 @@
 -- them otherwise: at its top level `local x = 1` is `x = 1`, so that scripts and snippets can be pasted line by line.
 
 local binding = require "moonwarp.binding"
-local source, syntax = binding.part "source", binding.part "syntax"
+local source, syntax = binding.part "diagnostics.source", binding.part "diagnostics.syntax"
 
 local M = {}
 

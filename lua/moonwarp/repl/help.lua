@@ -4,9 +4,9 @@
 --   help(mw.zeros)  a function              help(x)        an array's methods, say
 --   help "sum"      what has that in its name, or in its text
 
-local annotations = require "moonwarp.annotations"
+local annotations = require "moonwarp.meta.annotations"
 local raw = require "moonwarp.binding"
-local terminal = require "moonwarp.terminal"
+local terminal = require "moonwarp.show.terminal"
 
 local GENERAL = [=[
 mw is moonwarp, CUDA for Lua. What to type:

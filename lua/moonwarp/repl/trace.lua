@@ -1,7 +1,7 @@
 -- What is told of a failure: the message, and how whoever typed got there. Functions of moonwarp's own, and of the
 -- interpreter's, are nobody's business there.
 
-local errors = require "moonwarp.error"
+local errors = require "moonwarp.diagnostics.error"
 
 local M = {}
 

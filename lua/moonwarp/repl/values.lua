@@ -1,6 +1,6 @@
 -- Values as the prompt shows them, tables among them: what is in them, not where they are.
 
-local terminal = require "moonwarp.terminal"
+local terminal = require "moonwarp.show.terminal"
 
 local M = {}
 

@@ -2,7 +2,7 @@
 -- address.
 
 local raw = require "moonwarp.binding"
-local memory = require "moonwarp.texture_memory"
+local memory = require "moonwarp.texture.texture_memory"
 local result = require "moonwarp.runtime.result"
 
 local fail = result.fail

@@ -6,7 +6,7 @@ local result = require "moonwarp.runtime.result"
 local pointer = require "moonwarp.runtime.pointer"
 local streams = require "moonwarp.runtime.stream"
 local names = require "moonwarp.runtime.names"
-local occupancy = require "moonwarp.occupancy"
+local occupancy = require "moonwarp.module.occupancy"
 
 local fail, api, takes = result.fail, result.api, result.takes
 local M = {}

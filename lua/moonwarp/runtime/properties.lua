@@ -3,7 +3,7 @@
 
 local raw = require "moonwarp.binding"
 local names = require "moonwarp.runtime.names"
-local occupancy = require "moonwarp.occupancy"
+local occupancy = require "moonwarp.module.occupancy"
 
 local M = {}
 

@@ -1,8 +1,8 @@
 -- CUDA's result codes: how moonwarp's errors become what the functions of moonwarp.runtime return first.
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
-local arguments = require "moonwarp.arguments"
+local errors = require "moonwarp.diagnostics.error"
+local arguments = require "moonwarp.check.arguments"
 local signatures = require "moonwarp.runtime.signatures"
 
 local M = {

@@ -10,7 +10,7 @@
 
 #include "cpu/schedule/pool.h"
 
-/* The limits of a multiprocessor of compute capability 8.0, which a worker represents (lua/moonwarp/occupancy.lua has
+/* The limits of a multiprocessor of compute capability 8.0, which a worker represents (lua/moonwarp/module/occupancy.lua has
    the same figures). */
 enum {
   CPU_RESIDENT_WARPS = 64,

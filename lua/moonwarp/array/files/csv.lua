@@ -1,7 +1,7 @@
 -- Tables of numbers in text files: fields separated by commas, lines that end in a line feed.
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
+local errors = require "moonwarp.diagnostics.error"
 local bytes = require "moonwarp.array.files.bytes"
 local promotion = require "moonwarp.array.promotion"
 

@@ -4,7 +4,7 @@
 -- order and the shape), and the elements.
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
+local errors = require "moonwarp.diagnostics.error"
 local bytes = require "moonwarp.array.files.bytes"
 local zip = require "moonwarp.array.files.zip"
 local views = require "moonwarp.array.views"

@@ -3,7 +3,7 @@
 -- A file is "RIFF", a size, "WAVE", and chunks: four letters, a size, and that many bytes (and one if that is odd).
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
+local errors = require "moonwarp.diagnostics.error"
 local bytes = require "moonwarp.array.files.bytes"
 
 local usage = errors.usage

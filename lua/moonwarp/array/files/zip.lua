@@ -1,7 +1,7 @@
 -- Zip files as .npz has them: members that are stored or deflated, found by the directory at the end of the file.
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
+local errors = require "moonwarp.diagnostics.error"
 local bytes = require "moonwarp.array.files.bytes"
 
 local fail, number, text = bytes.fail, bytes.number, bytes.text

@@ -4,7 +4,7 @@
 -- A picture here is { width =, height =, at = function(x, y) -> r, g, b }, coordinates from 0, colours 0 to 255.
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
+local errors = require "moonwarp.diagnostics.error"
 
 local M = {}
 

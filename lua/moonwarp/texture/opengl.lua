@@ -1,7 +1,7 @@
 -- Buffers and images of OpenGL, of the context that is current in this thread: memory of kernels while they are mapped.
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
+local errors = require "moonwarp.diagnostics.error"
 
 local M = {}
 

@@ -2,7 +2,7 @@
 -- registers (handed out in units, by block before 2.0 and by warp since) and shared memory (in units).
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
+local errors = require "moonwarp.diagnostics.error"
 
 local M = {}
 

@@ -3,9 +3,9 @@
 -- Coordinates of regions count from 1, as everything does that Lua sees; the binding's count from 0.
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
-local arguments = require "moonwarp.arguments"
-local signatures = require "moonwarp.signatures"
+local errors = require "moonwarp.diagnostics.error"
+local arguments = require "moonwarp.check.arguments"
+local signatures = require "moonwarp.check.signatures"
 
 local usage = errors.usage
 local M = {}

@@ -1,8 +1,8 @@
 -- Modules: CUDA C compiled or loaded, and what a module shows of itself.
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
-local arguments = require "moonwarp.arguments"
+local errors = require "moonwarp.diagnostics.error"
+local arguments = require "moonwarp.check.arguments"
 
 local M = {}
 
@@ -52,10 +52,10 @@ end
 ---@param how? boolean|"error"|fun(warning: moonwarp.warning) true: print them; false: drop them (m:log() still has
 ---them); "error": mw.compile raises the first; a function: it is called with each
 ---@return boolean|string|function the setting before; without an argument nothing changes
-function M.warnings(...) return raw.part("warnings").choose(...) end
+function M.warnings(...) return raw.part("diagnostics.warnings").choose(...) end
 
 raw.on_warnings(function(log, message, site)
-  local warnings = raw.part "warnings"
+  local warnings = raw.part "diagnostics.warnings"
   if log then warnings.tell(log) else warnings.tell_mistake(message, site) end
 end)
 
@@ -82,7 +82,7 @@ function M.compile(spec, more)
     options = { "-I" .. folder }
     for i, option in ipairs(spec.options or {}) do options[i + 1] = option end
   elseif not file then
-    file, line = raw.part("source").locate(text)
+    file, line = raw.part("diagnostics.source").locate(text)
   end
   return raw.compile(text, { file = file, line = line, options = with_checks(options), headers = spec.headers })
 end

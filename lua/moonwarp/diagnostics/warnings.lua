@@ -2,7 +2,7 @@
 -- script that are no errors, which are known when an object is collected.
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
+local errors = require "moonwarp.diagnostics.error"
 
 local M = {}
 

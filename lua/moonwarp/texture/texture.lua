@@ -1,9 +1,9 @@
 -- Textures and surfaces: how memory is read through one, in words.
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
-local arguments = require "moonwarp.arguments"
-local memory = require "moonwarp.texture_memory"
+local errors = require "moonwarp.diagnostics.error"
+local arguments = require "moonwarp.check.arguments"
+local memory = require "moonwarp.texture.texture_memory"
 
 local usage = errors.usage
 local M = {}

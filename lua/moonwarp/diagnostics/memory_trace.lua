@@ -5,7 +5,7 @@ local raw = require "moonwarp.binding"
 
 local M = {}
 
-local own = debug.getinfo(1, "S").source:match("^@(.*[/\\])trace%.lua$") or ""
+local own = debug.getinfo(1, "S").source:match("^@(.*[/\\])diagnostics[/\\]memory_trace%.lua$") or ""
 
 -- The functions that make memory, and those as they are without tracing.
 local makers = { "array_new", "array_from", "image_read", "pitched_new", "cuda_array_new" }

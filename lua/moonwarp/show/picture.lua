@@ -1,8 +1,8 @@
 -- a:show() and a:plot(): arrays as pictures in the terminal. One dimension is a sparkline, or with plot a graph; two
 -- are a heat map; pixels (uchar with 3 or 4 channels) are the picture that they are.
 
-local errors = require "moonwarp.error"
-local terminal = require "moonwarp.terminal"
+local errors = require "moonwarp.diagnostics.error"
+local terminal = require "moonwarp.show.terminal"
 
 local M = {}
 

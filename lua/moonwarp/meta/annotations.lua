@@ -1,12 +1,13 @@
 -- The annotations of every function, method and field, which editors (LuaLS), the reference and help at the prompt show.
--- They stand above the functions in this folder; those of the bindings' functions and of functions that are made from
--- tables in meta.lua and array/meta.lua.
+-- They stand above the functions in lua/moonwarp/; those of the bindings' functions in this folder, those of functions
+-- that are made from tables in array/meta.lua.
 
 local M = {}
 
-local FILES = { "init", "array", "array/views", "array/joining", "array/matrices", "array/meta",
-  "array/files/npy", "array/files/csv", "array/files/wav", "module", "kernel", "stream", "graph", "random",
-  "texture_memory", "texture", "opengl", "image", "device", "meta" }
+local FILES = { "init", "array", "array/views", "array/joining", "array/matrices", "array/meta", "array/files/npy",
+  "array/files/csv", "array/files/wav", "module/module", "module/kernel", "stream", "graph", "random",
+  "texture/texture_memory", "texture/texture", "texture/opengl", "texture/image", "device", "meta/values",
+  "meta/memory", "meta/execution" }
 local INTERNAL = { ["array/views"] = true } -- only methods of theirs are public
 
 local function lines_of(path)
@@ -137,7 +138,9 @@ function M.read(folder)
   receiver_of "mw"
   for _, file in ipairs(FILES) do
     local block
-    for _, line in ipairs(lines_of(folder .. file .. ".lua")) do
+    local lines = lines_of(folder .. file .. ".lua")
+    lines[#lines + 1] = "" -- ends a block at the end of the file
+    for _, line in ipairs(lines) do
       local text = line:match "^%s*%-%-%-(.*)$"
       if text and not line:match "^%-%-%-%-" then
         block = block or {}

@@ -1,8 +1,8 @@
 -- Names that are not there: an error, which asks whether one that is like it was meant.
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
-local nearest = require "moonwarp.nearest"
+local errors = require "moonwarp.diagnostics.error"
+local nearest = require "moonwarp.diagnostics.nearest"
 
 local M = {}
 

@@ -1,7 +1,7 @@
 -- Pictures in files: PGM, PPM and PNG, to and from arrays of uchar.
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
+local errors = require "moonwarp.diagnostics.error"
 
 local M = {}
 

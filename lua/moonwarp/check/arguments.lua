@@ -11,9 +11,9 @@
 -- first called.
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
-local nearest = require "moonwarp.nearest"
-local signatures = require "moonwarp.signatures"
+local errors = require "moonwarp.diagnostics.error"
+local nearest = require "moonwarp.diagnostics.nearest"
+local signatures = require "moonwarp.check.signatures"
 
 local M = {}
 

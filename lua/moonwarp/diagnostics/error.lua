@@ -15,7 +15,7 @@ local raw = require "moonwarp.binding"
 local M = {}
 
 local Error = raw.error
-Error.__name = "moonwarp.error"
+Error.__name = "moonwarp.diagnostics.error"
 Error.__index = Error
 
 -- The place that a reader should look at first: a compiler's output brings its own.
