@@ -14,5 +14,5 @@ for _, name in ipairs { "result", "generator", "generate", "tables" } do
 end
 
 return setmetatable(curand, { __index = function(_, name)
-  if type(name) == "string" then raw.part("suggest").missing("moonwarp.curand", name, curand) end
+  if type(name) == "string" then raw.part("diagnostics.suggest").missing("moonwarp.curand", name, curand) end
 end })

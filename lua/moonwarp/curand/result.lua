@@ -1,7 +1,7 @@
 -- cuRAND's status codes and other enumerations, and how moonwarp's errors become codes.
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.error"
+local errors = require "moonwarp.diagnostics.error"
 local runtime = require "moonwarp.runtime.result"
 
 local M = {
