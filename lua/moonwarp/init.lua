@@ -15,8 +15,10 @@ local mw = {
   cache = require "moonwarp.cache",
 }
 
+-- A part whose own functions are not all for scripts names those that are as `public`.
 local function add(part)
-  arguments.functions("mw", raw.part(part), mw)
+  local read = raw.part(part)
+  arguments.functions("mw", read.public or read, mw)
   arguments.methods()
 end
 
@@ -45,8 +47,8 @@ end
 require "moonwarp.module.kernel"
 
 -- What computes with arrays is read when a script first asks for a name that is not there yet.
--- Views and reductions are methods only; what their files return is for others of the library.
-local array_parts = { "array.operators", "array.joining", "array.matrices" }
+-- Views, reductions and scans are methods only; what their files return is for others of the library.
+local array_parts = { "array.operators", "array.own", "array.indices", "array.masks", "array.joining", "array.matrices" }
 local function read_array_parts()
   local parts = array_parts
   array_parts = {}

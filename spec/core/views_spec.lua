@@ -39,7 +39,7 @@ describe("a key that is a table", function()
     assert.matches("runs backwards; give it a step of %-1", at { 1, 1, { 4, 2 } })
     assert.matches("4 indices for an array of 3 dimensions", at { 1, 1, 1, 1 })
     assert.matches("a step is a whole number that is not 0", at { { 1, 2, 0 } })
-    assert.matches("not by arrays: mw.where", message(function() return a[mw.zeros(3)] end))
+    assert.matches("indices are whole numbers", message(function() return a[mw.zeros(3)] end))
   end)
 end)
 

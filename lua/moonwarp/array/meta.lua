@@ -140,8 +140,10 @@ error("moonwarp.array.meta is for editors; require \"moonwarp\"")
 ---@field normcdf fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The distribution function of the
 ---standard normal distribution.
 ---@field normcdfinv fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The inverse of normcdf.
----@field where fun(condition: moonwarp.array, a: moonwarp.operand, b: moonwarp.operand): moonwarp.array a where the
----condition holds, b elsewhere.
+---@field take fun(a: moonwarp.array, indices: any, options?: table): any As a:take.
+---@field put fun(a: moonwarp.array, indices: any, values: any): moonwarp.array As a:put.
+---@field gather fun(a: moonwarp.array, axis: integer, indices: any, options?: table): moonwarp.array As a:gather.
+---@field scatter_add fun(a: moonwarp.array, indices: any, values: any): moonwarp.array As a:scatter_add.
 
 ---@class moonwarp.array
 ---@field prod fun(self, options?: moonwarp.reduce): number|moonwarp.array The product. Products of integers wrap

@@ -81,30 +81,6 @@ end
 
 -- ---- the functions of elements ----
 
--- The dtype that the arguments have together; numbers count when there is nothing else.
-local function together(name, arguments, count)
-  local dtype
-  for i = 1, count do
-    if raw.type(arguments[i]) == "array" then
-      local mine = promotion.of(arguments[i].dtype, name).name
-      dtype = dtype and promotion.promote(dtype, mine) or mine
-    end
-  end
-  if not dtype then
-    usage("%s wants an array, got %s", name, raw.describe(arguments[1]))
-  end
-  for i = 1, count do
-    local given = arguments[i]
-    if raw.type(given) ~= "array" then
-      if type(given) ~= "number" and type(given) ~= "boolean" and not tonumber(given) or type(given) == "string" then
-        usage("%s wants arrays and numbers, got %s", name, raw.describe(given))
-      end
-      dtype = promotion.promote_number(dtype, given)
-    end
-  end
-  return dtype
-end
-
 -- By kind: the dtype to compute in and that of the result, out of the arguments'.
 local kinds = {}
 function kinds.arithmetic(dtype) return dtype, dtype end
@@ -129,7 +105,7 @@ local ranks = { bool = 1, uint = 2, int = 3, float = 4 }
 local function may_become(from, to) return ranks[from.kind] <= ranks[to.kind] end
 
 local function make(name, rule, arguments, count, wanted)
-  local dtype = together(name, arguments, count)
+  local dtype = promotion.together(name, arguments, count)
   local compute, result = kinds[rule[1]](dtype, name)
   if wanted and wanted ~= result then
     if not may_become(promotion.of(result, name), promotion.of(wanted, name)) then
@@ -211,21 +187,6 @@ for name, rule in pairs(rules) do
   M[name] = call
   array[name] = call
 end
-
----The elements of `a` where a condition holds, and those of `b` elsewhere.
-M.where = (function()
-  local function resolve(condition, a, b)
-    local dtype = together("mw.where", { a, b }, 2)
-    local operands = { { "y", "out", dtype }, { "p", "in", condition.dtype } }
-    for i, it in ipairs { a, b } do
-      operands[i + 2] = { letters[i], raw.type(it) == "array" and "in" or "scalar",
-        raw.type(it) == "array" and it.dtype or dtype }
-    end
-    local C = promotion.of(dtype, "mw.where").C
-    return raw.elementwise_new { name = "where", operands = operands, body = ("y = p ? (%s)a : (%s)b;"):format(C, C) }
-  end
-  return raw.array_operator(3, resolve)
-end)()
 
 raw.array_metamethods(metamethods)
 raw.operators = metamethods

@@ -91,6 +91,34 @@ function M.promote_number(dtype, number)
   return of.kind == "bool" and "longlong" or dtype
 end
 
+---The dtype that arrays and numbers have together.
+---@param name string the function's name, for messages
+---@param arguments any[]
+---@param count integer
+---@return string
+function M.together(name, arguments, count)
+  local dtype
+  for i = 1, count do
+    if raw.type(arguments[i]) == "array" then
+      local mine = M.of(arguments[i].dtype, name).name
+      dtype = dtype and M.promote(dtype, mine) or mine
+    end
+  end
+  if not dtype then
+    errors.usage("%s wants an array, got %s", name, raw.describe(arguments[1]))
+  end
+  for i = 1, count do
+    local given = arguments[i]
+    if raw.type(given) ~= "array" then
+      if type(given) ~= "number" and type(given) ~= "boolean" and not tonumber(given) or type(given) == "string" then
+        errors.usage("%s wants arrays and numbers, got %s", name, raw.describe(given))
+      end
+      dtype = M.promote_number(dtype, given)
+    end
+  end
+  return dtype
+end
+
 ---The dtype in which a function of real numbers computes for elements of a dtype: integers become floating point.
 ---@param dtype string
 ---@return string

@@ -11,7 +11,8 @@ local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
 local promotion = require "moonwarp.array.promotion"
 local views = require "moonwarp.array.views"
-local compile = require("moonwarp.module.module").compile
+local kernels = require "moonwarp.array.kernels"
+local accumulators = require "moonwarp.array.accumulators"
 
 local usage = errors.usage
 local array = raw.classes.array
@@ -26,30 +27,27 @@ local CHUNK = 64 -- elements of a thread in a chunk, where there are enough
 -- $T element, $A accumulator, $R result. Three ways to walk: one output a thread; a block along rows whose threads keep
 -- to their column of `inner`; a block of columns.
 local text = [[
-$PREAMBLE
-__device__ inline $A init_() { return $INIT; }
-__device__ inline $A map_($T x, long long i) { return $MAP; }
-__device__ inline $A combine_($A a, $A b) { return $COMBINE; }
-__device__ inline $R finish_($A a, long long n) { return $FINISH; }
+$SPEC
 
+// kernels
 // One thread for each output: for short lengths.
-extern "C" __global__ void each(long long outputs, long long length, long long inner, const $T *x, $R *y) {
+extern "C" __global__ void each(long long outputs, long long length, long long inner, const T_ *x, R_ *y) {
   long long o = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (o >= outputs) return;
-  const $T *first = x + o / inner * length * inner + o % inner;
-  $A a = init_();
+  const T_ *first = x + o / inner * length * inner + o % inner;
+  A_ a = init_();
   for (long long k = 0; k < length; k++) a = combine_(a, map_(first[k * inner], k));
   y[o] = finish_(a, length);
 }
 
 // A block takes a chunk of an outer element's rows; thread t takes elements t, t + step, …, all of column t % inner.
-extern "C" __global__ void rows(long long length, int inner, int step, long long chunk, const $T *x, void *parts_) {
-  $A *parts = ($A *)parts_;
-  __shared__ $A mine[$THREADS];
+extern "C" __global__ void rows(long long length, int inner, int step, long long chunk, const T_ *x, void *parts_) {
+  A_ *parts = (A_ *)parts_;
+  __shared__ A_ mine[$THREADS];
   int t = threadIdx.x;
   long long all = length * inner, first = blockIdx.x * chunk, end = first + chunk < all ? first + chunk : all;
-  const $T *from = x + blockIdx.y * all;
-  $A a = init_();
+  const T_ *from = x + blockIdx.y * all;
+  A_ a = init_();
   if (t < step)
     for (long long k = first + t; k < end; k += step) a = combine_(a, map_(from[k], k / inner));
   mine[t] = a;
@@ -61,42 +59,42 @@ extern "C" __global__ void rows(long long length, int inner, int step, long long
     }
     if (t == 0) parts[blockIdx.y * (long long)gridDim.x + blockIdx.x] = mine[0];
   } else if (t < inner) {
-    $A sum = mine[t];
+    A_ sum = mine[t];
     for (int k = t + inner; k < step; k += inner) sum = combine_(sum, mine[k]);
     parts[(blockIdx.y * (long long)gridDim.x + blockIdx.x) * inner + t] = sum;
   }
 }
 
 // A thread for each column, down a chunk of rows.
-extern "C" __global__ void columns(long long length, long long inner, long long chunk, const $T *x, void *parts_) {
-  $A *parts = ($A *)parts_;
+extern "C" __global__ void columns(long long length, long long inner, long long chunk, const T_ *x, void *parts_) {
+  A_ *parts = (A_ *)parts_;
   long long c = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (c >= inner) return;
   long long first = blockIdx.y * chunk, end = first + chunk < length ? first + chunk : length;
-  const $T *from = x + blockIdx.z * length * inner + c;
-  $A a = init_();
+  const T_ *from = x + blockIdx.z * length * inner + c;
+  A_ a = init_();
   for (long long k = first; k < end; k++) a = combine_(a, map_(from[k * inner], k));
   parts[(blockIdx.z * (long long)gridDim.y + blockIdx.y) * inner + c] = a;
 }
 
 // The chunks' accumulators, in their order.
 extern "C" __global__ void join(long long outputs, long long chunks, long long inner, long long length,
-    const void *parts_, $R *y) {
-  const $A *parts = (const $A *)parts_;
+    const void *parts_, R_ *y) {
+  const A_ *parts = (const A_ *)parts_;
   long long o = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (o >= outputs) return;
-  const $A *first = parts + o / inner * chunks * inner + o % inner;
-  $A a = first[0];
+  const A_ *first = parts + o / inner * chunks * inner + o % inner;
+  A_ a = first[0];
   for (long long k = 1; k < chunks; k++) a = combine_(a, first[k * inner]);
   y[o] = finish_(a, length);
 }
 
 // The same for one output of many chunks, by a block.
-extern "C" __global__ void join_one(long long chunks, long long length, const void *parts_, $R *y) {
-  const $A *parts = (const $A *)parts_;
-  __shared__ $A mine[$THREADS];
+extern "C" __global__ void join_one(long long chunks, long long length, const void *parts_, R_ *y) {
+  const A_ *parts = (const A_ *)parts_;
+  __shared__ A_ mine[$THREADS];
   int t = threadIdx.x;
-  $A a = init_();
+  A_ a = init_();
   for (long long k = t; k < chunks; k += $THREADS) a = combine_(a, parts[blockIdx.x * chunks + k]);
   mine[t] = a;
   __syncthreads();
@@ -106,45 +104,29 @@ extern "C" __global__ void join_one(long long chunks, long long length, const vo
   }
   if (t == 0) y[blockIdx.x] = finish_(mine[0], length);
 }
-
-extern "C" __global__ void size_of_accumulator(int *bytes) { *bytes = sizeof($A); }
-]]
+$DESCRIBE]]
 
 ---A reduction as CUDA C, compiled when it is first used on a device.
----@param spec table type, accumulator, result: of CUDA C; init, map, combine, finish: expressions; preamble: text that
----comes before them; result_dtype
+---@param spec table of accumulators.lua, and result_dtype
 ---@return table
 function M.new(spec)
-  local fields = {
-    T = spec.type, A = spec.accumulator, R = spec.result, INIT = spec.init, MAP = spec.map, COMBINE = spec.combine,
-    FINISH = spec.finish or "a", PREAMBLE = spec.preamble or "", THREADS = tostring(THREADS),
-  }
-  return { dtype = spec.result_dtype, source = (text:gsub("%$(%u+)", fields)), modules = {} }
+  local fields = { SPEC = accumulators.text(spec), DESCRIBE = accumulators.DESCRIBE, THREADS = tostring(THREADS) }
+  local source = text:gsub("%$(%u+)", fields)
+  return { dtype = spec.result_dtype, source = source, module = kernels.module(source, "reduction", spec), spec = spec }
 end
 
-local function module_of(reduction, device)
-  local made = reduction.modules[device.name]
-  if made then return made end
-  local m = require("moonwarp.stream").with(device, compile, { source = reduction.source, name = "reduction" })
-  local bytes = require("moonwarp.stream").with(device, raw.array_new, "int", { 1 })
-  m.size_of_accumulator(1, 1)(bytes)
-  made = { m = m, accumulator = bytes[1] }
-  reduction.modules[device.name] = made
-  return made
-end
-
-local function cdiv(a, b) return math.floor((a + b - 1) / b) end
+local cdiv = kernels.blocks
 
 -- Reduce the outer x length x inner elements of x, a contiguous array, into y.
 local function run(reduction, x, outer, length, inner, y)
-  local of = module_of(reduction, x.device)
-  local m, outputs = of.m, outer * inner
+  local m, outputs = reduction.module(x.device), outer * inner
   if length <= 32 or (inner > THREADS and length <= 256) then
     return m.each(cdiv(outputs, THREADS), THREADS)(outputs, length, inner, x, y)
   end
   local chunks, parts
+  local size = accumulators.describe(reduction, x.device).accumulator
   local function parts_for(count)
-    return raw.array_new("uchar", { math.max(1, outer * count * inner * of.accumulator) })
+    return kernels.empty(x.device, "uchar", { math.max(1, outer * count * inner * size) })
   end
   if inner <= THREADS then
     local step = math.floor(THREADS / inner) * inner
@@ -154,7 +136,7 @@ local function run(reduction, x, outer, length, inner, y)
     for first = 0, outer - 1, 65535 do
       local count = math.min(65535, outer - first)
       local from = first == 0 and x or x:reshape(-1):sub(first * length * inner + 1)
-      local to = first == 0 and parts or parts:sub(first * chunks * inner * of.accumulator + 1)
+      local to = first == 0 and parts or parts:sub(first * chunks * inner * size + 1)
       m.rows({ chunks, count }, THREADS)(length, inner, step, chunk, from, to)
     end
   else
@@ -164,7 +146,7 @@ local function run(reduction, x, outer, length, inner, y)
     for first = 0, outer - 1, 65535 do
       local count = math.min(65535, outer - first)
       local from = first == 0 and x or x:reshape(-1):sub(first * length * inner + 1)
-      local to = first == 0 and parts or parts:sub(first * chunks * inner * of.accumulator + 1)
+      local to = first == 0 and parts or parts:sub(first * chunks * inner * size + 1)
       m.columns({ cdiv(inner, THREADS), chunks, count }, THREADS)(length, inner, chunk, from, to)
     end
   end
@@ -236,7 +218,7 @@ function M.apply(what, reduction, x, options)
   if is_value then shape = { 1 } end
   local y = options.out
   if y == nil then
-    y = require("moonwarp.stream").with(x.device, raw.array_new, reduction.dtype, shape)
+    y = kernels.empty(x.device, reduction.dtype, shape)
   elseif raw.type(y) ~= "array" or y.count ~= outer * inner or y.dtype ~= reduction.dtype or not y.is_contiguous then
     usage("%s: out has to be a contiguous array of %s with the shape %s", what, tostring(reduction.dtype),
       views.shape_text(shape))
@@ -248,18 +230,7 @@ end
 
 -- ---- the reductions there are ----
 
-local two_sum = [[
-struct exact_ { double sum, rest; };                    // sum + rest is the sum so far to twice the precision of double
-__device__ inline exact_ add_(exact_ a, exact_ b) {     // Knuth's TwoSum
-  double s = a.sum + b.sum, t = s - a.sum, e = (a.sum - (s - t)) + (b.sum - t);
-  exact_ r;
-  r.sum = s;
-  r.rest = e + a.rest + b.rest;
-  if (isinf(s) || isnan(s)) r.rest = 0;
-  return r;
-}
-__device__ inline exact_ exact_of(double x) { exact_ r; r.sum = x; r.rest = 0; return r; }]]
-
+local exact = "#include <moonwarp/algorithms/exact_sum.h>" -- doubles are summed with what double loses
 local specs = {}
 
 -- Sums: integers in 64 bits, floating point in double and, of doubles, with what double loses.
@@ -272,8 +243,8 @@ local function sum_of(map, finish)
       s.result, s.result_dtype = s.accumulator, unsigned and "ulonglong" or "longlong"
       s.map = ("(%s)(%s)"):format(s.accumulator, map)
     elseif of.bits == 64 then
-      s.preamble, s.accumulator, s.result, s.result_dtype = two_sum, "exact_", "double", "double"
-      s.init, s.map, s.combine = "exact_of(0)", ("exact_of(%s)"):format(map), "add_(a, b)"
+      s.preamble, s.accumulator, s.result, s.result_dtype = exact, "moonwarp::exact_sum", "double", "double"
+      s.init, s.map, s.combine = "moonwarp::exact(0)", ("moonwarp::exact(%s)"):format(map), "moonwarp::add(a, b)"
       s.finish = (finish or "$"):gsub("%$", "(a.sum + a.rest)")
       return s
     else
@@ -378,8 +349,6 @@ function M.named(name, dtype)
   if not made[key] then
     local of = promotion.of(dtype, "a:" .. name)
     local spec = specs[name](of)
-    if of.C == "__half" then spec.preamble = "#include <cuda_fp16.h>\n" .. (spec.preamble or "") end
-    if of.C == "__nv_bfloat16" then spec.preamble = "#include <cuda_bf16.h>\n" .. (spec.preamble or "") end
     made[key] = M.new(spec)
   end
   return made[key]

@@ -104,14 +104,15 @@ end
 
 local function check_key(key)
   if type(key) == "table" then return end
-  if raw.type(key) == "array" then
-    usage "an array is indexed by numbers and ranges, not by arrays: mw.where(mask, a, b) chooses by a mask"
-  end
-  usage("an array is indexed by numbers and ranges, such as a[{ {2, 4}, 3 }], not by %s", raw.describe(key))
+  usage("an array is indexed by numbers, ranges such as a[{ {2, 4}, 3 }], and arrays, not by %s", raw.describe(key))
 end
 
--- a[key] for a key that is a table of indices and ranges.
+-- What selects by a key that is an array: a mask, or indices along the first axis.
+local function selector(key) return raw.part(key.dtype == "bool" and "array.masks" or "array.indices") end
+
+-- a[key] for a key that is a table of indices and ranges, or an array.
 local function select_by(of, key)
+  if raw.type(key) == "array" then return selector(key).select(of, key) end
   check_key(key)
   local offset, shape, strides = part(of, key)
   if #shape > 0 then return view(of, offset, shape, strides) end
@@ -119,6 +120,7 @@ local function select_by(of, key)
 end
 
 local function assign_by(of, key, value)
+  if raw.type(key) == "array" then return selector(key).assign(of, key, value) end
   check_key(key)
   local offset, shape, strides = part(of, key)
   if #shape > 0 then
@@ -136,9 +138,9 @@ raw.array_selectors(select_by, assign_by)
 local converters = {}
 
 -- Whether a value is a table of elements, rather than one element that is a vector or a struct.
-local function is_nested(of, value)
+function M.is_nested(dtype, value)
   if type(value) ~= "table" or getmetatable(value) ~= nil or rawget(value, 1) == nil then return false end
-  local _, components = raw.dtype_size(of.dtype)
+  local _, components = raw.dtype_size(dtype)
   return components == 0 or type(rawget(value, 1)) ~= "number"
 end
 
@@ -148,7 +150,7 @@ end
 ---@return moonwarp.array self
 function array:assign(value)
   if raw.type(value) ~= "array" then
-    return is_nested(self, value) and self:copy_from(value) or self:fill(value)
+    return M.is_nested(self.dtype, value) and self:copy_from(value) or self:fill(value)
   end
   local key = tostring(self.device.name) .. " " .. tostring(value.dtype) .. " " .. tostring(self.dtype)
   local f = converters[key]

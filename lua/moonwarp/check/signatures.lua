@@ -10,6 +10,9 @@ local place = "{x: integer, y: integer, z: integer, level: integer}"
 local region = ("{to: %s, from: %s, width: integer, height: integer, depth: integer}"):format(place, place)
 local pad = "width: integer|table, options?: {mode: string, value: any}"
 
+local own = "what: {map: string, combine: string, init: string|number, finish: string, accumulator: string, "
+  .. "dtype: dtype, module: module, preamble: string}"
+
 M.mw = {
   time = "",
   type = "value: any",
@@ -83,6 +86,9 @@ M.mw = {
   write_csv = "path: path, array: array, options?: {header: table, delimiter: string}",
   read_wav = "path: path",
   write_wav = "path: path, array: array, rate: integer, options?: {format: string}",
+  where = "condition: array, a?: any, b?: any, options?: {out: array}",
+  reduce = own,
+  scan = own,
 }
 
 local shape = "shape?: integer|table"
@@ -105,6 +111,7 @@ M.generator = {
 }
 
 local reduce = "options?: {axis: integer|table, keepdims: boolean, out: array}"
+local scan = "options?: {axis: integer, out: array}"
 
 M.classes.array = {
   letter = "a",
@@ -130,6 +137,14 @@ M.classes.array = {
   triu = "k?: integer",
   diag = "k?: integer",
   trace = "options?: any",
+  cumsum = scan, cumprod = scan,
+  take = "indices: array|table|integer, options?: {axis: integer, out: array}",
+  put = "indices: array|table|integer, values: any",
+  gather = "axis: integer|array|table, indices?: array|table, options?: {out: array}",
+  scatter_add = "...: any",
+  compress = "condition: array|table, options?: {axis: integer, out: array}",
+  nonzero = "",
+  diff = "options?: {n: integer, axis: integer, out: array}",
   host = "",
   free = "",
 }

@@ -4,10 +4,10 @@
 
 local M = {}
 
-local FILES = { "init", "array", "array/views", "array/joining", "array/matrices", "array/meta", "array/files/npy",
-  "array/files/csv", "array/files/wav", "module/module", "module/kernel", "stream", "graph", "random",
-  "texture/texture_memory", "texture/texture", "texture/opengl", "texture/image", "device", "meta/values",
-  "meta/memory", "meta/execution" }
+local FILES = { "init", "array", "array/views", "array/scan", "array/own", "array/indices", "array/masks",
+  "array/joining", "array/matrices", "array/meta", "array/files/npy", "array/files/csv", "array/files/wav",
+  "module/module", "module/kernel", "stream", "graph", "random", "texture/texture_memory", "texture/texture",
+  "texture/opengl", "texture/image", "device", "meta/values", "meta/memory", "meta/execution" }
 local INTERNAL = { ["array/views"] = true } -- only methods of theirs are public
 
 local function lines_of(path)
@@ -84,7 +84,7 @@ local function declared(line)
   end
   if not receiver then return nil end
   receiver = receiver:gsub("^raw%.classes%.", ""):gsub("^exec$", "graph_exec")
-  if receiver == "M" or receiver == "mw" then return "mw", ".", name end
+  if receiver == "M" or receiver == "M.public" or receiver == "mw" then return "mw", ".", name end
   return receiver, separator, name
 end
 

@@ -59,6 +59,9 @@ raw.on_warnings(function(log, message, site)
   if log then warnings.tell(log) else warnings.tell_mistake(message, site) end
 end)
 
+-- What modules were compiled from, for functions of elements that use a module's functions and types.
+raw.module_sources = raw.module_sources or setmetatable({}, { __mode = "k" })
+
 ---Compile CUDA C for the device in use, or find it in the compile cache.
 ---@param spec string|table the text; or { source = text or file = path, options = {"-DN=4", "-use_fast_math"},
 ---headers = { ["vec.h"] = text }, name = "what messages call the text" }
@@ -84,7 +87,9 @@ function M.compile(spec, more)
   elseif not file then
     file, line = raw.part("diagnostics.source").locate(text)
   end
-  return raw.compile(text, { file = file, line = line, options = with_checks(options), headers = spec.headers })
+  local m = raw.compile(text, { file = file, line = line, options = with_checks(options), headers = spec.headers })
+  raw.module_sources[m] = { text = text, options = options, headers = spec.headers }
+  return m
 end
 
 ---As mw.compile, but returns nil and the error if the text does not compile.

@@ -1,0 +1,68 @@
+-- What a reduction or a scan does, as CUDA C: the types and functions that its kernels call.
+--
+-- A spec has expressions: `map`, the accumulator of the element x (at place i along the axis, from 0); `combine`, one
+-- of the accumulators a and b, a being first; `init`, the accumulator of no element; `finish`, the result of the
+-- accumulator a. The accumulator's type is `accumulator`, or else map's; that of the result is finish's.
+
+local raw = require "moonwarp.binding"
+local kernels = require "moonwarp.array.kernels"
+local promotion = require "moonwarp.array.promotion"
+
+local M = {}
+
+local text = [[
+#include <moonwarp/algorithms/dtype_number.h>
+$PREAMBLE
+typedef $T T_;                                          // element
+__device__ inline $A map_(T_ x, long long i) { return $MAP; }
+typedef decltype(map_(T_(), 0LL)) A_;                   // accumulator
+__device__ inline A_ combine_(A_ a, A_ b) { return $COMBINE; }
+__device__ inline $R finish_(A_ a, long long n) { return $FINISH; }
+typedef decltype(finish_(A_(), 0LL)) R_;                // result
+$INIT]]
+
+---A kernel that says what the compiler knows of a spec's types.
+M.DESCRIBE = [[
+extern "C" __global__ void describe(int *out) {
+  out[0] = sizeof(A_);
+  out[1] = moonwarp::dtype_number<R_>::value;
+}
+]]
+
+---The CUDA C of a spec: types T_, A_, R_, functions map_, combine_, finish_ and, with init, init_.
+---@param spec table type, map, combine, and perhaps accumulator, finish, result, preamble
+---@return string
+function M.text(spec)
+  local fields = { PREAMBLE = spec.preamble or "", T = spec.type, A = spec.accumulator or "auto",
+    INIT = spec.init and ("__device__ inline A_ init_() { return %s; }"):format(spec.init) or "", MAP = spec.map or "x",
+    COMBINE = spec.combine, FINISH = spec.finish or "a", R = spec.result or "auto" }
+  return (text:gsub("%$(%u+)", fields))
+end
+
+local numbers = { "bool", "char", "uchar", "short", "ushort", "int", "uint", "longlong", "ulonglong", "half",
+  "bfloat16", "float", "double" }
+
+---What the compiler knows of a spec: the accumulator's bytes, and the result's dtype if it is one of numbers.
+---@param of table with `module`, a function of a device, and `spec`, which may say the bytes; it keeps what was learnt
+---@param device moonwarp.device
+---@return { accumulator: integer, result: string? }
+function M.describe(of, device)
+  if not of.described then
+    if of.spec.bytes then return { accumulator = of.spec.bytes, result = of.spec.result_dtype } end
+    local out = kernels.empty(device, "int", { 2 })
+    of.module(device).describe(1, 1)(out)
+    of.described = { accumulator = out[1], result = numbers[out[2]] }
+  end
+  return of.described
+end
+
+---How CUDA C spells an element type.
+---@param dtype any
+---@return string
+function M.spelling(dtype)
+  if promotion.is_numeric(dtype) then return promotion.of(dtype, "").C end
+  local _, _, name = raw.dtype_size(dtype)
+  return name
+end
+
+return M

@@ -1,0 +1,105 @@
+-- The library's own kernels: CUDA C that is compiled when a device first needs it, and what functions that launch them
+-- share.
+
+local raw = require "moonwarp.binding"
+local errors = require "moonwarp.diagnostics.error"
+local views = require "moonwarp.array.views"
+local stream = require "moonwarp.stream"
+local compile = require("moonwarp.module.module").compile
+
+local usage = errors.usage
+
+local M = {}
+
+---Call f(...) with a device in use.
+---@param device moonwarp.device
+---@param f function
+---@param ... any
+---@return any what f returns
+function M.on(device, f, ...)
+  if raw.device().name == device.name then return f(...) end
+  return stream.with(device, f, ...)
+end
+
+---A new array on a device, with undefined elements.
+---@param device moonwarp.device
+---@param dtype any
+---@param shape integer[]
+---@return moonwarp.array
+function M.empty(device, dtype, shape) return M.on(device, raw.array_new, dtype, shape) end
+
+-- The part of a text before its kernels, and each kernel's own text by its name.
+local function split(source)
+  local head, rest = source:match "^(.-\n)// kernels\n(.*)$"
+  local own = {}
+  for at, name in rest:gmatch '()extern "C" __global__ void ([%w_]+)' do
+    local ends = rest:find('extern "C" __global__ ', at + 1, true)
+    own[name] = rest:sub(at, ends and ends - 1)
+  end
+  return head, own
+end
+
+---A function of a device that gives the kernels of a text by name. Each is compiled alone, when it is first asked for.
+---@param source string what all kernels use, a line "// kernels", and the kernels, extern "C"
+---@param name string what messages call it
+---@param more? { options?: string[], headers?: table } for the compiler
+---@return fun(device: moonwarp.device): table<string, moonwarp.kernel>
+function M.module(source, name, more)
+  local devices, head, own = {}, nil, nil
+  more = more or {}
+  return function(device)
+    local made = devices[device.name]
+    if made then return made end
+    if not head then head, own = split(source) end
+    made = setmetatable({}, { __index = function(kernels, kernel)
+      local m = M.on(device, compile, { source = head .. own[kernel], name = name, options = more.options,
+        headers = more.headers })
+      kernels[kernel] = m[kernel]
+      return kernels[kernel]
+    end })
+    devices[device.name] = made
+    return made
+  end
+end
+
+---The blocks it takes to cover a count.
+---@param count integer
+---@param threads integer
+---@return integer
+function M.blocks(count, threads) return math.floor((count + threads - 1) / threads) end
+
+---The outer, length and inner elements of a shape around an axis.
+---@param shape integer[]
+---@param axis integer from 1
+---@return integer outer
+---@return integer length
+---@return integer inner
+function M.around(shape, axis)
+  local outer, inner = 1, 1
+  for d = 1, axis - 1 do outer = outer * shape[d] end
+  for d = axis + 1, #shape do inner = inner * shape[d] end
+  return outer, shape[axis], inner
+end
+
+---Check the array that an option `out` names.
+---@param what string the function's name
+---@param out moonwarp.array
+---@param dtype any
+---@param shape integer[]
+function M.check_out(what, out, dtype, shape)
+  local fits = raw.type(out) == "array" and out.dtype == dtype and out.rank == #shape
+  for d = 1, fits and #shape or 0 do fits = fits and out.shape[d] == shape[d] end
+  if not fits then
+    usage("%s: out has to be an array of %s with the shape %s, got %s", what, tostring(dtype), views.shape_text(shape),
+      raw.type(out) == "array" and ("%s %s"):format(tostring(out.dtype), views.shape_text(out.shape))
+        or raw.describe(out))
+  end
+end
+
+---A result: as it is, or written into `out`, which may share memory with what it was made of.
+---@param out moonwarp.array?
+---@param result moonwarp.array
+---@return moonwarp.array
+function M.deliver(out, result) return out and out:assign(result) or result end
+
+return M

@@ -1,0 +1,214 @@
+-- Elements by masks: nonzero, compress, a[mask], a[mask] = values, and mw.where.
+
+local raw = require "moonwarp.binding"
+local errors = require "moonwarp.diagnostics.error"
+local promotion = require "moonwarp.array.promotion"
+local kernels = require "moonwarp.array.kernels"
+local indices = require "moonwarp.array.indices"
+local views = require "moonwarp.array.views"
+
+local usage, shape_text = errors.usage, views.shape_text
+local array = raw.classes.array
+
+local M = { public = {} }
+
+-- ---- positions ----
+
+local compaction = [[
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <moonwarp/algorithms/compact.h>
+// kernels
+extern "C" __global__ void compact_count(long long count, long long chunk, const $T *x, long long *counts) {
+  moonwarp::compact_count(count, chunk, x, counts);
+}
+extern "C" __global__ void compact(long long count, long long chunk, const $T *x, const long long *ends,
+    long long *positions) {
+  moonwarp::compact(count, chunk, x, ends, positions);
+}
+]]
+
+local CHUNK = 2048
+local made = {}
+
+-- The positions, from 1 in row order, of the elements that are not 0.
+local function positions_of(what, x)
+  local count, device = x.count, x.device
+  if count == 0 then return kernels.empty(device, "longlong", { 0 }) end
+  local C = promotion.of(x.dtype, what).C
+  made[C] = made[C] or kernels.module((compaction:gsub("%$T", C)), "compaction")
+  local m, chunks = made[C](device), kernels.blocks(count, CHUNK)
+  local counts = kernels.empty(device, "longlong", { chunks })
+  x = x:contiguous()
+  m.compact_count(chunks, 32)(count, CHUNK, x, counts)
+  local ends = counts:cumsum()
+  local positions = kernels.empty(device, "longlong", { tonumber(ends[chunks]) })
+  if positions.count > 0 then m.compact(chunks, 32)(count, CHUNK, x, ends, positions) end
+  return positions
+end
+
+-- Functions of elements by device.
+local functions = {}
+local function run(device, key, source, ...)
+  key = device.name .. " " .. key
+  functions[key] = functions[key] or kernels.on(device, raw.elementwise_new, source)
+  return raw.elementwise_run(functions[key], ...)
+end
+
+---Where the elements are that are not 0: one array of indices for each dimension.
+---@return moonwarp.array ... of longlong, from 1
+function array:nonzero()
+  local positions, shape, results = positions_of("a:nonzero", self), self.shape, {}
+  if #shape == 1 then return positions end
+  local stride = 1
+  for d = #shape, 1, -1 do
+    results[d] = kernels.empty(self.device, "longlong", positions.shape)
+    if positions.count > 0 then
+      run(self.device, "coordinate", { name = "coordinate", body = "y = (p - 1) / stride % size + 1;", operands = {
+        { "y", "out", "longlong" }, { "p", "in", "longlong" }, { "stride", "scalar", "longlong" },
+        { "size", "scalar", "longlong" } } }, results[d], positions, stride, shape[d])
+    end
+    stride = stride * shape[d]
+  end
+  return (table.unpack or unpack)(results, 1, #shape)
+end
+
+-- ---- parts by a mask ----
+
+---The elements for which the condition holds: of all in row order, or the parts along an axis.
+---@param condition moonwarp.array|boolean[] one dimension; it may be shorter than the axis
+---@param options? { axis?: integer, out?: moonwarp.array }
+---@return moonwarp.array
+function array:compress(condition, options)
+  options = options or {}
+  if raw.type(condition) ~= "array" then
+    if type(condition) ~= "table" then
+      usage("a:compress: the condition is an array or a table of booleans, got %s", raw.describe(condition))
+    end
+    condition = #condition == 0 and kernels.empty(self.device, "bool", { 0 })
+      or kernels.on(self.device, raw.array_from, condition, "bool")
+  end
+  if condition.rank ~= 1 then
+    usage("a:compress: the condition has one dimension, this one is %s; a[mask] takes any", shape_text(condition.shape))
+  end
+  local positions = positions_of("a:compress", condition)
+  local size = options.axis and self.shape[views.axis("a:compress", options.axis, self.rank)] or self.count
+  if positions.count > 0 and condition.count > size and positions[positions.count] > size then
+    usage("a:compress: the condition holds at %d, and there are %d elements", tonumber(positions[positions.count]), size)
+  end
+  return self:take(positions, options)
+end
+
+-- Check that a mask has the array's first sizes; the shape of what remains of each element of the mask.
+local function below(a, mask)
+  local shape, of, rest = a.shape, mask.shape, {}
+  local fits = #of <= #shape
+  for d = 1, #of do fits = fits and of[d] == shape[d] end
+  if not fits then
+    usage("a mask has the array's shape, %s, or its first sizes; this one is %s", shape_text(shape), shape_text(of))
+  end
+  for d = #of + 1, #shape do rest[#rest + 1] = shape[d] end
+  return rest
+end
+
+-- The array with the mask's dimensions as one.
+local function flattened(a, mask, rest)
+  local shape = { mask.count }
+  for _, size in ipairs(rest) do shape[#shape + 1] = size end
+  return a:contiguous():reshape(shape)
+end
+
+-- a[mask]: a new array of the elements, or parts, for which the mask holds.
+function M.select(a, mask)
+  local rest = below(a, mask)
+  return flattened(a, mask, rest):take(positions_of("a[mask]", mask), { axis = 1 })
+end
+
+-- a[mask] = values: one value, or as many as the mask has.
+function M.assign(a, mask, values)
+  local rest = below(a, mask)
+  if raw.type(values) == "array" or type(values) == "table" and type(values[1]) ~= "nil" then
+    local copy = a.is_contiguous and a or a:copy()
+    indices.assign(flattened(copy, mask, rest), positions_of("a[mask]", mask), values)
+    if copy ~= a then a:assign(copy) end
+    return
+  end
+  local shape = mask.shape
+  for _ = 1, #rest do shape[#shape + 1] = 1 end
+  run(a.device, "assign " .. tostring(a.dtype), { name = "assign_masked", body = "y = p ? v : x;", operands = {
+    { "y", "out", a.dtype }, { "x", "in", a.dtype }, { "p", "in", "bool" }, { "v", "scalar", a.dtype } } },
+    a, a, mask:contiguous():reshape(shape), values)
+end
+
+-- ---- where ----
+
+local function is_whole(value) return type(value) == "number" and value % 1 == 0 end
+
+-- The dtype of mw.where's result. Two numbers are longlong or double, as NumPy's are.
+local function where_dtype(a, b)
+  if raw.type(a) == "array" or raw.type(b) == "array" then return promotion.together("mw.where", { a, b }, 2) end
+  for _, it in ipairs { a, b } do
+    if type(it) ~= "number" and type(it) ~= "boolean" then
+      usage("mw.where wants arrays and numbers, got %s", raw.describe(it))
+    end
+  end
+  if type(a) == "boolean" and type(b) == "boolean" then return "bool" end
+  return (is_whole(a) or type(a) == "boolean") and (is_whole(b) or type(b) == "boolean") and "longlong" or "double"
+end
+
+local function where_function(condition, a, b)
+  if raw.type(condition) ~= "array" then
+    usage("mw.where wants an array as condition, got %s", raw.describe(condition))
+  end
+  local dtype = where_dtype(a, b)
+  local operands = { { "y", "out", dtype }, { "p", "in", condition.dtype } }
+  for i, it in ipairs { a, b } do
+    local is_array = raw.type(it) == "array"
+    operands[i + 2] = { i == 1 and "a" or "b", is_array and "in" or "scalar", is_array and it.dtype or dtype }
+  end
+  local C = promotion.of(dtype, "mw.where").C
+  local test = ("p != (%s)0"):format(promotion.of(condition.dtype, "mw.where").compute)
+  return raw.elementwise_new { name = "where", operands = operands,
+    body = ("y = %s ? (%s)a : (%s)b;"):format(test, C, C) }, dtype
+end
+
+local where = raw.array_operator(3, function(...) return (where_function(...)) end)
+
+---The elements of `a` where a condition holds, and those of `b` elsewhere; a and b are arrays or numbers, and shapes
+---broadcast. Without them, the positions where the condition holds, as a:nonzero gives them.
+---@param condition moonwarp.array
+---@param a? moonwarp.array|number|boolean
+---@param b? moonwarp.array|number|boolean
+---@param options? { out?: moonwarp.array }
+---@return moonwarp.array ...
+function M.public.where(condition, a, b, options)
+  if a == nil and b == nil and raw.type(condition) == "array" then return condition:nonzero() end
+  local out = options and options.out
+  if out == nil then return where(condition, a, b) end
+  local f, dtype = where_function(condition, a, b)
+  if raw.type(out) ~= "array" or out.dtype ~= dtype then
+    usage("mw.where: out has to be an array of %s, got %s", dtype, raw.describe(out))
+  end
+  raw.elementwise_run(f, out, condition, a, b)
+  return out
+end
+
+---As condition and a change places: a:compress(condition, options).
+---@param condition moonwarp.array|boolean[]
+---@param a moonwarp.array
+---@param options? { axis?: integer, out?: moonwarp.array }
+---@return moonwarp.array
+function M.public.compress(condition, a, options)
+  if raw.type(a) ~= "array" then usage("mw.compress(condition, a) wants an array, got %s", raw.describe(a)) end
+  return a:compress(condition, options)
+end
+
+---As a:nonzero().
+---@param a moonwarp.array
+---@return moonwarp.array ...
+function M.public.nonzero(a)
+  if raw.type(a) ~= "array" then usage("mw.nonzero wants an array, got %s", raw.describe(a)) end
+  return a:nonzero()
+end
+
+return M

@@ -1,0 +1,83 @@
+-- Reductions and scans of a script's own: mw.reduce and mw.scan.
+
+local raw = require "moonwarp.binding"
+local errors = require "moonwarp.diagnostics.error"
+local accumulators = require "moonwarp.array.accumulators"
+local reduction = require "moonwarp.array.reduction"
+local scan = require "moonwarp.array.scan"
+
+local usage = errors.usage
+
+local M = {}
+
+-- What comes before a spec's functions: a module's text, and more.
+local function preamble_of(what, spec)
+  if not spec.module then return spec.preamble, {} end
+  local source = raw.module_sources[spec.module]
+  if not source then usage("%s: module is one that mw.compile made in this script; loaded ones have no text", what) end
+  return source.text .. "\n" .. (spec.preamble or ""), source
+end
+
+local methods = {}
+local Own = { __index = methods }
+
+-- The reduction or scan for elements of a dtype.
+local function made_for(self, dtype, device)
+  local name = accumulators.spelling(dtype)
+  local made = self.made[name]
+  if not made then
+    local spec = self.spec
+    local preamble, more = preamble_of(self.what, spec)
+    made = self.kind.new { type = name, map = spec.map, combine = spec.combine, finish = spec.finish,
+      init = spec.init and tostring(spec.init), accumulator = spec.accumulator, preamble = preamble,
+      result = spec.dtype and accumulators.spelling(spec.dtype), result_dtype = spec.dtype, options = more.options,
+      headers = more.headers }
+    self.made[name] = made
+  end
+  if device and not made.dtype then
+    made.dtype = accumulators.describe(made, device).result
+    if not made.dtype then
+      usage("%s: the result is no number; name its dtype, as in dtype = m:dtype \"Struct\"", self.what)
+    end
+  end
+  return made
+end
+
+function Own:__call(x, options)
+  if raw.type(x) ~= "array" then usage("%s: f(a, options) wants an array, got %s", self.what, raw.describe(x)) end
+  return self.kind.apply(self.what, made_for(self, x.dtype, x.device), x, options)
+end
+
+function Own:__tostring() return ("%s { combine = %q }"):format(self.what, self.spec.combine) end
+
+-- The CUDA C that runs for elements of a dtype, "float" by default.
+function methods:source(dtype) return made_for(self, dtype or "float").source end
+
+local function new(what, kind, given)
+  local spec = {}
+  for key, value in pairs(given) do spec[key] = value end
+  if not spec.combine then usage("%s wants combine, an expression of the accumulators a and b: \"a + b\"", what) end
+  return setmetatable({ what = what, kind = kind, spec = spec, made = {} }, Own)
+end
+
+---A reduction of your own, of CUDA C expressions. f(a, options) has the options of a:sum: axis, keepdims, out.
+---f:source(dtype) is the CUDA C that runs.
+---@param what { map?: string, combine: string, init: string|number, finish?: string, accumulator?: string,
+---dtype?: string|moonwarp.dtype, module?: moonwarp.module, preamble?: string } map: the accumulator of the element x at
+---place i (from 0), x by default; combine: of the accumulators a and b; init: the neutral one; finish: the result of
+---the accumulator a (of n elements); accumulator: its type, map's by default; dtype: the result's; module, preamble:
+---where functions and structs come from
+---@return function f
+function M.reduce(what)
+  if what.init == nil then usage "mw.reduce wants init, the accumulator of no element: \"0\" for sums" end
+  return new("mw.reduce", reduction, what)
+end
+
+---An inclusive scan of your own, of the same expressions as mw.reduce's. f(a, options) has the options of a:cumsum:
+---axis, out. combine has to be associative; init, if there is one, comes before the first element.
+---@param what { map?: string, combine: string, init?: string|number, finish?: string, accumulator?: string,
+---dtype?: string|moonwarp.dtype, module?: moonwarp.module, preamble?: string }
+---@return function f
+function M.scan(what) return new("mw.scan", scan, what) end
+
+return M

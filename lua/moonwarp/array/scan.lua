@@ -1,0 +1,181 @@
+-- Scans: of each element and all before it along an axis. cumsum, cumprod and your own by mw.scan; and diff.
+
+local raw = require "moonwarp.binding"
+local errors = require "moonwarp.diagnostics.error"
+local promotion = require "moonwarp.array.promotion"
+local kernels = require "moonwarp.array.kernels"
+local accumulators = require "moonwarp.array.accumulators"
+local views = require "moonwarp.array.views"
+
+local usage = errors.usage
+local array = raw.classes.array
+
+local M = {}
+
+-- ---- the kernels ----
+
+local text = [[
+#include <moonwarp/algorithms/scan.h>
+$SPEC
+struct operation_ {
+  typedef T_ T;
+  typedef A_ A;
+  typedef R_ R;
+  __device__ static inline A start(A first) { return $START; }
+  __device__ static inline A map(T x, long long i) { return map_(x, i); }
+  __device__ static inline A combine(A a, A b) { return combine_(a, b); }
+  __device__ static inline R finish(A a) { return finish_(a, 0); }
+};
+// kernels
+extern "C" __global__ void rows_totals(long long lines, long long length, long long chunk, const void *x,
+    void *totals) {
+  moonwarp::rows_totals<operation_>(lines, length, chunk, (const T_ *)x, (A_ *)totals);
+}
+extern "C" __global__ void rows_prefixes(long long lines, long long chunks, void *totals) {
+  moonwarp::rows_prefixes<operation_>(lines, chunks, (A_ *)totals);
+}
+extern "C" __global__ void rows_scan(long long lines, long long length, long long chunk, const void *x,
+    const void *prefixes, void *y) {
+  moonwarp::rows_scan<operation_>(lines, length, chunk, (const T_ *)x, (const A_ *)prefixes, (R_ *)y);
+}
+extern "C" __global__ void columns_totals(long long outer, long long length, long long inner, long long chunk,
+    long long chunks, const void *x, void *totals) {
+  moonwarp::columns_totals<operation_>(outer, length, inner, chunk, chunks, (const T_ *)x, (A_ *)totals);
+}
+extern "C" __global__ void columns_prefixes(long long outer, long long inner, long long chunks, void *totals) {
+  moonwarp::columns_prefixes<operation_>(outer, inner, chunks, (A_ *)totals);
+}
+extern "C" __global__ void columns_scan(long long outer, long long length, long long inner, long long chunk,
+    long long chunks, const void *x, const void *prefixes, void *y) {
+  moonwarp::columns_scan<operation_>(outer, length, inner, chunk, chunks, (const T_ *)x, (const A_ *)prefixes,
+    (R_ *)y);
+}
+$DESCRIBE]]
+
+local THREADS = 128
+local SHORT = 64 -- elements: shorter lines are a thread's each
+local MANY = 4096 -- chunks that keep a device busy
+
+-- A scan as CUDA C, compiled when it is first used on a device.
+-- @param spec table of accumulators.lua, and result_dtype
+-- @return table
+function M.new(spec)
+  local fields = {
+    SPEC = accumulators.text(spec), DESCRIBE = accumulators.DESCRIBE,
+    START = spec.init and "combine_(init_(), first)" or "first" }
+  local source = text:gsub("%$(%u+)", fields)
+  return { source = source, module = kernels.module(source, "scan", spec), spec = spec, dtype = spec.result_dtype }
+end
+
+-- How many elements a chunk has, at least `least`.
+local function chunk_of(lines, length, least)
+  local chunks = math.max(1, math.floor(MANY / lines))
+  return math.max(least, kernels.blocks(kernels.blocks(length, chunks), 32) * 32)
+end
+
+-- Scan the outer x length x inner elements of x, a contiguous array, into y.
+local function run(scan, x, y, outer, length, inner)
+  local device, blocks = x.device, kernels.blocks
+  local m, size = scan.module(device), accumulators.describe(scan, device).accumulator
+  local in_rows = inner == 1 and length >= SHORT
+  local chunk = in_rows and chunk_of(outer, length, 2048) or chunk_of(outer * inner, length, 512)
+  local chunks = blocks(length, chunk)
+  local parts = kernels.empty(device, "uchar", { chunks > 1 and outer * chunks * inner * size or 1 })
+  if in_rows then
+    local lines = math.min(outer, 65535)
+    if chunks > 1 then
+      m.rows_totals({ chunks, lines }, 32)(outer, length, chunk, x, parts)
+      m.rows_prefixes(lines, 32)(outer, chunks, parts)
+    end
+    m.rows_scan({ chunks, lines }, 32)(outer, length, chunk, x, parts, y)
+  else
+    local threads = blocks(outer * chunks * inner, THREADS)
+    if chunks > 1 then
+      m.columns_totals(threads, THREADS)(outer, length, inner, chunk, chunks, x, parts)
+      m.columns_prefixes(blocks(outer * inner, THREADS), THREADS)(outer, inner, chunks, parts)
+    end
+    m.columns_scan(threads, THREADS)(outer, length, inner, chunk, chunks, x, parts, y)
+  end
+end
+
+-- Apply a scan along options.axis, or to all elements in row order.
+-- @param what string the function's name, for messages
+-- @param scan table
+-- @param x moonwarp.array
+-- @param options? { axis?: integer, out?: moonwarp.array }
+-- @return moonwarp.array
+function M.apply(what, scan, x, options)
+  options = options or {}
+  local shape, axis = { x.count }, 1
+  if options.axis ~= nil then shape, axis = x.shape, views.axis(what, options.axis, x.rank) end
+  if options.out ~= nil then kernels.check_out(what, options.out, scan.dtype, shape) end
+  local y = kernels.empty(x.device, scan.dtype, shape)
+  if x.count > 0 then run(scan, x:contiguous(), y, kernels.around(shape, axis)) end
+  return kernels.deliver(options.out, y)
+end
+
+-- ---- the scans there are ----
+
+-- Integers in 64 bits; floating point in double, and sums of doubles with what double loses.
+local function spec_of(name, of)
+  local spec = { type = of.C, combine = name == "cumsum" and "a + b" or "a * b", bytes = 8 }
+  if of.kind ~= "float" then
+    local unsigned = of.kind == "uint"
+    spec.accumulator, spec.result = "unsigned long long", unsigned and "unsigned long long" or "long long"
+    spec.result_dtype = unsigned and "ulonglong" or "longlong"
+    spec.map = unsigned and "x" or "(unsigned long long)(long long)x"
+    return spec
+  end
+  spec.accumulator, spec.result, spec.result_dtype = "double", of.C, of.name
+  spec.map, spec.finish = of.bits < 64 and "(double)(float)x" or "x", ("(%s)a"):format(of.C)
+  if of.bits == 64 and name == "cumsum" then
+    spec.preamble, spec.accumulator = "#include <moonwarp/algorithms/exact_sum.h>", "moonwarp::exact_sum"
+    spec.bytes = 16
+    spec.map, spec.combine, spec.finish = "moonwarp::exact(x)", "moonwarp::add(a, b)", "a.sum + a.rest"
+  end
+  return spec
+end
+
+local made = { cumsum = {}, cumprod = {} }
+local function named(name, dtype)
+  made[name][dtype] = made[name][dtype] or M.new(spec_of(name, promotion.of(dtype, "a:" .. name)))
+  return made[name][dtype]
+end
+
+---The sums of the elements up to each: in row order, or along an axis. Of integers in 64 bits; of floating point in
+---double precision or better.
+---@param options? { axis?: integer, out?: moonwarp.array }
+---@return moonwarp.array
+function array:cumsum(options) return M.apply("a:cumsum", named("cumsum", self.dtype), self, options) end
+
+---The products of the elements up to each, as a:cumsum.
+---@param options? { axis?: integer, out?: moonwarp.array }
+---@return moonwarp.array
+function array:cumprod(options) return M.apply("a:cumprod", named("cumprod", self.dtype), self, options) end
+
+---The differences of neighbours along an axis, the last by default: element k + 1 minus element k, n times over. Of
+---booleans whether they differ.
+---@param options? { n?: integer, axis?: integer, out?: moonwarp.array }
+---@return moonwarp.array
+function array:diff(options)
+  options = options or {}
+  local n, axis = options.n or 1, views.axis("a:diff", options.axis or -1, self.rank)
+  if n < 0 then usage("a:diff: n is 0 or more, got %d", n) end
+  local subtract = self.dtype == "bool" and array.ne or array.subtract
+  local x = self
+  for _ = 1, n do
+    local size = x.shape[axis]
+    local later, earlier = {}, {}
+    for d = 1, x.rank do later[d], earlier[d] = {}, {} end
+    later[axis], earlier[axis] = { math.min(2, size + 1), size }, { 1, math.max(size - 1, 0) }
+    x = subtract(x[later], x[earlier])
+  end
+  if options.out then
+    kernels.check_out("a:diff", options.out, x.dtype, x.shape)
+  elseif n == 0 then
+    x = x:copy()
+  end
+  return kernels.deliver(options.out, x)
+end
+
+return M
