@@ -1,12 +1,12 @@
--- How much code is made of a kernel: what compiling costs goes by that, and counting it is the same on every machine.
--- Lua 5.4 only: what is tested is the compiler.
+-- The size of kernels' code: it determines the cost of compiling, and is the same on every machine.
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
 local files = require "support.files"
 local mwcc = require "support.mwcc"
 
--- For a processor that is always the same one.
+-- For a fixed processor.
 local function count_instructions(source, options)
   local text = mwcc.run(source, "--mcpu=x86-64-v4 --emit=asm " .. (options or ""))
   local count = mwcc.count(text, "\n\t%l%w*[\t\n]")
@@ -15,8 +15,8 @@ local function count_instructions(source, options)
 end
 
 describe("the code for blocks of one size", function()
-  -- A third more than was needed when this was written: a change that goes beyond makes launches of new classes slow,
-  -- and wants a reason.
+  -- 33 % more than when this was written: a change that exceeds it makes the first launches of new block classes slow,
+  -- and needs a reason.
   local kernels = {
     { "saxpy", "_Z5saxpyifPKfPf:256x1x1", 180 },
     { "reduce", "_Z6reduceiPKfPf:256x1x1", 1060 },
@@ -36,8 +36,8 @@ describe("the code for blocks of one size", function()
 end)
 
 describe("mathematical functions in a module", function()
-  -- A quarter more than was needed when this was written. Each compilation of a kernel reads and inlines them all.
-  it("are kept as little more than their arithmetic", function()
+  -- 25 % more than when this was written. Each compilation of a kernel reads and inlines all of them.
+  it("are little more than their arithmetic", function()
     local size = #mwcc.run([[__global__ void k(const double *x, double *y) {
       int i = threadIdx.x;
       y[i] = exp(x[i]) + log(x[i]) + erf(x[i]) + tanh(x[i]) + lgamma(x[i]) + pow(x[i], y[i]);
@@ -46,9 +46,9 @@ describe("mathematical functions in a module", function()
   end)
 end)
 
-describe("what looks at a float's bits", function()
-  -- mwcc hides it from LLVM's passes for a while (src/mwcc/machine/llvm_fpclass_workaround.c)
-  it("costs nothing: lanes' bits stay where they are", function()
+describe("an operation on a float's bits", function()
+  -- mwcc hides the bit cast from LLVM's passes for a while (src/mwcc/machine/llvm_fpclass_workaround.c)
+  it("needs no instructions: bits stay in vector registers", function()
     local text = mwcc.ir([[__global__ void k(const float *x, const double *y, int *o) {
       int i = blockIdx.x * blockDim.x + threadIdx.x;
       o[i] = __float_as_int(x[i] * 3) % 7 + __double2hiint(y[i] * 3); }]], "_Z1kPKfPKdPi:64x1x1")
@@ -72,22 +72,22 @@ describe("a loop's constants", function()
     return mwcc.count(text, "\tvbroadcastss\t[^%%]"), mwcc.count(before, "\tvbroadcastss\t[^%%]")
   end
 
-  it("are in registers before it where there are registers for them", function()
+  it("are loaded into registers before it if there are registers for them", function()
     local all, before = count_broadcasts(8)
     assert.equal(all, before)
   end)
 
-  -- What is left out of LLVM for that is of one version: src/mwcc/machine/constant_rematerialization.c
+  -- The option of LLVM for this is for one version: src/mwcc/machine/constant_rematerialization.c
   local has_words = mwcc.run("", "--version"):find("LLVM 19", 1, true)
 
-  it("are loaded where they are used where there are many more", function()
+  it("are loaded at their uses if there are many more", function()
     local all = count_broadcasts(60)
     if has_words then assert.is_true(all <= 62, all .. " loads of 61 constants, once in registers and again") end
   end)
 end)
 
-describe("what a block's code has in registers", function()
-  it("is nothing that an earlier block left there", function()
+describe("the values that a block's code has in registers", function()
+  it("are none of an earlier block", function()
     local text = mwcc.run(files.read "bench/kernels/reduce.cu",
       "--mcpu=x86-64-v4 --emit=ir --launch=_Z6reduceiPKfPf:256x1x1")
     local start = text:match "\nblock:.-\n\n"
@@ -96,8 +96,8 @@ describe("what a block's code has in registers", function()
   end)
 end)
 
-describe("what a loop carries in registers", function()
-  it("is nothing that lanes left at a join in the round before", function()
+describe("the values that a loop carries in registers", function()
+  it("are none that lanes had at a join of the iteration before", function()
     local text = mwcc.run([[__global__ void k(int n, const float *x, const int *table, float *o) {
       int i = blockIdx.x * blockDim.x + threadIdx.x;
       float sum = 0;
@@ -111,7 +111,7 @@ describe("what a loop carries in registers", function()
     assert.is_nil(text:match "phi <16 x float>[^\n]*undef[^\n]*")
   end)
 
-  it("is a sum once, also where lanes leave one by one", function()
+  it("have a sum once, even if lanes leave one by one", function()
     local text = mwcc.run([[__global__ void k(const int *from, const float *x, float *o) {
       int i = blockIdx.x * blockDim.x + threadIdx.x;
       float sum = 0;
@@ -123,8 +123,8 @@ describe("what a loop carries in registers", function()
 end)
 
 describe("a loop that lanes leave one by one", function()
-  it("gives each what it had when it left, wherever that waits", function()
-    -- by two ways out of an inner loop, round after round of an outer one
+  it("gives each lane the values that it had when it left", function()
+    -- by two exits of an inner loop, in each iteration of an outer one
     local m = mw.compile { source = [[__global__ void k(int n, const int *x, int *o) {
       int i = blockIdx.x * blockDim.x + threadIdx.x, sum = 0, last = 0;
       for (int a = 0; a < n + i % 3; a++) {
@@ -157,8 +157,8 @@ describe("a loop that lanes leave one by one", function()
     end
   end)
 
-  it("knows at its joins what was there before a barrier", function()
-    -- behind the barrier threads come into the outer loop in its middle, with what the join before it gave them
+  it("has the values from before a barrier at its joins", function()
+    -- after the barrier, threads continue in the middle of the outer loop, with the values of the join before it
     local m = mw.compile { source = [[__global__ void k(long long q, const int *v, int *o) {
       int i = threadIdx.x, x = 7;
       for (int again = 0, round = 0; round++ < 12; again = 1) {
@@ -174,7 +174,7 @@ describe("a loop that lanes leave one by one", function()
 end)
 
 describe("a sine and a cosine", function()
-  -- Beyond 2^17 an angle is reduced by the bits of 2/pi: how often that is called.
+  -- Above 2^17 an angle is reduced by the bits of 2/pi: the number of calls of that.
   local function reductions(expression)
     local text = mwcc.run(([[__global__ void k(const float *x, float *y) {
       int i = blockIdx.x * blockDim.x + threadIdx.x; y[i] = %s; }]]):format(expression),
@@ -199,7 +199,7 @@ describe("a comparison of threads' numbers with one number", function()
     }
     o[blockIdx.x * 256 + t] = bits; }]]
 
-  it("is one instruction for each vector, where a gang has many", function()
+  it("is one instruction for each vector if a gang has many", function()
     local text = mwcc.run([[__global__ void k(int n, const float *x, float *y) {
       __shared__ float part[256];
       int t = threadIdx.x;
@@ -255,14 +255,14 @@ describe("mwcc --report=spills", function()
     return mwcc.run(source, "--mcpu=x86-64-v4 --report=spills --launch=" .. launch)
   end
 
-  it("says how much code a kernel is, and that its registers suffice", function()
+  it("prints the size of a kernel's code, and that there are no spills", function()
     local output = report([[
       extern "C" __global__ void twice(float *x) { x[threadIdx.x] *= 2; }]], "twice:64x1x1")
     assert.matches("kernel twice: simd", output)
     assert.matches("code %S*twice: %d+ instructions\n +no spills\n", output)
   end)
 
-  it("tells the lines on which they do not", function()
+  it("prints the lines with spills", function()
     local lines = { 'extern "C" __global__ void many(float *x) {', "  int t = threadIdx.x;" }
     for i = 1, 48 do lines[#lines + 1] = ("  float v%d = x[t + %d];"):format(i, 64 * i) end
     lines[#lines + 1] = "  __threadfence();"

@@ -1,4 +1,4 @@
--- Long code for blocks of one size, which is made of two functions side by side (src/mwcc/codegen/outline.c).
+-- Outlining: long code for one block size is compiled as two functions in parallel (src/mwcc/codegen/outline.c).
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
@@ -25,7 +25,7 @@ local function wave(step)
   return numbers
 end
 
-describe("long code for blocks of one size", function()
+describe("long code for one block size", function()
   local before, m, twiddle
 
   setup(function()
@@ -41,9 +41,9 @@ describe("long code for blocks of one size", function()
     return module:find("rest.", 1, true) ~= nil
   end
 
-  -- conv2d: most of it is one block, of which half is the other function, where a third processor has nothing to do (a
-  -- second has code for edges); a product by tiles would call it each round.
-  it("is two functions where there are processors for both, and one where they would hand over much", function()
+  -- conv2d is mostly one block, whose second half becomes the other function if a third processor is idle (the second
+  -- compiles the code for edges); a tiled product would call the function in each iteration.
+  it("is two functions if there are processors for both, and one if many values are live between them", function()
     local classes = {
       fft = "_Z3fftPK6float2S1_PS_:256x1x1", softmax = "_Z7softmaxiPKfPf:256x1x1", radix = "_Z5radixiPKjPj:256x1x1",
       conv2d = "_Z6conv2diiPKfS0_Pf:16x16x1", sgemm_tiled = "_Z11sgemm_tilediPKfS0_Pf:16x16x1",
@@ -55,7 +55,7 @@ describe("long code for blocks of one size", function()
     end
   end)
 
-  it("computes what it would in one", function()
+  it("computes the same as one function", function()
     local numbers, impulse, bin = wave(37), 3, 37
     for j = 1, 2 * size do numbers[2 * size + j] = j == 2 * impulse + 1 and 1 or 0 end
     local out = mw.zeros(2 * size, "float2")
@@ -69,9 +69,9 @@ describe("long code for blocks of one size", function()
     end
   end)
 
-  -- What the second half has of memory it may load again, but not what has changed since. (Blocks of one gang: no other
-  -- reads what it changes.)
-  it("computes what it would in one where a block is cut", function()
+  -- The second half may repeat loads, but not of memory that has changed since. (A block is one gang, so that no other
+  -- gang reads what it changes.)
+  it("computes the same as one function if a block is split", function()
     local text = [[extern "C" __global__ void steps(unsigned *factors, unsigned *out) {
       int t = blockIdx.x * 4 + threadIdx.x;
       unsigned *p = factors + blockIdx.x * 4, f[4] = {p[0], p[1], p[2], p[3]}, a = t, b = ~t;]]
@@ -95,7 +95,7 @@ describe("long code for blocks of one size", function()
     end
   end)
 
-  it("tells the source's lines in both", function()
+  it("has the source's lines in both", function()
     local x = mw.zeros(2 * size, "float2")
     local function line_of(...)
       m.fft(2, 256)(...)
@@ -109,8 +109,8 @@ describe("long code for blocks of one size", function()
     assert.is_true(line_of(nil, twiddle, x) < written - 8) -- where the numbers are read
   end)
 
-  -- Of its many blocks each was looked at with each behind it, and all that they use: it took minutes.
-  it("is looked through in little time, however many blocks it has", function()
+  -- All pairs of its many blocks were examined, with all values that they use, which took minutes.
+  it("is analysed in bounded time, however many blocks it has", function()
     local path = os.tmpname()
     files.write(path, [[
 extern "C" __global__ void sorted(int shift, unsigned *keys) {

@@ -1,10 +1,9 @@
--- What a kernel's threads need of their stack, as the compiler finds it (src/mwcc/codegen/stack_depth.c).
+-- The stack that a kernel's threads need, as the compiler measures it (src/mwcc/codegen/stack_depth.c).
 -- CPU device only: a GPU's compiler has its own count
 
 local mw = require "moonwarp"
 
--- A chain of `depth` functions that keep 64 bytes each and end in one that keeps 4096. `again`: where it may begin
--- anew.
+-- A chain of `depth` functions with 64 bytes each that ends with one of 4096 bytes. `again`: a call back to its start.
 local function bytes_of(depth, again)
   local m = mw.compile {
     source = ([[
@@ -28,13 +27,13 @@ end
 describe("the stack of a chain of calls", function()
   local depths = { 10, 64, 80 }
 
-  it("is that of all its functions, however long it is", function()
+  it("is the sum of all its functions, however many they are", function()
     local first = bytes_of(depths[1], "x")
     assert.is_true(first >= 10 * 64 + 4096, first)
     for _, depth in ipairs(depths) do assert.equal(first + (depth - depths[1]) * 64, bytes_of(depth, "x"), depth) end
   end)
 
-  it("has each function once where they call each other in a circle", function()
+  it("counts each function of a recursion once", function()
     local first = bytes_of(depths[1], "f<DEPTH>(x, n + 1)")
     assert.is_true(first >= 10 * 64 + 4096, first)
     for _, depth in ipairs(depths) do

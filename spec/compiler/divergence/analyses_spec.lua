@@ -1,6 +1,6 @@
--- What else the SIMT compiler finds out about kernels: their control flow by integers, why one cannot run in lanes,
--- what a barrier keeps; and what its report says. Asked by mwcc --dump and --report.
--- Lua 5.4 only: what is tested is the compiler.
+-- Other analyses of the SIMT compiler: control flow, reasons why a kernel cannot run in lanes, barrier liveness, and
+-- the report; by mwcc --dump and --report.
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mwcc = require "support.mwcc"
@@ -28,7 +28,7 @@ local function count_of(nodes, what)
 end
 
 describe("the graph", function()
-  it("is cut behind each barrier, wherever it stands", function()
+  it("is cut after each barrier, at any place", function()
     local nodes = graph [=[
       __global__ void cut(int n, int *o) { // a barrier in a loop of lanes' own length, that no lane reaches
         int t = threadIdx.x;
@@ -46,7 +46,7 @@ describe("the graph", function()
     end
   end)
 
-  it("has one return, and one way round a loop, however many the source has", function()
+  it("has one return, and one back edge for each loop, however many the source has", function()
     local nodes, output = graph [=[
       __global__ void ways(int n, const int *a, int *o) {
         int t = threadIdx.x;
@@ -91,7 +91,7 @@ describe("the graph", function()
     assert.matches("at depth 2", output)
   end)
 
-  it("is reducible where the source jumps into a loop", function()
+  it("is reducible even if the source jumps into a loop", function()
     local _, output = graph [=[
       __global__ void jump(int n, const int *a, int *o) {
         int i = 0;
@@ -105,7 +105,7 @@ describe("the graph", function()
     assert.is_nil(output:find("irreducible"))
   end)
 
-  it("takes a loop without an end", function()
+  it("may have an infinite loop", function()
     local nodes = graph [=[
       __global__ void forever(volatile int *flag) {
         while (true) { if (flag[threadIdx.x]) *flag = 1; __syncthreads(); }
@@ -118,7 +118,7 @@ end)
 describe("a kernel that no gang can run", function()
   local function refusal(source) return run(source, "--dump=graph"):match("cannot run in lanes: it has ([^\n]+)") end
 
-  it("calls through a pointer what may wait", function()
+  it("calls functions that may wait through a pointer", function()
     assert.matches("may wait for other threads", refusal [=[
       typedef int operation(int);
       __device__ int one(int x) { __syncthreads(); return x + 1; }
@@ -128,14 +128,14 @@ describe("a kernel that no gang can run", function()
     ]=])
   end)
 
-  it("waits where it cannot be inlined", function()
+  it("waits in a function that cannot be inlined", function()
     assert.matches("may wait for other threads", refusal [=[
       __device__ void down(int *o, int n) { __syncthreads(); if (n > 0) { o[n] = n; down(o, n - 1); down(o, n - 2); } }
       __global__ void deep(int *o, int n) { down(o, n); }
     ]=])
   end)
 
-  it("is not one that calls through a pointer what does not wait", function()
+  it("is not one that calls functions through a pointer that do not wait", function()
     assert.is_nil(refusal [=[
       typedef int operation(int);
       __device__ int one(int x) { return x + 1; }
@@ -146,7 +146,7 @@ describe("a kernel that no gang can run", function()
     ]=])
   end)
 
-  it("is not one that calls a function on its own", function()
+  it("is not one that calls a recursive function", function()
     assert.is_nil(refusal [=[
       __device__ int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
       __global__ void alone(int *o) { o[threadIdx.x] = fib(o[threadIdx.x]); }
@@ -155,7 +155,7 @@ describe("a kernel that no gang can run", function()
 end)
 
 describe("a barrier", function()
-  -- For each barrier, in the order of the code, the names and texts of what it keeps.
+  -- For each barrier, in the order of the code, the names and texts of the values that are saved.
   local function kept(source)
     local list = {}
     for line in run(source, "--verify --dump=live"):gmatch("[^\n]+") do
@@ -173,7 +173,7 @@ describe("a barrier", function()
     return false
   end
 
-  it("keeps what is needed behind it, and nothing else", function()
+  it("saves values that are live after it, and no others", function()
     local list = kept [=[
       __global__ void keep(const float *a, float *o) {
         __shared__ float s[64];
@@ -190,7 +190,7 @@ describe("a barrier", function()
     assert.is_false(has(list[1], "fmul"))
   end)
 
-  it("keeps what a loop carries around it", function()
+  it("saves loop-carried values", function()
     local list = kept [=[
       __global__ void carry(int n, int *s, int *o) {
         int t = threadIdx.x, sum = 0;
@@ -204,13 +204,13 @@ describe("a barrier", function()
       }]=]
     assert.same(2, #list)
     for _, barrier in ipairs(list) do
-      local carried = 0 -- the sum, before or behind the addition, and the counter
+      local carried = 0 -- the sum, before or after the addition, and the counter
       for _, text in ipairs(barrier) do carried = carried + ((text:find "= phi " or text:find "= add ") and 1 or 0) end
       assert.same(2, carried)
     end
   end)
 
-  it("keeps what only the start of a loop needs", function()
+  it("saves values that only the start of a loop needs", function()
     local list = kept [=[
       __global__ void start(int n, const int *a, int *o) {
         int v = a[threadIdx.x];
@@ -221,7 +221,7 @@ describe("a barrier", function()
     assert.is_true(has(list[1], "= load i32"))
   end)
 
-  it("keeps not what it returns itself", function()
+  it("does not save its own result", function()
     local list = kept [=[
       __global__ void count(int *o) {
         int all = __syncthreads_count(o[threadIdx.x]);
@@ -240,7 +240,7 @@ describe("the report", function()
         if (i < n) x[i] = x[i * 3] + x[0];
       }]=]
 
-  it("says how a kernel is run and how it reaches memory, by line", function()
+  it("has a kernel's tier, and its memory accesses by line", function()
     local output = run(source, "--report")
     assert.matches("kernel tail: simd, gangs of 1 x %d+ lanes: blocks of any size\n", output)
     assert.matches("3:%d+  lanes diverge", output)
@@ -249,14 +249,14 @@ describe("the report", function()
     assert.matches("3:%d+  load of every 12 bytes", output)
   end)
 
-  it("says it of code for blocks of one size", function()
+  it("has the same for one block size", function()
     local output = run(source, "--mcpu=x86-64-v3 --report --launch=_Z4tailiPf:256x1x1")
     assert.matches("kernel tail: simd, gangs of 4 x 8 lanes: as most kernels\n", output)
     assert.matches("gangs of 1 x 8 lanes", run(source, "--mcpu=x86-64-v3 --report --launch=_Z4tailiPf:5x1x1"))
     assert.matches("there is no kernel 'f'", run(source, "--report --launch=f:1x1x1"))
   end)
 
-  it("says when a gang is one row, which branches on threadIdx.y, and not several", function()
+  it("has a gang of one row, for uniform branches on threadIdx.y, rather than of several", function()
     local text = [[
       extern "C" __global__ void inside(int side, const float *in, float *out) {
         int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y, i = y * side + x;
@@ -267,7 +267,7 @@ describe("the report", function()
     assert.matches("gangs of 4 x 16 lanes: as most kernels", run(text:format "blockIdx.y > 0", options))
   end)
 
-  it("has fewer vectors where each takes several sums round a loop, also at the cost of waiting", function()
+  it("has fewer vectors if each has several loop-carried sums, even if gangs wait for it", function()
     local text = [==[
       __global__ void sums(const float *a, float *out) {
         __shared__ float tile[64];
@@ -294,27 +294,27 @@ describe("the report", function()
       run(text:format(sums, steps, result), options))
   end)
 
-  describe("where registers are small", function()
+  describe("for small registers", function()
     local files = require "support.files"
     local function size(name, launch, processor)
       local text = files.read("bench/kernels/" .. name .. ".cu")
       return run(text, ("--report --mcpu=%s --launch=%s"):format(processor, launch)):match "gangs of ([^\n]*)"
     end
 
-    it("has whole blocks as one gang all the same", function()
+    it("has whole blocks as one gang as well", function()
       assert.equal("32 x 8 lanes: a block is one gang", size("scan", "_Z4scaniPKfPf:256x1x1", "x86-64-v3"))
       assert.equal("32 x 8 lanes: a block is one gang", size("scan", "_Z4scaniPKfPf:256x1x1", "x86-64-v2"))
       assert.equal("16 x 16 lanes: a block is one gang", size("transpose", "_Z9transposeiPKfPf:16x16x1", "x86-64-v3"))
     end)
 
-    it("has no whole block of sums that would not be in registers", function()
+    it("has no whole blocks as one gang if their sums do not fit into registers", function()
       assert.matches("a block is one gang", size("sgemm_tiled", "_Z11sgemm_tilediPKfS0_Pf:16x16x1", "x86-64-v4"))
       assert.matches("^4 x 16 lanes", size("sgemm_tiled", "_Z11sgemm_tilediPKfS0_Pf:16x16x1", "x86-64-v3"))
       assert.matches("^4 x 16 lanes", size("nbody", "_Z5nbodyiPK6float4PS_:256x1x1", "x86-64-v4"))
       assert.matches("^2 x 8 lanes", size("nbody", "_Z5nbodyiPK6float4PS_:256x1x1", "x86-64-v3"))
     end)
 
-    it("has rows of lines of memory where threads share them", function()
+    it("has rows as long as a cache line if threads share lines", function()
       assert.matches("^16 x 16 lanes", size("sgemm_naive", "_Z11sgemm_naiveiPKfS0_Pf:16x16x1", "x86-64-v3"))
       assert.matches("^4 x 16 lanes", size("conv2d", "_Z6conv2diiPKfS0_Pf:16x16x1", "x86-64-v3"))
       assert.matches("^4 x 8 lanes", size("kmeans", "_Z6kmeansiPKfS0_Pi:256x1x1", "x86-64-v3"))
@@ -324,7 +324,7 @@ describe("the report", function()
     end)
   end)
 
-  it("asks for near memory ahead where rounds are long, once for an array", function()
+  it("has prefetches of near memory in long iterations, one for each array", function()
     local function asked(rounds, before)
       local text = ([[
         __global__ void row(int n, const float *x, float *y) {
@@ -346,7 +346,7 @@ describe("the report", function()
     assert.equal(0, asked(60, "for (int c = threadIdx.x; c < n; c += blockDim.x) sum += x[c];"))
   end)
 
-  it("has fewer lanes where it does little but read several arrays", function()
+  it("has fewer lanes for kernels that mainly read several arrays", function()
     local function lanes(statement, type)
       local text = ([[
         __global__ void k(int n, const T *a, const T *b, T *c) {
@@ -367,7 +367,7 @@ describe("the report", function()
     assert.equal("4 x 16", lanes "c[i] = a[i] * a[i] * (b[i] + 1) * (b[i] + 2) * (b[i] + 3)")
   end)
 
-  it("has more vectors for a loop that lanes leave one by one where it is nothing but arithmetic", function()
+  it("has more vectors for a divergent loop of arithmetic only", function()
     local text = [==[
       __global__ void rounds(int limit, const float *c, int *out) {
         float x = 0, step = c[threadIdx.x];
@@ -380,19 +380,19 @@ describe("the report", function()
       run(text:format "step", "--report" .. class))
     assert.matches("gangs of 2 x 16 lanes: lanes leave a loop one by one\n",
       run(text:format "c[i + threadIdx.x]", "--report" .. class))
-    -- with sixteen registers, only where they hold what goes around in all vectors
+    -- with sixteen registers, only if they hold the loop-carried values of all vectors
     local more = text:gsub("float x = 0", "float x = 0, y = 0, z = 0")
       :gsub("x = x %* x %+ %%s;", "z = z * y + step; y = y * x + z; %0")
     assert.matches("gangs of 4 x 16 lanes", run(more:format "step", "--report" .. class))
     assert.matches("gangs of 2 x 8 lanes: lanes leave a loop one by one\n",
       run(more:format "step", "--report" .. class:gsub("v4", "v3")))
-    -- what all lanes share is a branch, and no mask
+    -- a uniform condition is a branch, not a mask
     local code = run(text:format "step", "--emit=ir" .. class)
     assert.is_nil(code:find "insertelement <16 x i1>")
     assert.matches("fmul[^\n]* <16 x float>", code)
   end)
 
-  it("has fewer vectors where loops take many values along that are there at once", function()
+  it("has fewer vectors for loops with many simultaneously live loop-carried values", function()
     local function gangs(count, type, step)
       local names, starts, moves = {}, {}, {}
       for i = 1, count do
@@ -419,7 +419,7 @@ describe("the report", function()
     assert.equal("2 x 16 lanes: its loops carry many values", gangs(12, "float", "v1 * 3 + v2 * v3"))
   end)
 
-  it("has fewer vectors where much code is in pieces between barriers", function()
+  it("has fewer vectors if there is much code between barriers", function()
     local function gangs(behind)
       local steps = {}
       for i = 1, 50 do steps[i] = ("x[i + %d] = x[i + %d] * %d; %s"):format(i * 512, i * 1024, i, behind) end
@@ -434,7 +434,7 @@ describe("the report", function()
     assert.equal("2 x 16 lanes: it is long", gangs "__syncthreads();")
   end)
 
-  it("says why gangs are no larger, and who asked for their size", function()
+  it("has the reason for the size of gangs", function()
     local function gangs(options)
       return run(source, "--mcpu=x86-64-v4 --report " .. options):match "gangs of ([^\n]*)"
     end
@@ -449,7 +449,7 @@ describe("the report", function()
       "--mcpu=x86-64-v4 --report"))
   end)
 
-  it("has no more lanes than __launch_bounds__ lets blocks have", function()
+  it("has at most as many lanes as __launch_bounds__ allows threads", function()
     local text = "__global__ void __launch_bounds__(%d) few(float *o) { o[threadIdx.x] += 1; }"
     local function gangs(threads)
       return run(text:format(threads), "--mcpu=x86-64-v4 --report"):match "gangs of ([^\n]*)"
@@ -461,7 +461,7 @@ describe("the report", function()
       run(text:format(8), "--mcpu=x86-64-v4 --report --width=16"):match "gangs of ([^\n]*)")
   end)
 
-  it("sees that addresses of 32 bits in inline PTX count up", function()
+  it("has contiguous accesses by 32-bit addresses in inline PTX", function()
     local output = run([=[
       __global__ void window(const float *in, float *out) {
         __shared__ float cell[256];
@@ -479,7 +479,7 @@ describe("the report", function()
     assert.not_matches("scatter", output)
   end)
 
-  it("says how lanes do atomics", function()
+  it("has the kinds of atomics", function()
     local output = run([=[
       __global__ void count(const int *a, int *o) {
         __shared__ int near[64];
@@ -498,7 +498,7 @@ describe("the report", function()
     assert.matches("8:%d+  atomic by one lane after another\n.*8:%d+  one atomic for all lanes\n", output)
   end)
 
-  it("says why a kernel has no lanes", function()
+  it("has the reason why a kernel has no lanes", function()
     assert.matches("kernel walk: loop: .*does not run as SIMD lanes: .*gather", run([[
       __global__ void walk(int n, const int *a, int *o) {
         int at = threadIdx.x, sum = 0;
@@ -526,14 +526,14 @@ __global__ void k(float *p) {
 }]=]):format(wish)
   end
 
-  -- How many places wait.
+  -- The number of barriers in the code.
   local function count_barriers(text, options)
     return mwcc.count(run(text, "--dump=graph " .. (options or "")), "behind a barrier")
   end
 
-  it("stays one in code for all sizes of blocks", function() assert.equal(2, count_barriers(source "")) end)
+  it("is not unrolled in code for blocks of any size", function() assert.equal(2, count_barriers(source "")) end)
 
-  it("is unrolled where the source asks for it, and for one size of blocks", function()
+  it("is unrolled if the source requests it, and for one block size", function()
     assert.equal(16, count_barriers(source "#pragma unroll"))
     assert.equal(16, count_barriers(source "", "--launch=_Z1kPf:256x1x1"))
   end)

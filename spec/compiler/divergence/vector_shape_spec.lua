@@ -1,6 +1,6 @@
--- What the SIMT compiler finds out about kernels before it widens them: how lanes reach memory, which branches part
--- them, how they leave loops. Asked by mwcc --dump, on 16 lanes where nothing else is said.
--- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
+-- Divergence analysis before widening: access classes, divergent branches, divergent loops; by mwcc --dump, with 16
+-- lanes unless another number is given.
+-- Lua 5.4 only: the compiler is tested, and models calculate in 64-bit integers.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mwcc = require "support.mwcc"
@@ -17,7 +17,7 @@ local function marks_of(source)
   return marks
 end
 
--- What --dump=shapes says, as functions that ask by a line's mark.
+-- The output of --dump=shapes, as functions of a line's mark.
 local function shapes(source, width, what)
   local output = run(source, ("--verify --dump=%s --width=%d"):format(what or "shapes", width or 16))
   assert(output:find("^kernel "), output)
@@ -39,7 +39,7 @@ local function shapes(source, width, what)
   function dump.accesses(mark) return at(mark, function(fact) return fact.found:match("%((.-)%)$") end) end
   -- "diverge" or "stay together", for each branch of the line
   function dump.branches(mark) return at(mark, function(fact) return fact.found:match("^lanes (.+)$") end) end
-  -- "block", "raced", "gang", "affine", "varying": what the line stores
+  -- "block", "raced", "gang", "affine", "varying": the shape of the value that the line stores
   function dump.stored(mark)
     local text = at(mark, function(fact) return fact.text:match("^store %S+ (%%[%w_.]+),") end)[1]
     assert(text, output)
@@ -52,7 +52,7 @@ local function shapes(source, width, what)
 end
 
 describe("a load of one address for the whole block", function()
-  it("is the block's where nobody writes there before the next barrier, else each gang's", function()
+  it("is block-uniform if no thread writes there before the next barrier, else gang-uniform", function()
     local dump = shapes [=[
       __constant__ int fixed;
       __global__ void k(const int *p, int n, int *o) {
@@ -76,7 +76,7 @@ describe("a load of one address for the whole block", function()
 end)
 
 describe("the shape of an access", function()
-  it("is contiguous where consecutive threads take consecutive elements", function()
+  it("is contiguous if consecutive threads access consecutive elements", function()
     local dump = shapes [=[
       __global__ void saxpy(int n, float a, const float *x, float *y) {
         int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -112,7 +112,7 @@ describe("the shape of an access", function()
     assert.same({ "scatter" }, dump.accesses "any")
   end)
 
-  it("is reversed, broadcast, strided or gathered as the index says", function()
+  it("is reversed, broadcast, strided or a gather, depending on the index", function()
     local dump = shapes [=[
       struct point { float x, y, z; char tag; };
       __global__ void kinds(int n, const float *a, const int *index, point *points, point origin, float *o) {
@@ -133,7 +133,7 @@ describe("the shape of an access", function()
     assert.same({ "load of every 16 bytes", "broadcast load", "store of every 16 bytes" }, dump.accesses "field")
   end)
 
-  it("takes part in no proof where it is volatile or atomic", function()
+  it("is not used for deductions if it is volatile or atomic", function()
     local dump = shapes [=[
       __global__ void flags(volatile int *flag, int *count, int *o) {
         int seen = flag[0]; //@flag
@@ -146,7 +146,7 @@ describe("the shape of an access", function()
     assert.same({ "scatter" }, dump.accesses "old")
   end)
 
-  it("is a copy's, too", function()
+  it("is found for copies as well", function()
     local dump = shapes [=[
       __global__ void copy(const float4 *in, const int *index, float4 *out) {
         __shared__ float4 tile[64];
@@ -158,7 +158,7 @@ describe("the shape of an access", function()
     assert.same({ "contiguous load", "broadcast load, scatter" }, dump.accesses "far")
   end)
 
-  it("to volatile shared memory shows the kernel its warp", function()
+  it("to volatile shared memory makes the kernel depend on its warp", function()
     local function sees(memory)
       local source = "__global__ void f(volatile int *p, int *o) { %s o[threadIdx.x] = p[threadIdx.x + 1]; }"
       return run(source:format(memory), "--dump=shapes"):match("sees its warp: ([^\n]+)")
@@ -167,7 +167,7 @@ describe("the shape of an access", function()
     assert.same("volatile shared memory", sees "__shared__ volatile int s[64]; p = s;")
   end)
 
-  it("of a local array is contiguous where lanes agree on the index, else each lane's own", function()
+  it("of a local array is contiguous if the index is uniform, else one for each lane", function()
     local dump = shapes [=[
       __global__ void local(int n, const int *a, int *o) {
         int bins[8] = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -190,7 +190,7 @@ describe("an index", function()
     assert.matches("\nassumes %-1073741824 <= n <= 1073741824\n", dump.output)
   end)
 
-  it("needs no assumption where the step is a signed number", function()
+  it("needs no assumption if the step is a signed number", function()
     local dump = shapes [=[
       __global__ void stride(int n, const int *a, int *o) {
         int step = gridDim.x * blockDim.x;
@@ -215,7 +215,7 @@ describe("an index", function()
     assert.matches("\nassumes gridDim <= 2097152, gridDim %* blockDim <= 536870912\n", dump.output) -- for the double
   end)
 
-  it("that may wrap as an unsigned number is no vector", function()
+  it("that may wrap as an unsigned number is not contiguous", function()
     local dump = shapes [=[
       __global__ void wrap(const int *a, int *o) {
         unsigned t = blockIdx.x * blockDim.x + threadIdx.x;
@@ -226,7 +226,7 @@ describe("an index", function()
     assert.same({ "gather", "contiguous load", "contiguous store" }, dump.accesses "around")
   end)
 
-  it("that a guard keeps from wrapping is one, though lane 0 may fail the guard", function()
+  it("that a guard keeps from wrapping is contiguous, though lane 0 may fail the guard", function()
     local dump = shapes [=[
       __global__ void guarded(const int *a, int *o) {
         unsigned t = blockIdx.x * blockDim.x + threadIdx.x;
@@ -235,7 +235,7 @@ describe("an index", function()
     assert.same({ "contiguous load", "contiguous store" }, dump.accesses "guarded")
   end)
 
-  it("made from unknown unsigned numbers is no vector", function()
+  it("made from unknown unsigned numbers is not contiguous", function()
     local dump = shapes [=[
       __global__ void far(unsigned pitch, const int *a, int *o) {
         unsigned x = threadIdx.x, y = blockIdx.y;
@@ -246,7 +246,7 @@ describe("an index", function()
     assert.same({ "contiguous load", "contiguous store" }, dump.accesses "wide")
   end)
 
-  it("swapped around a loop stays what it was", function()
+  it("swapped in a loop keeps its shape", function()
     local dump = shapes [=[
       __global__ void swap(int n, int *o) {
         int x = threadIdx.x, y = x + 1;
@@ -256,7 +256,7 @@ describe("an index", function()
     assert.same({ "contiguous store" }, dump.accesses "after")
   end)
 
-  it("made by masks and shifts of an aligned one is known", function()
+  it("made by masks and shifts of an aligned one has a known shape", function()
     local dump = shapes [=[
       __global__ void bits(const int *a, int *o) {
         int t = threadIdx.x;
@@ -277,7 +277,7 @@ describe("an index", function()
     assert.same("broadcast load", dump.accesses "divide"[1])
   end)
 
-  it("is not so where the gang may begin anywhere", function()
+  it("has none if the gang may begin anywhere", function()
     local dump = shapes [=[
       __global__ void bits(const int *a, int *o) {
         int t = blockIdx.x * blockDim.x + threadIdx.x;
@@ -290,7 +290,7 @@ describe("an index", function()
     assert.same({ "diverge" }, dump.branches "limit")
   end)
 
-  it("is not so on more lanes than it is aligned for", function()
+  it("has none with more lanes than it is aligned for", function()
     local dump = shapes([=[
       __global__ void bits(const int *a, int *o) {
         int t = threadIdx.x;
@@ -303,7 +303,7 @@ describe("an index", function()
     assert.same("load in a pattern", dump.accesses "divide"[1])
   end)
 
-  it("is aligned where rows are whole gangs", function()
+  it("is aligned if rows are whole gangs", function()
     local source = [=[
       __global__ void warps(const int *a, int *o) {
         int t = threadIdx.y * blockDim.x + threadIdx.x, i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -320,7 +320,7 @@ describe("an index", function()
     assert.same({ "stay together" }, whole.branches "limit")
   end)
 
-  it("that a warp agrees on is one number where a gang is a warp", function()
+  it("that is uniform in a warp is uniform if a gang is a warp", function()
     local source = [=[
       __global__ void agree(int *o) {
         int t = threadIdx.x;
@@ -338,7 +338,7 @@ describe("an index", function()
     assert.same({ "scatter" }, shapes(source, 32).accesses "ballot")
   end)
 
-  it("is one number where a gang is one thread", function()
+  it("is uniform if a gang is one thread", function()
     local dump = shapes([=[
       __global__ void alone(const int *a, int *o) { o[a[threadIdx.x]] = a[threadIdx.x ^ 1]; } //@all
     ]=], 1)
@@ -347,7 +347,7 @@ describe("an index", function()
 end)
 
 describe("a branch", function()
-  it("keeps lanes together where its condition is theirs in common", function()
+  it("is uniform if its condition is", function()
     local dump = shapes [=[
       __global__ void branches(int n, const int *a, int *o) {
         int t = threadIdx.x;
@@ -365,7 +365,7 @@ describe("a branch", function()
     assert.same({ "diverge" }, dump.branches "data")
   end)
 
-  it("keeps lanes together at a limit that no gang straddles", function()
+  it("is uniform at a limit that is a multiple of gangs", function()
     local dump = shapes [=[
       __global__ void limits(int *o) {
         int t = threadIdx.x;
@@ -380,7 +380,7 @@ describe("a branch", function()
     assert.same({ "diverge" }, dump.branches "one")
   end)
 
-  it("that parts lanes makes what they choose by it differ", function()
+  it("that is divergent makes the values that it selects varying", function()
     local dump = shapes [=[
       __global__ void choose(int n, int m, int *o) {
         int t = threadIdx.x, p = n, q = n, r = n;
@@ -399,7 +399,7 @@ describe("a branch", function()
     assert.same("gang", dump.stored "gang")
   end)
 
-  it("to the end parts nobody who goes on", function()
+  it("to the end does not make the lanes that continue diverge", function()
     local dump = shapes [=[
       __global__ void leave(int n, int m, int *o) {
         int p = 0;
@@ -411,7 +411,7 @@ describe("a branch", function()
     assert.same({ "store by one lane" }, dump.accesses "after")
   end)
 
-  it("inside a switch, or out of nested ifs, is found where ways meet", function()
+  it("inside a switch, or out of nested ifs, is taken into account where paths meet", function()
     local dump = shapes [=[
       __global__ void nested(int n, int m, const int *a, int *o) {
         int p;
@@ -436,7 +436,7 @@ describe("a branch", function()
 end)
 
 describe("a loop that lanes leave one by one", function()
-  it("gives them different values of what was common inside", function()
+  it("makes values varying that are uniform inside", function()
     local dump = shapes [=[
       __global__ void until(int n, const int *a, int *o) {
         int t = threadIdx.x, i;
@@ -451,7 +451,7 @@ describe("a loop that lanes leave one by one", function()
     assert.matches("lanes leave loop n%d+ one by one", dump.output)
   end)
 
-  it("does so by its only exit, too", function()
+  it("does so with a single exit as well", function()
     local dump = shapes [=[
       __global__ void single(const int *a, int *o) {
         int t = threadIdx.x, i = 0;
@@ -461,7 +461,7 @@ describe("a loop that lanes leave one by one", function()
     assert.same({ "scatter" }, dump.accesses "behind")
   end)
 
-  it("by a return gives those that stay the same value", function()
+  it("by a return leaves values uniform for the others", function()
     local dump = shapes [=[
       __global__ void early(int n, const int *a, int *o) {
         int t = threadIdx.x, s = 0, i = 0;
@@ -475,7 +475,7 @@ describe("a loop that lanes leave one by one", function()
     assert.matches("lanes leave loop n%d+ one by one", dump.output)
   end)
 
-  it("leaves alone what does not change inside", function()
+  it("leaves loop-invariant values uniform", function()
     local dump = shapes [=[
       __global__ void fixed(int n, int m, const int *a, int *o) {
         int t = threadIdx.x, i = 0, twice;
@@ -485,7 +485,7 @@ describe("a loop that lanes leave one by one", function()
     assert.same({ "store by one lane" }, dump.accesses "behind")
   end)
 
-  it("tells them apart where its exits meet", function()
+  it("makes phis varying where its exits meet", function()
     local dump = shapes [=[
       __global__ void exits(int n, const int *a, int *o) {
         int t = threadIdx.x, found = 5;
@@ -498,7 +498,7 @@ describe("a loop that lanes leave one by one", function()
     assert.same({ "scatter" }, dump.accesses "behind")
   end)
 
-  it("tells them apart by the exits they took in different rounds", function()
+  it("makes phis varying by exits that are taken in different iterations", function()
     local dump = shapes [=[
       __global__ void rounds(const int *a, int *o) {
         int t = threadIdx.x, found, i = 0;
@@ -514,7 +514,7 @@ describe("a loop that lanes leave one by one", function()
     assert.same({ "scatter" }, dump.accesses "behind")
   end)
 
-  it("is also the loop around it, where they leave both", function()
+  it("makes the outer loop divergent if they leave both", function()
     local dump = shapes [=[
       __global__ void both(int n, const int *a, int *o) {
         int t = threadIdx.x, i, j = 0;
@@ -531,7 +531,7 @@ describe("a loop that lanes leave one by one", function()
     assert.same(2, count)
   end)
 
-  it("is not the loop around it, where they only leave the inner one", function()
+  it("does not make the outer loop divergent if they leave only the inner one", function()
     local dump = shapes [=[
       __global__ void inner(int n, const int *a, int *o) {
         int t = threadIdx.x, s = 0;
@@ -546,7 +546,7 @@ describe("a loop that lanes leave one by one", function()
     assert.same(1, count)
   end)
 
-  it("makes a pair of numbers that move through each other differ", function()
+  it("makes a pair of values that are exchanged in it varying", function()
     local dump = shapes [=[
       __global__ void fibonacci(int *o) {
         int x = 0, y = 1;
@@ -556,7 +556,7 @@ describe("a loop that lanes leave one by one", function()
     assert.same({ "scatter" }, dump.accesses "behind")
   end)
 
-  it("is no loop that a trap ends", function()
+  it("is not a loop that a trap ends", function()
     local dump = shapes [=[
       __global__ void checked(int n, const int *a, int *o) {
         int t = threadIdx.x, i;

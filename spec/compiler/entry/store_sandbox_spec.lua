@@ -1,6 +1,6 @@
--- A wild store of a kernel does not reach the host's memory, wherever that lies: near the device's in a limited address
--- space, or at low addresses. In C hosts, which decide where their memory lies (support/c/neighbours.c).
--- Lua 5.4 only: programs of their own are what runs.
+-- Wild stores of kernels do not hit the host's memory, whether that is near the device's in a limited address space or
+-- at low addresses. In C hosts, which determine the addresses of their memory (support/c/neighbours.c).
+-- Lua 5.4 only: separate programs are run.
 -- CPU device only: a GPU has its own memory
 
 local mwcc = require "support.mwcc"
@@ -33,7 +33,7 @@ describe("a wild store", function()
     assert.truthy(text:find "neighbours are as they were", text)
   end
 
-  it("by an index from null does not reach what the host has at low addresses", function() leaves_alone "low" end)
+  it("by an index from null does not hit the host's memory at low addresses", function() leaves_alone "low" end)
 
   for _, gigabytes in ipairs { 8, 16, 32 } do
     it("by an index does not leave the device's memory in an address space of " .. gigabytes .. " GiB", function()
@@ -42,7 +42,7 @@ describe("a wild store", function()
     end)
   end
 
-  it("of a module that was compiled for other hosts is refused with its null pointer", function()
+  it("of a module that was compiled for other hosts is prevented by refusing null pointers", function()
     local source = assert(io.open(folder .. "/wild.cu", "w"))
     source:write [[
       __global__ void wild(int *p, int i) { p[i] = 1; }
@@ -56,7 +56,7 @@ describe("a wild store", function()
     leaves_alone(("foreign %s/wild.mwo"):format(folder))
   end)
 
-  it("is tested only where it may leave the memory that the host said nothing of its own is in", function()
+  it("is tested only if it may leave the range that --reach describes", function()
     local source = [[__global__ void k(int *p, int i) { p[i] = 1; }
       __global__ void inner(int *p, int i) {
         __shared__ int s[64];
@@ -76,7 +76,7 @@ describe("a wild store", function()
     for _, reach in ipairs { "", "--reach=30,22" } do assert.equal(0, tests(reach, "_Z5innerPii"), reach) end
   end)
 
-  it("cannot be told to go further than a pointer is ever trusted", function()
+  it("has a limit for --reach", function()
     for _, reach in ipairs { "41,0", "40,41", "40", "a,b", "40,40,1" } do
       local text, status = mwcc.try("__global__ void k() {}", "--reach=" .. reach)
       assert.equal(2, status)

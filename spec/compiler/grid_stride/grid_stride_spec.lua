@@ -1,6 +1,6 @@
--- Loops by the size of the grid, whose rounds are run one after the other for many blocks, also where threads carry
--- sums; and those that must not be.
--- Lua 5.4 only: what is tested is the compiler.
+-- Grid-stride loops: interchange with the loop over blocks, strip-mining for loops that carry sums, and loops for which
+-- neither is correct.
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
@@ -54,7 +54,7 @@ local rounds = {
       atomicAdd(&o[x[i] & 15], x[i]);]],
 }
 
--- Whose threads carry something from round to round, or do something behind the loop.
+-- Loops with loop-carried values, or with code after the loop.
 local kept = {
   sum = [[
     int sum = 0;
@@ -146,7 +146,7 @@ local kept = {
     if (threadIdx.x % 32 == 0 && warp < n + 64) o[warp] = sum;]],
 }
 
--- Whose blocks have something in shared memory from round to round.
+-- Loops with shared memory that is live across iterations.
 local beside = {
   shared_by_threads = [[
     __shared__ int counts[16];
@@ -368,8 +368,8 @@ end
 local shapes = { { 1, 1 }, { 3, 31 }, { 70, 64 }, { 7, 256 }, { 3, 1000 }, { 4, 16, 4 }, { 9, 16, 64 }, { 5, 1, 256 } }
 local lengths = { 0, 1, 30, 257, 4096, 10007 }
 
--- Whose outcome depends on who comes first: these are only compiled. In blocks of several rows as many threads have an
--- element, so that there only what gives it the same value every time is known.
+-- Loops whose result depends on the order of threads are only compiled. In blocks of several rows, several threads have
+-- the same element, so that only bodies that always store the same value have a known result.
 local races = { loaded_before = true, counted_down = true }
 -- (Nor sums of products, which may be rounded once or twice: once for all rows is twice.)
 local same = { sum = true, unsigned_count = true, long_count = true, by_thread = true, pointer = true,
@@ -398,23 +398,23 @@ describe("a grid-stride loop", function()
     for name in pairs(rounds) do assert.equal("iteration by iteration", way_of(rounds, name), name) end
   end)
 
-  it("is run a few iterations at a time where a thread keeps something meanwhile", function()
+  it("is strip-mined if threads have loop-carried values", function()
     for name in pairs(kept) do assert.equal("a few iterations", way_of(kept, name), name) end
     for name in pairs(beside) do assert.matches("shared memory of its own", report_of(beside, name), 1, true) end
   end)
 
-  it("is run block by block where threads meet in it, keep too much, or come to an end in other ways", function()
+  it("is run block by block if it has barriers, much state, or other exits", function()
     for name in pairs(blocks) do assert.is_nil(way_of(blocks, name), name) end
   end)
 
-  it("has what its blocks add to the same places added for several of them, unless they look at it", function()
+  it("has its atomic additions privatised, unless its blocks observe them", function()
     local added = { shared_by_threads = true, added_as_64_bits = true, sum_and_counts = true, needed_behind = true }
     for name in pairs(beside) do
       assert.equal(added[name] or false, report_of(beside, name):find "once for several blocks" ~= nil, name)
     end
   end)
 
-  it("may have a count of 128 bits, as threads one after the other", function()
+  it("may have a counter of 128 bits, in the loop tier", function()
     local body = [[
       for (__int128 i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) o[i] = x[i];]]
     local report = mwcc.run(source_of { wide_count = body }, "--verify --report --launch=_Z10wide_countijxPKiPi:64x1x1")
@@ -422,7 +422,7 @@ describe("a grid-stride loop", function()
   end)
 
   for kind, list in pairs { rounds = rounds, kept = kept, beside = beside, blocks = blocks } do
-    it("has the results of threads one after the other: " .. kind, function()
+    it("has the same results as in the loop tier: " .. kind, function()
       local source = source_of(list)
       local one_by_one = mw.compile { source = source, options = { "--width=1" } }
       local m = mw.compile(source)
@@ -447,12 +447,12 @@ describe("a grid-stride loop", function()
     end)
   end
 
-  it("writes past the caches as other kernels do", function()
+  it("has non-temporal stores as other kernels", function()
     local text = mwcc.ir(source_of { copy = rounds.usual:gsub("%+= 3 %*", "=") }, "_Z4copyijxPKiPi:256x1x1")
     assert(mwcc.count(text, "!nontemporal") > 0, text)
   end)
 
-  it("tells of a place that there is not, where its blocks add together, but not of a block", function()
+  it("reports an invalid address of privatised additions, without the block", function()
     local source = [[
       __global__ void add(int n, const int *x, int *o) {
         int sum = 0;
@@ -477,7 +477,7 @@ describe("a grid-stride loop", function()
     end
   end)
 
-  it("ends where a kernel fails, and the next launch works", function()
+  it("ends if a kernel fails, and the next launch works", function()
     mw.limit("specialise", 1)
     local m = mw.compile [[
       __global__ void fill(int n, int *o) {

@@ -1,5 +1,5 @@
--- Iterations of grid-stride loops that need nothing of each other: workers share them as they do blocks.
--- Lua 5.4 only: what is tested is the compiler and the runtime.
+-- Independent iterations of grid-stride loops are distributed over workers like blocks.
+-- Lua 5.4 only: the compiler and the runtime are tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
@@ -44,23 +44,23 @@ local bound = {
 }
 
 describe("iterations of grid-stride loops", function()
-  it("are shared where each reaches elements of its own", function()
+  it("are distributed if each accesses elements of its own", function()
     for _, form in ipairs(free) do assert.is_true(is_shared(source(form[1], form[2])), form[1]) end
   end)
 
-  it("are not where one may need what another leaves", function()
+  it("are not if one may depend on another", function()
     for _, form in ipairs(bound) do assert.is_false(is_shared(source(form[1])), form[1]) end
   end)
 
-  it("are those of a block, where it is alone", function()
+  it("are those of a block in a grid of one", function()
     local text = source("y[i] = 3 * x[i] + y[i];"):gsub("blockIdx.x %* blockDim.x %+ ", ""):gsub("gridDim.x %* ", "")
     assert.is_true(is_shared(text, "64x1x1:one"))
     assert.is_false(is_shared(text, "64x1x1:few"))
     assert.is_true(is_shared(source "y[i] = 3 * x[i] + y[i];", "64x1x1:one"))
   end)
 
-  -- What the forms leave in memory, by so many workers; with x, y and z at those places of one array, where the grid
-  -- has G threads.
+  -- The memory after the loops, with so many workers; x, y and z are at these places of one array, and the grid has G
+  -- threads.
   local function results(forms, places, threads, specialise)
     local made = {}
     for n, form in ipairs(forms) do made[n] = source(form[1], form[2]) end
@@ -91,13 +91,13 @@ describe("iterations of grid-stride loops", function()
     for _, threads in ipairs { 1, 4 } do assert.equal(want, results(forms, places, threads, 1)) end
   end
 
-  it("have the results of one thread after the other", function() check(free, "1, 9001, 18001") end)
+  it("have the same results as in the loop tier", function() check(free, "1, 9001, 18001") end)
 
-  it("and where arrays are the same", function()
+  it("have them if arrays are the same", function()
     check({ { "y[i] = 3 * x[i] + y[i];" }, { "z[i] += y[i] ^ x[i];" } }, "1, 1, 1")
   end)
 
-  it("and where a thread goes back to what it left, or is to leave, in another array", function()
+  it("have them if a thread accesses elements of other iterations in another array", function()
     local forms = {
       { "y[i] = 3 * x[i] + y[i];" }, { "z[i] = x[i]; y[i] ^= z[i];" }, { "y[i] = x[i], z[i] = y[i] + 1;" },
     }
@@ -130,7 +130,7 @@ describe("iterations of grid-stride loops", function()
     assert.same({ 27, 27 }, { y:min(), y:max() })
   end)
 
-  it("name the block in which an address is wrong", function()
+  it("name the block of an invalid address", function()
     local result = run { [[
       local mw = require "moonwarp"
       local kernel = mw.compile [=[__global__ void k(int n, int *y) {

@@ -1,5 +1,5 @@
--- Numbers that several vectors of lanes take over, each for some lanes: a loop's counter, the place of the least.
--- Lua 5.4 only: what is tested is the compiler.
+-- Scalars that several vectors select for some lanes: a loop's counter, the position of the minimum.
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
@@ -29,8 +29,8 @@ end
 -- Broadcasts from scalar registers into some lanes of a vector.
 local to_some = "vpbroadcast[dq]%s+%%[er][^,]*, %%[xyz]mm%d+ {%%k%d}"
 
-describe("a number that several vectors take over for some lanes", function()
-  it("is brought there at once if there is only one vector", function()
+describe("a scalar that several vectors select for some lanes", function()
+  it("is broadcast under the mask if there is only one vector", function()
     local output = code("rounds", "x86-64-v4", "--width=16x1")
     assert.is_true(count(output, to_some) > 0)
   end)
@@ -40,7 +40,7 @@ describe("a number that several vectors take over for some lanes", function()
     assert.equal(0, status)
   end)
 
-  it("may need vectors of half a register, which LLVM makes of code that runs thread by thread", function()
+  it("may need vectors of half a register, which LLVM makes from code of the loop tier", function()
     local _, status = mwcc.try([[
       __device__ __noinline__ int wait(int n) {
         if (n < 2) return n;

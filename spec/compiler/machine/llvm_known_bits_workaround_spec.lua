@@ -1,5 +1,5 @@
--- Sums of what lanes move, as instruction selection gets them (src/mwcc/machine/llvm_known_bits_workaround.c).
--- Lua 5.4 only: what is tested is the compiler.
+-- Sums of shuffled vectors before instruction selection (src/mwcc/machine/llvm_known_bits_workaround.c).
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local files = require "support.files"
@@ -8,10 +8,10 @@ local count = mwcc.count
 
 local class = "--mcpu=x86-64-v4 --launch=_Z5radixiPKjPj:256x1x1"
 
-describe("prefix sums within a block of one size", function()
+describe("prefix sums in code for one block size", function()
   local text = files.read "bench/kernels/radix.cu"
 
-  it("are not looked through by whoever is behind", function()
+  it("are frozen", function()
     local ir = mwcc.run(text, "--verify --emit=ir " .. class)
     local sums, moved = {}, 0
     for name in ir:gmatch "(%%[%w.]+) = freeze <16 x i32>" do sums[name] = true end
@@ -25,7 +25,7 @@ describe("prefix sums within a block of one size", function()
     assert.is_true(moved > 64, moved) -- eight times those of 16 vectors that have others before them
   end)
 
-  it("become additions and nothing besides", function()
+  it("become additions only", function()
     local asm = mwcc.run(text, "--emit=asm " .. class)
     assert.is_true(count(asm, "vpaddd%s") > 64)
     assert.equal(0, count(asm, "vpaddd%s[^\n]*\n%s*vmovdqa64%s+%%zmm%d+, %%zmm%d+\n%s*vpaddd"))

@@ -1,5 +1,5 @@
--- Masks that more than one block of code knows, on processors without registers for masks.
--- Lua 5.4 only: what is tested is the compiler.
+-- Masks that cross basic blocks, on processors without mask registers.
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
@@ -85,12 +85,12 @@ end
 
 local avx2 = "--emit=asm --mcpu=x86-64-v3 --width=8x2 "
 
--- From lanes of ones and zeros to less, and back.
+-- Instructions that pack and unpack masks.
 local detours = {
   "vpackss%l%l", "vpmovzx%l%l%s+%%", "vpmovsx%l%l%s+%%", "vpslld%s+$31", "vpsllw%s+$15", "vpbroadcastb",
 }
 
-describe("a mask that several blocks know", function()
+describe("a mask that crosses blocks", function()
   it("is as wide as the lanes, and never less", function()
     for _, kernel in ipairs { "rounds", "sums" } do
       local output = code(kernel, avx2)
@@ -100,7 +100,7 @@ describe("a mask that several blocks know", function()
     end
   end)
 
-  it("is no wider than what it is for", function()
+  it("is no wider than the lanes that it is for", function()
     local output = code("same_bytes", "--emit=ir --mcpu=x86-64-v3 --width=32x2")
     assert.matches("phi <32 x i8>", output)
     assert.is_nil(output:find "phi <32 x i1>")
@@ -109,39 +109,39 @@ describe("a mask that several blocks know", function()
     assert.is_nil(output:find "phi <4 x i1>")
   end)
 
-  it("takes bits together where the processor can do so", function()
+  it("is used for bitwise selects if the processor has them", function()
     local output = code("rounds", "--emit=asm --target=aarch64-linux-gnu --width=4x2")
     assert.is_true(count(output, "\tbi[tf]\t") + count(output, "\tbsl\t") > 0, output)
     assert.equal(0, count(output, "\tcmlt\t"), output) -- whose sign is set
     assert.equal(0, count(output, "\taddv\t") + count(output, "\tumaxv\t"), output)
   end)
 
-  it("is what all lanes have, as one number in all of them", function()
+  it("is a broadcast integer if all lanes have the same bit", function()
     local output = code("halves", avx2, "256x1x1")
     for _, pattern in ipairs(detours) do assert.equal(0, count(output, pattern), output) end
   end)
 
-  it("waits at barriers as it is", function()
+  it("is saved at barriers in this form", function()
     for options, lanes in pairs { ["--mcpu=x86-64-v2"] = 4, ["--mcpu=x86-64-v3"] = 8,
       ["--target=aarch64-linux-gnu"] = 4 } do
       local output = code("waits", ("--emit=ir --width=%dx2 %s"):format(lanes, options), "512x1x1")
       assert.is_nil(output:find "load <%d+ x i1>")
       assert.is_nil(output:find "store <%d+ x i1>")
-      -- at the two barriers that may come next: what stands behind those does not change it, and leaves it where it is
+      -- at the two barriers that may be next: the code after them neither changes nor moves it
       assert.equal(4, count(output, ("store <%d x i32>"):format(lanes)), output)
     end
     assert.is_nil(code("waits", "--emit=ir --mcpu=x86-64-v4 --width=16x2", "512x1x1"):find "sext <16 x i1>")
   end)
 
-  it("has registers with AVX-512, and stays", function()
+  it("stays in mask registers with AVX-512", function()
     assert.matches("phi <16 x i1>", code("rounds", "--emit=ir --mcpu=x86-64-v4 --width=16x2"))
   end)
 
-  it("is compared for again where that is all", function()
+  it("is recomputed if it is only a comparison", function()
     assert.is_true(count(code("least", avx2), "vminps") > 0)
   end)
 
-  it("is the same behind a barrier", function()
+  it("is the same after a barrier", function()
     local results
     for _, width in ipairs { "1", "4x2", "8x4", "16x2" } do
       local values = {}
@@ -154,7 +154,7 @@ describe("a mask that several blocks know", function()
     for i = 1, 512 do assert.equal(i * 37 % 64 > 16, results[i] ~= i * 37 % 64 / 16) end
   end)
 
-  it("means the same for each lane", function()
+  it("has the same bit for each lane", function()
     local lanes, limit = 256, 20
     local numbers, bytes, word = {}, {}, { 1, 2, 1 }
     for i = 1, lanes + 4 do numbers[i], bytes[i] = i * i % 977 / 16, i * i % 3 end

@@ -1,5 +1,5 @@
--- rsqrtf is the processor's estimate and a step, where that is good enough; 1 / sqrtf(x) is what IEEE 754 says.
--- Lua 5.4 only: the compiler alone is tested.
+-- rsqrtf is the processor's estimate and a Newton step where that is accurate enough; 1 / sqrtf(x) is as in IEEE 754.
+-- Lua 5.4 only: the compiler is tested.
 
 local mw = require "moonwarp"
 local mwcc = require "support.mwcc"
@@ -22,7 +22,7 @@ local function code(kernel, processor, options)
 end
 
 describe("a reciprocal root", function()
-  it("takes no division where the processor has a good estimate", function()
+  it("needs no division if the processor has a good estimate", function()
     local output = code("root", "x86-64-v4")
     assert.is_true(count(output, "vrsqrt14ps") > 0)
     assert.equal(0, count(output, "vdivps") + count(output, "vsqrtps"))
@@ -31,7 +31,7 @@ describe("a reciprocal root", function()
     assert.equal(0, count(output, "vdivps"))
   end)
 
-  it("multiplies less where additions have a place of their own", function()
+  it("has fewer multiplications on processors with separate adders", function()
     local usual, amd = code("root", "x86-64-v4"), code("root", "znver4")
     assert.is_true(count(amd, "vrsqrt14ps") > 0)
     assert.equal(count(usual, "vmulps") / 2, count(amd, "vmulps"))
@@ -39,7 +39,7 @@ describe("a reciprocal root", function()
     assert.equal(0, count(amd, "vpsubd") + count(amd, "vpminud")) -- integers would be done in that place, too
   end)
 
-  it("is there soon where nothing else is to be done", function()
+  it("has a short latency in code that waits for it", function()
     local orbit = [[
       extern "C" __global__ void root(int n, float *x) {
         int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -55,13 +55,13 @@ describe("a reciprocal root", function()
     assert.is_true(count(output, "vpminud") > 0) -- by integers; gangs that are not whole may load what they are
   end)
 
-  it("takes one where it has not", function()
+  it("needs one otherwise", function()
     local output = code("root", "x86-64-v3")
     assert.is_true(count(output, "vdivps") > 0)
     assert.equal(0, count(output, "vrsqrtps"))
   end)
 
-  it("is exact where a quotient is written", function()
+  it("is correctly rounded as a quotient", function()
     assert.equal(0, count(code("quotient", "x86-64-v4"), "vrsqrt14ps"))
     assert.is_true(count(code("quotient", "x86-64-v4", "-use_fast_math"), "vrsqrt14ps") > 0)
   end)
@@ -76,7 +76,7 @@ describe("a reciprocal root", function()
   local inf = math.huge
   local special = { 0.0, -0.0, inf, -inf, -1, 0 / 0, 0x1p-149, 0x1p-127, 0x1.fffffep127, 1, 0.25, 4, 0x1p-126, 0x1p100 }
 
-  it("is right for every number there is", function()
+  it("is accurate for all numbers", function()
     for _, options in ipairs { {}, { "--width=32" }, { "--width=1" }, { "-use_fast_math" } } do
       local got = solve(options, "root", special)
       for i, x in ipairs(special) do
@@ -89,7 +89,7 @@ describe("a reciprocal root", function()
     end
   end)
 
-  it("is the same by lanes and one by one", function()
+  it("is the same in lanes and in the loop tier", function()
     local list = {}
     for i = 1, 1000 do list[i] = random() * 2 ^ random(-100, 100) end
     local one = solve({ "--width=1" }, "root", list)

@@ -1,6 +1,6 @@
--- Exponential functions end with a product by a power of two: one instruction with AVX-512, arithmetic elsewhere, and
--- the same numbers everywhere.
--- Lua 5.4 only: the compiler alone is tested.
+-- Exponential functions end with a product by a power of two: one instruction with AVX-512, arithmetic elsewhere, with
+-- the same results.
+-- Lua 5.4 only: the compiler is tested.
 
 local mw = require "moonwarp"
 local mwcc = require "support.mwcc"
@@ -35,7 +35,7 @@ describe("a product by a power of two", function()
     assert.is_true(count(output, "vscalefss") > 0 and count(output, "vscalefsd") > 0, output)
   end)
 
-  it("takes its number as the exponential has it, without another conversion", function()
+  it("takes the exponent without another conversion", function()
     assert.equal(0, count(code("expf", "--mcpu=x86-64-v4"), "vcvtdq2ps"))
     assert.equal(0, count(code("exp", "--mcpu=x86-64-v4"), "vcvtqq2pd"))
   end)
@@ -44,7 +44,7 @@ describe("a product by a power of two", function()
     assert.equal(0, count(code("expf", "--mcpu=x86-64-v3"), "scalef"))
   end)
 
-  it("has the same bits on lanes, one by one, and on every processor", function()
+  it("has the same bits in lanes, in the loop tier, and on every processor", function()
     local list = { 0.0, -0.0, 1 / 0, -1 / 0, 1e30, -1e30, 88.72283, 88.72284, -87.4, -103.97, -103.98, 709.78, 709.79,
       -744.44 }
     for i = #list + 1, 1024 do list[i] = (i % 2 == 0 and 1.5 or 0.17) * (i - 512) * 1.0009 end

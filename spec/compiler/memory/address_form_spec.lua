@@ -1,5 +1,5 @@
--- Addresses made of sums: one pointer for each row that a gang has, however its index was written.
--- Lua 5.4 only: what is tested is the compiler.
+-- Linear forms of addresses: one pointer for each row of a gang, however its index is written.
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
@@ -15,19 +15,19 @@ local product = [[
   }]]
 local plain = product:gsub("%+ column0", ""):gsub("%+ row0", "")
 
-describe("addresses made of sums", function()
-  it("move on with what the loop counts", function()
+describe("addresses that are sums", function()
+  it("are incremented with the loop's counter", function()
     local text = mwcc.ir(plain, "_Z7productiiiPKiS0_Pi:16x16x1")
     local loop
     for block in text:gmatch "\nnode%d+:.-\n\n" do
       if block:find "= mul <16 x i32>" then loop = loop or block end
     end
     assert.is_truthy(loop)
-    -- the counter, and its row of b: not each row of a
+    -- the counter, and its row of b, but not each row of a
     assert.equal(2, mwcc.count(loop, "[sz]ext [^\n]*to i64"))
   end)
 
-  it("are right, also from an element in the middle of an array", function()
+  it("are right, even from an element in the middle of an array", function()
     local before = mw.limit("specialise", 1)
     local m, n = mw.compile(product), 32
     local x = {}

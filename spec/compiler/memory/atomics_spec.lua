@@ -1,6 +1,6 @@
--- Atomics that all lanes of a gang do at one place, which are done once for all of them; those on shared memory, which
--- need no lock; and atomic loads and stores, which stay where the program has them.
--- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
+-- Joint atomics of all lanes at one address; atomics on shared memory, which become plain operations; and atomic loads
+-- and stores, which are not moved.
+-- Lua 5.4 only: the compiler is tested, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
 local mwcc = require "support.mwcc"
@@ -9,8 +9,8 @@ local random = require "support.random" "atomics_spec"
 
 local types = { { "int", "int" }, { "unsigned", "uint" }, { "unsigned long long", "ulonglong" } }
 
--- Everybody adds; those that choose[i] names; each as often as it says; and others subtract. The first half of `old` is
--- of global memory, the second of shared memory. NAME: of the dtype.
+-- All threads add; then those that choose[i] selects; then each several times; and others subtract. The first half of
+-- `old` is of global memory, the second of shared memory. NAME: of the dtype.
 local drawing = [=[
 __global__ void draw_NAME(const int *choose, const TYPE *value, TYPE *cell, TYPE *old, TYPE step) {
   __shared__ TYPE own[4];
@@ -91,7 +91,7 @@ end
 
 local function s32(x) return (x + 0x80000000 & 0xffffffff) - 0x80000000 end
 
--- Whether the old values, of those that came, are the sums of what others had added before, in some order.
+-- Whether the returned values are the partial sums of additions in some order.
 local function check_chain(first, last, old, value, came, wrap)
   local by_old, count = {}, 0
   for i, v in ipairs(old) do
@@ -114,7 +114,7 @@ for _, tier in ipairs(tiers) do
 
     for _, t in ipairs(types) do
       local dtype = t[2]
-      it("give " .. t[1] .. " numbers that nobody else has", function()
+      it("return unique " .. t[1] .. " numbers", function()
         local wrap = dtype == "int" and s32 or dtype == "uint" and function(x) return x & 0xffffffff end
           or function(x) return x end
         for _, n in ipairs { 1, 31, 64, 100, 256 } do
@@ -212,12 +212,12 @@ extern "C" __global__ void spin(int *flag, int *out) {
     return assert(ir:match("define [^\n]*@" .. prefix .. "[^\n]*" .. name .. "%(.-\n}\n"), name)
   end
 
-  it("has one of all lanes at one place", function()
+  it("has one atomic for all lanes at one address", function()
     assert.equal(1, mwcc.count(code("row", "ticket"), "atomicrmw"))
     assert.equal(0, mwcc.count(code("row", "ticket"), "cttz"))
   end)
 
-  it("has none on shared memory, lanes or threads by themselves", function()
+  it("has none on shared memory, in lanes and in the loop tier", function()
     assert.not_matches("atomicrmw", code("row", "shared_ones"))
     local alone = mwcc.run(text, "--verify --width=1 --emit=ir")
     assert.not_matches("atomicrmw", assert(alone:match "define [^\n]*@run%.shared_ones%.thread%(.-\n}\n"))
@@ -233,7 +233,7 @@ extern "C" __global__ void spin(int *flag, int *out) {
     assert.not_matches("psadbw", ranks)
   end)
 
-  it("asks the machine for no order within a block", function()
+  it("has no fence instructions for block scope", function()
     local fences = mwcc.run([=[
       __global__ void fences(int *out) {
         out[threadIdx.x] = 1;
@@ -244,7 +244,7 @@ extern "C" __global__ void spin(int *flag, int *out) {
     assert.not_matches("fence seq_cst", fences)
   end)
 
-  it("looks at memory in each round of a loop that waits", function()
+  it("loads memory in each iteration of a loop that waits", function()
     local loop = code("row", "spin")
     assert.matches("load volatile i32", loop)
     assert.matches("fence acquire", loop)

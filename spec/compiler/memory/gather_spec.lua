@@ -1,6 +1,6 @@
--- Elements that lanes have anywhere in memory: by indices of every type, in pairs where a struct's neighbouring members
--- are meant, and in whole vectors where the indices of a gang turn out to follow each other.
--- Lua 5.4 only: what is tested is the compiler.
+-- Gathers and scatters: by indices of every type, in pairs for neighbouring members of structs, and as whole vectors if
+-- the indices of a gang prove contiguous at run time.
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
@@ -49,8 +49,8 @@ local function filled(n, value)
   return list
 end
 
--- name -> index's type, least and greatest index, whether no two threads may have the same, and what thread i does with
--- index k: in(n) is the n-th element, set(n, v) sets one of the result.
+-- name -> the index's type, its range, whether indices have to be unique, and what thread i does with index k: in(n) is
+-- the n-th element, set(n, v) sets one of the result.
 local models = {
   by_int = { "int", -1000, 999, function(i, k, at, set) set(i, at(1000 + k)) end },
   by_unsigned = { "uint", 0, 999, function(i, k, at, set) set(i, at(1000 + k)) end },
@@ -91,7 +91,7 @@ local models = {
   end },
 }
 
--- So many different numbers between low and high: scattered, or one behind the other from somewhere on.
+-- That many different numbers between low and high: scattered, or consecutive.
 local function indices(count, low, high, follow)
   local list, seen = {}, {}
   local first = random(low, high - count)
@@ -159,7 +159,7 @@ for _, width in ipairs { "1", "4", "8", "16", "8x4" } do
   end)
 end
 
--- ---- what code is made of it
+-- ---- the code
 
 local count = mwcc.count
 
@@ -175,7 +175,7 @@ local function code(body, what)
 end
 
 describe("code for elements anywhere", function()
-  it("takes two members in one", function()
+  it("has one gather for two members", function()
     local output = code "float2 v = tile[index[i] & 255]; out[i] = make_float2(v.y, v.x);"
     assert.is_true(count(output, "call <16 x i64> @llvm.masked.gather") > 0)
     assert.equal(0, count(output, "call <16 x [if][%d%a]+> @llvm.masked.gather.v16[if]%d*32"))
@@ -184,7 +184,7 @@ describe("code for elements anywhere", function()
     assert.equal(0, count(output, "call void @llvm.masked.scatter.v16f32"))
   end)
 
-  it("has no gathers and no branches for lanes where processors have none that are quick", function()
+  it("has neither gathers nor branches for lanes on processors with slow gathers", function()
     local function at(cpu, body, what)
       return mwcc.run(([=[
         __global__ void k(const int *index, const int *in, int *out) {
@@ -201,7 +201,7 @@ describe("code for elements anywhere", function()
       assert.equal(0, calls + count(output, "call [^\n]*@llvm.masked.scatter"))
       assert.equal(0, count(at(cpu, some, "asm"), "gatherd"))
     end
-    -- even steps: a distance from a scalar, no address from a vector
+    -- constant strides: offsets from a scalar, no address from a vector
     output = at("x86-64-v3", "out[i] = in[i * 9]; out[i * 7 + 1000] = 3;", "asm")
     assert.equal(0, count(output, "vpextrq"))
   end)
@@ -215,7 +215,7 @@ describe("code for elements anywhere", function()
     assert.equal(0, count(output, "vgatherqps") + count(output, "vscatterqps"))
   end)
 
-  it("does not unroll a loop of one thread that does little but gather", function()
+  it("does not unroll a loop of the loop tier that mainly gathers", function()
     local output = mwcc.run([==[
       __global__ void row(const int *start, const int *column, const float *value, const float *x, float *y) {
         int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -226,7 +226,7 @@ describe("code for elements anywhere", function()
     assert.equal(1, count(output, "= fmul "))
   end)
 
-  it("asks in such a loop for what comes behind the runs that it goes along", function()
+  it("prefetches the consecutive elements that follow in such a loop", function()
     local function asked(statement)
       return count(mwcc.run(([==[
         __global__ void row(const int *start, const int *column, const float *value, const float *x, float *y) {
@@ -241,14 +241,14 @@ describe("code for elements anywhere", function()
     assert.equal(0, asked "sum += x[column[k * 7]]")
   end)
 
-  it("looks whether indices of a gang follow each other, of stores as well", function()
+  it("tests whether the indices of a gang are contiguous, also for stores", function()
     local output = code "out[(i & (n - 1)) + 3] = in[(i & (n - 1)) + 5];"
     assert.is_true(count(output, "\ncontiguous%d*:") >= 2)
     assert.equal(0, count(code "tile[index[i] & 255] = in[i];", "\ncontiguous%d*:"))
   end)
 
   -- (1048575 * 4096) mod 2^32 is -4096 as a signed number, which times 4 wraps no more.
-  it("is not taken for a positive one because its factors are", function()
+  it("does not assume that a product is positive because its factors are", function()
     local source = [[
       extern "C" __global__ void wrapped(const unsigned *a, const unsigned *b, const int *in, int *out) {
         int i = threadIdx.x, product = (int)((a[i] & 0xfffff) * (b[i] & 0xfffff)) * 4;
@@ -262,7 +262,7 @@ describe("code for elements anywhere", function()
   end)
 end)
 
-describe("what the rows of a block have in common", function()
+describe("a value that the rows of a block share", function()
   local source = [==[
     extern "C" __global__ void same(int low, int wide, const int *in, int *out) {
       int x = threadIdx.x, y = threadIdx.y, value = -1, next = -1;
@@ -274,12 +274,12 @@ describe("what the rows of a block have in common", function()
 
   it("is gathered once", function()
     local output = mwcc.run(source, "--mcpu=x86-64-v4 --width=16x16 --launch=same:16x16x1 --emit=ir")
-    local together = output:match "define [^\n]+@plane.-\n}\n" -- another function is for parts by themselves
+    local together = output:match "define [^\n]+@plane.-\n}\n" -- another function is for single vectors
     assert.equal(1, count(together, "call <16 x i32> @llvm.masked.gather"))
     assert.equal(1, count(together, "= load <16 x i32>"))
   end)
 
-  it("is gathered once where only the place in a vector counts", function()
+  it("is gathered once if only the position in a vector matters", function()
     local repeated = [==[
       extern "C" __global__ void repeated(int low, const int *in, int *out) {
         int i = threadIdx.x, value = -1;
@@ -300,7 +300,7 @@ describe("what the rows of a block have in common", function()
     assert.same(wanted, out:totable())
   end)
 
-  it("is what each thread would load", function()
+  it("is the value that each thread would load", function()
     local before = mw.limit("specialise", 1)
     local m = mw.compile { source = source, options = { "--width=16x16" } }
     local list = {}
@@ -337,12 +337,12 @@ describe("a scatter", function()
     return mwcc.count(output, "%%guarded = select <16 x i1>")
   end
 
-  it("to loaded addresses stays inside the device's memory, also where some lanes have a parameter's", function()
+  it("to loaded addresses stays inside the device's memory, even if some lanes have a parameter's", function()
     assert.equal(1, guards "picked")
     assert.equal(0, guards "one")
   end)
 
-  it("to places side by side is tested once, and a wild one is told as such", function()
+  it("to neighbouring addresses is tested once, and a wild one is reported", function()
     local side = [[
       extern "C" __global__ void fields(int *const *to) {
         for (int i = 0; i < 4; i++) to[0][i] = i;
@@ -375,7 +375,7 @@ describe("a scatter", function()
     assert.same(expected, row:totable())
   end)
 
-  it("uses a base again behind a branch only where it was kept", function()
+  it("reuses a base after a branch only if it was saved", function()
     local again = [[
       extern "C" __global__ void again(int *out) {
         int t = threadIdx.x + blockDim.x * threadIdx.y, block = blockIdx.x + gridDim.x * blockIdx.y;

@@ -1,5 +1,5 @@
--- Structs of two, three or four equal members, and arrays of which each thread takes every second, third or fourth
--- element: loaded and stored as whole vectors where all lanes are active, and nothing but what is meant is touched.
+-- Interleaved access: structs of two, three or four equal members, and every second, third or fourth element of arrays,
+-- as whole vectors if all lanes are active; no other memory is accessed.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
@@ -20,7 +20,7 @@ __device__ int number() {
 local cases = {}
 
 -- A kernel over arrays `in` and `out` of structs with so many members of that type: its body, for thread i of the
--- launch, and what it makes of them: at(j, k) is member k of in[j], n how many are to be handled.
+-- launch, and the expected result: at(j, k) is member k of in[j], n the number of structs to process.
 local function case(name, type, struct, members, body, model)
   cases[#cases + 1] = { name = name, type = type, struct = struct, members = members, body = body, model = model }
 end
@@ -104,7 +104,7 @@ extern "C" __global__ void case_%d(const %s *in_, %s *out_, int n) {
 
 local launches = { { { 3 }, { 64 } }, { { 2, 2 }, { 16, 8 } }, { { 3 }, { 37 } }, { { 1 }, { 256 } } }
 
--- Arrays end with their last struct: what is read or written behind it is not theirs.
+-- Arrays end with their last struct: memory after it is not theirs.
 local function check(c, kernel)
   for _, launch in ipairs(launches) do
     local grid, block, members, list = launch[1], launch[2], c.members, {}

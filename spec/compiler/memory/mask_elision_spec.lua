@@ -1,6 +1,6 @@
--- Loads and stores of some lanes on processors that have no masks for memory: whole vectors where that is right, and
--- nothing beside what active lanes mean where it is not. Arrays here are whole pages between pages without access.
--- Lua 5.4 only: what is tested is the compiler.
+-- Mask elision: masked loads and stores on processors without masked instructions are whole vectors if that is correct,
+-- and access only the active lanes' memory otherwise. Arrays here are whole pages between inaccessible pages.
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
@@ -141,7 +141,7 @@ describe("some lanes of vectors", function()
   for _, processor in ipairs(processors) do
     for _, width in ipairs { "own", "8x4", "32x1" } do
       if processor == "native" or is_x86 then
-        it(("are all that is meant: %s, width %s"):format(processor, width), function()
+        it(("access active lanes' memory only: %s, width %s"):format(processor, width), function()
           local options = { "--mcpu=" .. processor }
           if width ~= "own" then options[2] = "--width=" .. width end
           local m = mw.compile { source = text, options = options }
@@ -162,7 +162,7 @@ describe("some lanes of vectors", function()
       processor == "generic" and "aarch64-linux-gnu" or "x86_64-linux-gnu", processor))
   end
 
-  it("are whole vectors of bytes where they lie on a page", function()
+  it("are whole vectors of bytes if they do not cross a page", function()
     local body = "int i = blockIdx.x * 256 + threadIdx.x; if (i < n) out[i] = in[i] * 2;"
     for processor, loads in pairs { ["x86-64-v2"] = "4 x i8", ["x86-64-v3"] = "8 x i8", generic = "4 x i8" } do
       local code = ir(processor, body)
@@ -173,7 +173,7 @@ describe("some lanes of vectors", function()
     assert.matches("masked%.load%.v16i8", ir("x86-64-v4", body))
   end)
 
-  it("are stored as whole vectors in shared memory alone, unless all are active", function()
+  it("are stored as whole vectors only in shared memory, unless all are active", function()
     local shared = "__shared__ float part[256]; int t = threadIdx.x; part[t] = t; __syncthreads();"
       .. "if (t < n) part[t] += part[t ^ 64]; __syncthreads(); out[t] = part[t ^ 1];"
     assert.matches("select <8 x i1> [^\n]*<8 x float>", ir("x86-64-v3", shared))
@@ -190,7 +190,7 @@ describe("some lanes of vectors", function()
     end
   end)
 
-  it("are loaded one after the other from a column in shared memory, whichever are active", function()
+  it("are loaded one by one from a column in shared memory, without regard to the mask", function()
     local body = "__shared__ float part[256][17]; int t = threadIdx.x; part[t][0] = t; __syncthreads();"
       .. "out[t] = t < n ? part[t][%s] : 7;"
     for processor, lanes in pairs { ["x86-64-v2"] = 4, ["x86-64-v3"] = 8, generic = 4 } do
@@ -199,7 +199,7 @@ describe("some lanes of vectors", function()
       assert.matches("and i64 %%[%w.]+, 4095", code)
     end
     assert.not_matches("4095", ir("x86-64-v4", body:format "0"))
-    -- elsewhere that would be lines of memory that nobody needs
+    -- elsewhere that would load unneeded cache lines
     local global = "const float *from = (const float *)in; int t = threadIdx.x; out[t] = t < n ? from[t * 17] : 7;"
     assert.not_matches("4095", ir("x86-64-v3", global))
   end)

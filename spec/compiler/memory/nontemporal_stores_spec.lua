@@ -1,5 +1,5 @@
--- Stores past the caches, where whole lines are written that nobody reads soon; and that they are stores as any other.
--- Lua 5.4 only: what is tested is the compiler.
+-- Non-temporal stores of whole cache lines that are not read soon; and that they behave like other stores.
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
@@ -33,8 +33,8 @@ local transpose = [[
 local class = "_Z4copyiiPKiPi:256x1x1"
 local function streamed(source, of) return count(ir(source, of or class), "!nontemporal") end
 
-describe("stores past the caches", function()
-  it("begin where the launch's workers would not find in the caches what was written", function()
+describe("non-temporal stores", function()
+  it("are used if the written data exceeds the caches", function()
     local function held(workers)
       local script = 'io.write(("%d"):format(mw.properties().l2_cache))'
       local result = child { 'local mw = require "moonwarp" ' .. script, environment = { MOONWARP_THREADS = workers } }
@@ -46,19 +46,19 @@ describe("stores past the caches", function()
     assert.is_true(all >= two)
   end)
 
-  it("are made of whole lines, in large launches, with a fence behind them", function()
+  it("are of whole lines, in large launches, with a fence after them", function()
     local text = ir(copy, class)
     assert.equal(4, count(text, "!nontemporal"))
     assert.equal(1, count(text, "call void @llvm.x86.sse.sfence"))
     assert.equal(16, streamed(transpose, "_Z9transposeiPKfPf:16x16x1"))
   end)
 
-  it("are made by each of several stores that write whole lines", function()
+  it("are used for each of several stores that write whole lines", function()
     local function streams(second) return streamed(both:gsub("SECOND", second), "_Z4bothiiPKiPi:256x1x1") end
     local parts = streams "from + i + 256" / 2
     assert.is_true(parts >= 1)
     assert.equal(0, parts % 1)
-    assert.equal(0, streams "2 * i") -- not whole ones, and perhaps those of the other
+    assert.equal(0, streams "2 * i") -- not whole lines, and possibly lines of the other store
     assert.equal(0, streams "i ^ 1")
     local tiles = transpose:gsub("16%]%[17", "32][33"):gsub("%* 16", "* 32")
       :gsub("(tile%[ty)(%].-by %+ ty)", "for (int j = 0; j < 32; j += 8) %1 + j%2 + j")
@@ -66,7 +66,7 @@ describe("stores past the caches", function()
     assert.equal(64, streamed(tiles, "_Z9transposeiPKfPf:32x8x1")) -- of 32 x 32 elements
   end)
 
-  it("are made of lines that several vectors fill", function()
+  it("may consist of several vectors for each line", function()
     local text = mwcc.run(copy, "--verify --mcpu=x86-64-v3 --emit=asm --launch=" .. class)
     assert.equal(4, count(text, "vmovnt"))
     assert.equal(4, count(ir(copy:gsub("int %*", "short *"), "_Z4copyiiPKsPs:256x1x1"),
@@ -77,7 +77,7 @@ describe("stores past the caches", function()
     assert.equal(0, count(rows, "vmovnt")) -- a row is half a line
   end)
 
-  it("of blocks one below the other lie beside each other in a transposition, and the image says so", function()
+  it("of blocks in a column are neighbours in a transposition, as the image records", function()
     local function column_bytes(source, of)
       local text = mwcc.run(source, "--emit=ir --launch=" .. of)
       return tonumber((assert(text:match "ptr @fits[^,]*, ptr [^,]*, i32 %d, i32 %d, i32 %d, i32 %d, i32 (%d+)", text)))
@@ -87,10 +87,10 @@ describe("stores past the caches", function()
     local rows = transpose:gsub("o%[.-%]", "o[(by + ty) * n + bx + tx]")
     assert.equal(0, column_bytes(rows, "_Z9transposeiPKfPf:16x16x1"))
     local narrow = transpose:gsub("%* n", "* 32")
-    assert.equal(0, column_bytes(narrow, "_Z9transposeiPKfPf:16x16x1")) -- all blocks store near each other
+    assert.equal(0, column_bytes(narrow, "_Z9transposeiPKfPf:16x16x1")) -- all blocks store to nearby memory
   end)
 
-  it("are all made, whichever worker has which rows of blocks", function()
+  it("are complete, for any distribution of rows of blocks over workers", function()
     local script = [=[
       local mw = require "moonwarp"
       mw.limit("specialise", 1)
@@ -107,7 +107,7 @@ describe("stores past the caches", function()
       local from, to, wrong = mw.empty(side * side), mw.empty(side * side), mw.zeros(1, "int")
       for _, rows in ipairs { 256, 255, 100, 9, 1 } do -- of blocks
         for _ = 1, 2 do -- three long kernels: each of them runs once forwards and once backwards
-          mw.synchronize() -- how long they take is known then
+          mw.synchronize() -- their times are known then
           m.count(side * side // 256, 256)(from)
           to:fill(-1)
           m.transpose({ 256, rows }, { 16, 16 })(side, from, to)
@@ -122,23 +122,23 @@ describe("stores past the caches", function()
     end
   end)
 
-  it("are not made where the array is read, or written elsewhere", function()
+  it("are not used if the array is read, or written elsewhere", function()
     assert.equal(0, streamed((copy:gsub("3 %* x", "o[i] + x"))))
     assert.equal(0, streamed((copy:gsub("if %(i < n%)", "o[i ^ 1] = 7; if (i < n)"))))
     assert.equal(0, streamed((copy:gsub("if %(i < n%)", "if (n < 0) atomicAdd(o, 1); if (i < n)"))))
   end)
 
-  it("are not made round by round, nor of pieces of lines, nor of volatile ones", function()
+  it("are not used in loops, for parts of lines, or for volatile stores", function()
     assert.equal(0, streamed((copy:gsub("if %(i < n%)", "for (; n > 0; n--)"))))
     assert.equal(0, streamed((copy:gsub("from %+ i", "2 * i"))))
     assert.equal(0, streamed((copy:gsub("o%[", "((volatile int *)o)["))))
   end)
 
-  it("are not made where the kernel orders memory itself", function()
+  it("are not used if the kernel orders memory itself", function()
     assert.equal(0, streamed((copy:gsub("if %(i < n%)", "__threadfence(); if (i < n)"))))
   end)
 
-  it("leave what others do, at any place and any length", function()
+  it("have the same results as others, at any address and length", function()
     local before = mw.limit("specialise", 1)
     local m, n = mw.compile(copy), 9 * 2 ^ 20 | 0 -- 36 MiB: more than some processors' caches hold
     local x, o = mw.empty(n, "int"), mw.empty(n, "int")
@@ -167,7 +167,7 @@ describe("stores past the caches", function()
     mw.limit("specialise", before)
   end)
 
-  it("come before what the host and other kernels see", function()
+  it("are visible to the host and to later kernels", function()
     local before = mw.limit("specialise", 1)
     local m, side = mw.compile(transpose), 3072 -- 36 MiB
     local x = mw.compile [[

@@ -1,13 +1,12 @@
--- Threads that reach memory in a pattern: at constant distances from the first of their vector, near each other, as in
--- the steps of a Fourier transform. That is done by whole vectors and shuffles where all threads take part, and touches
--- nothing but what is meant.
--- Lua 5.4 only: the compiler alone is tested.
+-- Permuted access: threads access memory at constant, small distances from the first of their vector, as in the steps
+-- of a Fourier transform. If all threads are active, that is whole vectors and shuffles; no other memory is accessed.
+-- Lua 5.4 only: the compiler is tested.
 
 local mw = require "moonwarp"
 local mwcc = require "support.mwcc"
 local random = require "support.random" "permuted_spec"
 
--- Each kernel takes element FROM of `in` and stores it, one added, as element TO of `out`; `i` is the thread.
+-- Each kernel loads element FROM of `in` and stores it, plus 1, as element TO of `out`; `i` is the thread.
 local cases = {
   { name = "neighbours", from = "i ^ 1", lua_from = function(i) return i ~ 1 end },
   { name = "flipped", from = "i ^ 5", lua_from = function(i) return i ~ 5 end },
@@ -74,7 +73,7 @@ local function check(kernel, c, dtype, n, block, skips)
   end
 end
 
-describe("threads that reach memory in a pattern", function()
+describe("permuted accesses", function()
   local m, before
   setup(function()
     before = mw.limit("specialise", 1)
@@ -94,7 +93,7 @@ describe("threads that reach memory in a pattern", function()
   end
 end)
 
--- Sums and differences of what stands HALF apart, in shared memory, round after round.
+-- Sums and differences of elements at distance HALF, in shared memory, in each iteration.
 local butterflies = [[
 extern "C" __global__ void butterflies(const float2 *in, float2 *out) {
   __shared__ float2 data[2 * SIZE];
@@ -141,7 +140,7 @@ describe("butterflies", function()
   end
 end)
 
--- What makes whole structs and what makes a pattern may be the same stores, of which the last does it for all.
+-- The same stores may form whole structs and a permutation; the last one stores for all.
 local halves = [[
 extern "C" __global__ void structs_last(int *out) {
   int i = blockIdx.x * 4 * LANES + 2 * threadIdx.x, *own = out + i;
@@ -159,7 +158,7 @@ extern "C" __global__ void structs_first(int *out) {
 }
 ]]
 
-describe("stores of structs beside a pattern", function()
+describe("stores of structs next to permuted accesses", function()
   for _, lanes in ipairs { 4, 8, 16 } do
     for _, name in ipairs { "structs_last", "structs_first" } do
       it(("%s, of %d lanes"):format(name, lanes), function()
@@ -188,21 +187,21 @@ describe("the report", function()
     return mwcc.run(source, "--mcpu=x86-64-v4 --report --launch=turn:256x1x1 " .. (options or ""))
   end
 
-  it("tells a pattern from a gather", function()
+  it("distinguishes permuted accesses from gathers", function()
     local output = report "b[i + 256] = b[i ^ 3];"
     assert.matches("load in a pattern", output)
     assert.not_matches("gather", output)
     assert.matches("gather", report "b[i + 256] = b[i * i];")
-    assert.matches("gather", report "b[i + 256] = b[(i & 1) * 1000];") -- not near each other
+    assert.matches("gather", report "b[i + 256] = b[(i & 1) * 1000];") -- too far apart
   end)
 
-  it("takes stores for one where they leave no gaps", function()
+  it("has permuted stores if they leave no gaps", function()
     assert.matches("store in a pattern", report "b[i ^ 3] = i;")
     assert.matches("scatter", report "b[2 * i - (i & 1)] = i;")
     assert.matches("store in a pattern", report "b[2 * i - (i & 1)] = i; b[2 * i - (i & 1) + 2] = i;")
   end)
 
-  it("is of accesses whose members share the shuffles of pairs of vectors", function()
+  it("has accesses whose members share shuffles of pairs of vectors", function()
     local code = mwcc.run([[
       extern "C" __global__ void turn(float2 *a) {
         int i = threadIdx.x, low = 2 * i - (i & 3);
@@ -210,11 +209,11 @@ describe("the report", function()
         a[low] = make_float2(x.x + y.y, x.y - y.x);
         a[low + 4] = make_float2(x.x * y.x, x.y * y.y);
       }]], "--mcpu=x86-64-v4 --emit=ir --width=16 --launch=turn:16x1x1")
-    -- four vectors are loaded, and four stored: each of the eight is made of two, which are made of two each
+    -- four vectors are loaded and four stored: each of the eight is a shuffle of two, which are shuffles of two each
     assert.equal(16, mwcc.count(code, "= shufflevector"))
   end)
 
-  it("makes the same code each time", function()
+  it("is deterministic", function()
     local codes, count = {}, 0
     for _ = 1, 12 do
       local code = mwcc.run([[
@@ -239,7 +238,7 @@ describe("the report", function()
     assert.equal(1, count)
   end)
 
-  it("knows the rounds of a loop with barriers in code for one size of blocks", function()
+  it("has the iterations of a loop with barriers in code for one block size", function()
     local source = butterflies:gsub("SIZE", 256)
     local output = mwcc.run(source, "--mcpu=x86-64-v4 --report --launch=butterflies:256x1x1")
     assert.matches("load in a pattern", output)

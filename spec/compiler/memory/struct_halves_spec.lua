@@ -1,6 +1,6 @@
--- Members of structs in vectors of two halves: lanes change places between picking and putting back, whole structs are
--- read, and pairs that lie far from each other are loaded as one. Numbers are small, so that sums are exact.
--- Lua 5.4 only: what is tested is the compiler.
+-- Members of structs in vectors of two halves: lanes are permuted between de-interleaving and interleaving, whole
+-- structs are loaded, and distant pairs are loaded at once. Numbers are small, so that sums are exact.
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
@@ -33,7 +33,7 @@ KERNEL(some, float2, if (a[i].x > 0) out[i] = make_float2(PRODUCT(a[i], b[i]));)
 
 local function product(a, b) return { a[1] * b[1] - a[2] * b[2], a[1] * b[2] + a[2] * b[1] } end
 
--- What thread i stores as its number, from both arrays' numbers; `more` is what lies behind the numbers.
+-- The number that thread i stores, from both arrays' numbers; `more` are those after the arrays.
 local models = {
   product = { model = function(_, a, b) return product(a, b) end },
   product_double = { model = function(_, a, b) return product(a, b) end, type = "double", numbers = N / 2 },
@@ -108,17 +108,17 @@ describe("members of structs in vectors", function()
     return count
   end
 
-  it("stay in their halves where nobody sees the order", function()
+  it("stay in their halves if the order of lanes does not matter", function()
     for _, name in ipairs { "product", "larger", "powers", "far" } do assert.equal(0, moves(name), name) end
     assert.equal(0, moves("product_double", "4x2"))
     for _, name in ipairs { "alone", "numbered" } do assert.is_true(moves(name) > 0, name) end
   end)
 
-  it("come from whole structs", function()
+  it("are loaded as whole structs", function()
     assert.equal(4, mwcc.count(code("product", "8x1", "ir"), "= load <8 x float>"))
   end)
 
-  it("are one load where lanes are far from each other", function()
+  it("are one load if lanes are far apart", function()
     local loads = "= load i64, ptr %%[%w.]+, align 8[^\n]*\n[^\n]*insertelement"
     assert.equal(8, mwcc.count(code("far", "8x1", "ir"), loads))
   end)

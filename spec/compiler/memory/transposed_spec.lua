@@ -1,14 +1,14 @@
--- Blocks of several rows that reach the columns of an array: each thread of a row has a row of its own there, and the
--- rows of the block follow each other in it. That is loaded and stored as short vectors which are turned in registers,
--- where all threads take part; code for blocks of one size does so.
--- Lua 5.4 only: the compiler alone is tested.
--- CPU device only: it looks at what its compiler reports.
+-- Transposed access: blocks of several rows access columns of an array, where each thread of a row has a row of the
+-- array, and the block's rows are consecutive in it. In code for one block size, if all threads are active, these are
+-- loads and stores of short vectors that are transposed in registers.
+-- Lua 5.4 only: the compiler is tested.
+-- CPU device only: about its compiler's report.
 
 local mw = require "moonwarp"
 local mwcc = require "support.mwcc"
 local random = require "support.random" "transposed_spec"
 
--- Arrays of 32 rows, PITCH elements from one to the next; the threads for which SKIP divides i do nothing.
+-- Arrays of 32 rows at distances of PITCH elements; threads for which SKIP divides i do nothing.
 local text = [[
 extern "C" __global__ void loads_NAME(const T *in, T *out) {
   int x = threadIdx.x, y = threadIdx.y, i = y * blockDim.x + x;
@@ -38,7 +38,7 @@ local cases = {
   { name = "double", type = "double", pitch = 17, skip = 0, blocks = few },
 }
 
--- kind -> which element of `in` thread (x, y) takes, and which of `out` it makes
+-- kind -> the element of `in` that thread (x, y) loads, and that of `out` that it stores
 local places = {
   loads = function(x, y, i, pitch) return x * pitch + y, i end,
   stores = function(x, y, i, pitch) return i, x * pitch + y end,
@@ -99,12 +99,12 @@ describe("the report", function()
       }]=]):format(index), "--mcpu=x86-64-v4 --report --launch=turn:" .. block)
   end
 
-  it("says where a thread has a row", function()
+  it("has transposed accesses", function()
     assert.matches("load of rows that are 68 bytes apart", report("16x16x1", "threadIdx.x][threadIdx.y"))
     assert.matches("load of rows that are 136 bytes apart", report("16x4x1", "threadIdx.x * 2][threadIdx.y"))
   end)
 
-  it("says so only where a gang's elements follow each other in it", function()
+  it("has them only if a gang's elements are consecutive in the row", function()
     for _, where in ipairs { { "16x1x1", "threadIdx.x][threadIdx.y" }, { "16x16x1", "threadIdx.x][2 * threadIdx.y" },
       { "16x16x1", "0][2 * threadIdx.x + threadIdx.y" } } do
       local output = report(where[1], where[2])

@@ -1,12 +1,12 @@
--- Loops over the rows around a pixel, whose rounds load rows that other rounds load, too.
--- Lua 5.4 only: what is tested is the compiler.
+-- Predictive commoning: loops over the rows around a pixel, whose iterations load the same rows.
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
 local mwcc = require "support.mwcc"
 local ir, count = mwcc.ir, mwcc.count
 
--- Sums in an order that tells each element from the others.
+-- Sums that depend on the position of each element.
 local source = [[
   #define AT(row, column) image[min(max(row, 0), height - 1) * width + min(max(column, 0), width - 1)]
   #define START \
@@ -96,7 +96,7 @@ end
 -- 32-bit arithmetic, as the kernels'
 local function wrapped(number) return (number + (1 << 31)) % (1 << 32) - (1 << 31) end
 
-describe("rounds of a loop that load the same rows", function()
+describe("iterations of a loop that load the same rows", function()
   local before, m
   setup(function()
     before = mw.limit("specialise", 1)
@@ -109,7 +109,7 @@ describe("rounds of a loop that load the same rows", function()
   it("load each of them once", function()
     local text = ir(source, "_Z6filter" .. parameters)
     local body = assert(text:match "(define [^\n]*plane16x4.-\n}\n)", text)
-    -- 4 rows of a gang and 6 around them, by 7 columns
+    -- 4 rows of a gang and 6 around them, times 7 columns
     assert.equal(10 * 7, count(body, "= load <16 x i32>"))
   end)
 
@@ -117,18 +117,18 @@ describe("rounds of a loop that load the same rows", function()
     return count(ir(source, "_Z6filteriiPKiS0_Pi:" .. class), "call void @llvm%.prefetch")
   end
 
-  it("are asked for some blocks ahead where blocks have short rows", function()
+  it("prefetch some blocks ahead if blocks have short rows", function()
     assert.equal(10, count_asks "16x16x1")
     assert.equal(0, count_asks "256x1x1")
   end)
 
-  it("are dealt out from one vector where an edge is near", function()
+  it("permute one vector near an edge", function()
     local text = ir(source, "_Z6filter" .. parameters)
     local edges = assert(text:match "(define [^\n]*fallback.-\n}\n)", text)
     assert.equal(7, count(edges, "call <16 x i32> @llvm%.x86%.avx512%.permvar%.si%.512"))
   end)
 
-  it("are looked at once for all rows where an edge is near", function()
+  it("have one run-time test for all rows near an edge", function()
     local text, last = ir(source, "_Z6filter" .. parameters), "extractelement <16 x i32> %%[%w.]+, i64 15"
     local edges = assert(text:match "(define [^\n]*fallback.-\n}\n)", text)
     local loop = assert(edges:match "\n(near:.*)", edges)
@@ -136,7 +136,7 @@ describe("rounds of a loop that load the same rows", function()
     assert.equal(0, count(loop, last))
   end)
 
-  it("are a loop where what is loaded says what is to be loaded", function()
+  it("stay a loop if loaded values determine addresses", function()
     local text = ir(source, "_Z10from_where" .. parameters)
     assert(count(text, "= phi <16 x i32>") > 0, text)
   end)
@@ -165,7 +165,7 @@ describe("rounds of a loop that load the same rows", function()
   end
 end)
 
--- Sums of floating-point numbers, for which gangs have rows and columns: of whole numbers, so that they are exact.
+-- Sums of floating-point numbers, with gangs of rows and columns; they are integers, so that sums are exact.
 local mean = [[
   __global__ void mean(int width, int height, const float *image, const float *weights, float *o) {
     int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
@@ -187,7 +187,7 @@ describe("rows and columns of a gang around pixels", function()
   end)
   teardown(function() mw.limit("specialise", before) end)
 
-  it("are not multiplied and added at once where no instruction does", function()
+  it("have no fused multiply-adds on processors without them", function()
     local function fused(processor)
       local options = "--emit=ir --launch=_Z4meaniiPKfS0_Pf:32x8x1 --mcpu=" .. processor
       return count(mwcc.run(mean, options), "@llvm.fma")

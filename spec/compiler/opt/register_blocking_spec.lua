@@ -1,6 +1,6 @@
--- Loops that carry more vectors than a processor has registers take their sums in turns: the same results as one thread
--- after the other has, for numbers of rounds around the length of a stretch; and no more at once than registers hold.
--- Lua 5.4 only: what is tested is the compiler.
+-- Register blocking: loops that carry more vectors than a processor has registers process their sums in groups, with
+-- the same results as the loop tier, for iteration counts around the length of a strip.
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
@@ -78,7 +78,7 @@ extern "C" __global__ void stores(int n, const float *a, float *b, float *c) {
 local rounds = { 1, 2, 31, 32, 33, 63, 64, 65, 128, 129, 200 }
 local names = { "product", "spread", "unlike", "computed", "backwards", "two", "stores" }
 
--- Numbers with few binary places, whose sums are exact.
+-- Numbers with few mantissa bits, whose sums are exact.
 local function run(module, name, n, rows)
   local a, b = {}, {}
   rows = rows or 16
@@ -90,7 +90,7 @@ local function run(module, name, n, rows)
   return c:totable()
 end
 
-describe("sums in turns", function()
+describe("blocked sums", function()
   local is_x86 = mwcc.try("", "--mcpu=x86-64-v2 --emit=ir"):find("target triple = \"x86_64", 1, true)
   local one, before
 
@@ -101,7 +101,7 @@ describe("sums in turns", function()
   teardown(function() mw.limit("specialise", before) end)
 
   for _, processor in ipairs(is_x86 and { "native", "x86-64-v3", "x86-64-v2" } or { "native" }) do
-    it("are those of one thread after the other, whatever the number of rounds: " .. processor, function()
+    it("are those of the loop tier, for any number of iterations: " .. processor, function()
       for _, width in ipairs { "16x16", "8x32", "16x8", "4x16" } do
         local module = mw.compile { source = text, options = { "--width=" .. width, "--mcpu=" .. processor } }
         for _, name in ipairs(names) do
@@ -113,11 +113,11 @@ describe("sums in turns", function()
     end)
   end
 
-  it("are those of one thread in blocks of more rows", function()
+  it("are those of the loop tier in blocks of more rows", function()
     local module = mw.compile(text)
     for _, rows in ipairs { 24, 32, 64 } do
       for _, name in ipairs(names) do
-        if name ~= "computed" and name ~= "stores" then -- which know sixteen rows
+        if name ~= "computed" and name ~= "stores" then -- which need sixteen rows
           for _, n in ipairs { 1, 64, 65, 200 } do
             assert.same(run(one, name, n, rows), run(module, name, n, rows), ("%s, %d rounds"):format(name, n))
           end
@@ -137,12 +137,12 @@ describe("sums in turns", function()
     return list
   end
 
-  it("are as many at once as registers hold", function()
+  it("are in groups as large as registers allow", function()
     local x86, arm = "--target=x86_64-linux-gnu --mcpu=", "--target=aarch64-linux-gnu --width=16x16"
     assert.same({ 4, 6 }, carried(ir("product", x86 .. "x86-64-v3 --width=16x16"))) -- the second one twice
     assert.same({ 2, 2 }, carried(ir("product", x86 .. "x86-64-v2 --width=16x16")))
     assert.same({ 4, 6 }, carried(ir("product", arm)))
-    -- where they would hold all, as many as there are registers for the rows' addresses
+    -- if registers would hold all, as many as there are registers for the rows' addresses
     assert.same({ 8, 8 }, carried(ir("product", x86 .. "x86-64-v4 --width=16x16")))
     assert.same({ 8, 8 }, carried(ir("product", x86 .. "x86-64-v4", 32))) -- the second one three times
     assert.same({ 4, 4 }, carried(ir("product", x86 .. "x86-64-v3", 32)))
@@ -150,7 +150,7 @@ describe("sums in turns", function()
     assert.same({}, carried(ir("product", x86 .. "x86-64-v3 --width=16x4")))
   end)
 
-  it("are one loop over those that do the same with other values", function()
+  it("are one loop over groups that differ in values only", function()
     local x86 = "--target=x86_64-linux-gnu --mcpu=x86-64-v3"
     for _, name in ipairs { "spread", "computed", "backwards" } do
       assert.same({ 4, 6 }, carried(ir(name, x86)), name)
@@ -160,7 +160,7 @@ describe("sums in turns", function()
     assert.equal(16, all)
   end)
 
-  it("share what the first of them computes", function()
+  it("share values that the first group computes", function()
     local code = ir("computed", "--target=x86_64-linux-gnu --mcpu=x86-64-v3 --width=16x16")
     local blocks = {}
     for block in code:gmatch "\niterations%d*:(.-)\n\n" do blocks[#blocks + 1] = block end
@@ -171,12 +171,12 @@ describe("sums in turns", function()
     end
   end)
 
-  it("are left as they are where a round stores something, and where a thread has several", function()
+  it("are not used if an iteration stores, or if a thread has several sums", function()
     assert.same({}, carried(ir("two", "--target=x86_64-linux-gnu --mcpu=x86-64-v3 --width=16x16")))
     assert.same({}, carried(ir("stores", "--target=x86_64-linux-gnu --mcpu=x86-64-v3 --width=16x16")))
   end)
 
-  it("have whole blocks for gangs, where that is left to the compiler", function()
+  it("have whole blocks as gangs, by the compiler's choice", function()
     for _, processor in ipairs { "x86-64-v3", "x86-64-v4" } do
       local target = "--target=x86_64-linux-gnu --mcpu=" .. processor
       local report = mwcc.run(text, "--report --launch=product:16x16x1 " .. target)
@@ -186,7 +186,7 @@ describe("sums in turns", function()
     end
   end)
 
-  it("are not taken by a processor that works on vectors in two steps, which has as many sums as registers", function()
+  it("are not used for processors with 512-bit operations in two steps, which have as many sums as registers", function()
     local target = "--target=x86_64-linux-gnu --mcpu=znver4"
     local function gangs(source, rows)
       local report = mwcc.run(source, ("--report --launch=product:%s %s"):format(rows, target))

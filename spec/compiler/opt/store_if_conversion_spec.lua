@@ -1,6 +1,6 @@
--- Kernels that do little but gather store without a branch where what was loaded decides on it: what is not to be
--- stored goes nowhere, and nothing else changes.
--- Lua 5.4 only: what is tested is the compiler.
+-- If-conversion of stores: in kernels that mainly gather, a store that depends on a loaded value is done without a
+-- branch, to a dummy address if the condition is false.
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
@@ -40,12 +40,12 @@ local models = {
   end },
 }
 
-describe("a kernel that does little but gather", function()
+describe("a kernel that mainly gathers", function()
   local m
   setup(function() m = mw.compile(text) end)
 
   for name, model in pairs(models) do
-    it(("stores what it is to, and nothing else: %s"):format(name), function()
+    it(("stores the same elements, and no others: %s"):format(name), function()
       local nodes, starts, edges, flags, wanted = 500, { 0 }, {}, {}, {}
       assert.equal("loop", m[name].tier)
       for i = 1, nodes do
@@ -62,7 +62,7 @@ describe("a kernel that does little but gather", function()
     end)
   end
 
-  it("has no branch for it", function()
+  it("has no branch for a store", function()
     local output = mwcc.run(text, "--verify --emit=ir")
     local function code(name) return assert(output:match("define [^\n]*@run%." .. name .. "%(.-\n}\n")) end
     for _, name in ipairs { "where_zero", "remembers" } do

@@ -1,4 +1,4 @@
--- What a block that is one gang stores and loads again: what nobody reads is not stored.
+-- Store-to-load forwarding and dead-store elimination in blocks that are one gang.
 -- (src/mwcc/opt/store_to_load_forwarding.c)
 -- CPU device only: about the code that mwcc makes for lanes
 
@@ -25,14 +25,14 @@ describe("shared memory that is stored to twice", function()
       out[t] = s[255 - t];
     }]]
 
-  it("is written once where nobody reads what it had in between", function()
+  it("is written once if it is not read in between", function()
     local text = ir(steps, "_Z5stepsPKfPf:256x1x1")
     assert.equal(16 + 16, count(text, "store <16 x float>"))
     text = ir(steps, "_Z5stepsPKfPf:256x1x1", "x86-64-v3")
     assert.equal(32 + 32, count(text, "store <8 x float>"))
   end)
 
-  it("is written each time where somebody may read it in between", function()
+  it("is written each time if it may be read in between", function()
     local function stores(body)
       local text = ir(([[
         __global__ void f(int n, const int *x, int *out) {
@@ -50,7 +50,7 @@ describe("shared memory that is stored to twice", function()
     end
     assert.equal(16 + 16, stores "")
     assert.equal(32 + 16, stores "v = s[x[t] & 255];") -- from anywhere
-    assert.equal(32 + 16, stores "if (n > 3) v = s[x[t] & 255];") -- on one way of two
+    assert.equal(32 + 16, stores "if (n > 3) v = s[x[t] & 255];") -- on one path of two
   end)
 
   local tree = [[
@@ -67,13 +67,13 @@ describe("shared memory that is stored to twice", function()
       all[blockIdx.x * 256 + t] = s[255 - t];
     }]]
 
-  it("is in registers where its last steps are a part of one vector", function()
+  it("is in registers if the last steps are part of one vector", function()
     local text = ir(tree:gsub("ONE", "s[1]"), "_Z4treePKfPfS1_:256x1x1")
     assert.equal(0, count(text, "call <16 x float> @llvm.masked.load"))
     assert.equal(0, count(text, "= load float,"))
   end)
 
-  it("has what such steps leave in all of its places", function()
+  it("has the results of such steps in all of its elements", function()
     local m = mw.compile((tree:gsub("ONE", "s[1]")))
     local numbers, blocks = {}, 3
     for i = 1, 256 * blocks do numbers[i] = i * 29 % 17 - 8 end

@@ -1,5 +1,5 @@
--- Single passes on a few lines of IR: what they change, and what they leave alone.
--- Lua 5.4 only: what is tested is the compiler.
+-- Single passes on a few lines of IR: what they change, and what they leave unchanged.
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mwcc = require "support.mwcc"
@@ -20,11 +20,11 @@ define <4 x i32> @f(<4 x i32> %%x) {
 }]]):format(mask)
   end
 
-  it("freezes a sum of lanes and of the same lanes moved", function()
+  it("freezes a sum of a vector and its shuffle", function()
     has(only(sum "i32 4, i32 0, i32 1, i32 2", "known-bits-freeze"), "freeze <4 x i32> %%b")
   end)
 
-  it("leaves a sum of other vectors alone", function()
+  it("does not freeze sums of other vectors", function()
     local ir = "define <4 x i32> @f(<4 x i32> %x, <4 x i32> %y) {\n  %b = add <4 x i32> %x, %y\n  ret <4 x i32> %b\n}"
     has_not(only(ir, "known-bits-freeze"), "freeze")
   end)
@@ -46,13 +46,13 @@ define <4 x float> @f(ptr noalias %p, ptr %o, <4 x float> %a, <4 x float> %b) {
 }]]
   end
 
-  it("takes a load across two stores out of what they stored", function()
+  it("replaces a load across two stores by the stored values", function()
     local ir = only(stored "", "store-forwarding")
     has_not(ir, "= load")
     has(ir, "shufflevector")
   end)
 
-  it("keeps it where a call may have changed it", function()
+  it("keeps the load if a call may have changed the memory", function()
     has(only(stored "call void @unknown()", "store-forwarding"), "= load")
   end)
 end)
@@ -65,7 +65,7 @@ define <16 x float> @f(<16 x float> %x, <16 x i32> %n) {
   ret <16 x float> %y
 }]]
 
-  it("is AVX-512's instruction", function()
+  it("uses AVX-512's instruction", function()
     local made = only(ir, "scalef")
     has(made, "call <16 x float> @llvm%.x86%.avx512%.mask%.scalef%.ps%.512")
     has_not(made, "call [^\n]*ldexp")
@@ -84,13 +84,13 @@ next:
   ret <8 x float> %v
 }]]
 
-  it("are a load a lane after gather-scalarization, where the processor's are slow", function()
+  it("are a load for each lane after gather-scalarization, if the processor's are slow", function()
     local made = only(ir, "gather-scalarization", V3)
     assert.equal(8, count(made, "= load float"))
     has_not(made, "call [^\n]*gather")
   end)
 
-  it("load what inactive lanes must not from a place of their own", function()
+  it("load from a stack slot for inactive lanes", function()
     has(only(ir, "gather-scalarization", V3), "select <8 x i1> %%m, <8 x ptr> %%a")
   end)
 
@@ -117,17 +117,17 @@ y:
   ret <8 x float> %s
 }]]
 
-  it("makes a mask that several blocks know as wide as its lanes", function()
+  it("makes a mask that crosses blocks as wide as its lanes", function()
     local made = only(ir, "mask-legalization", V3)
     has(made, "phi <8 x i32>")
     has_not(made, "phi <8 x i1>")
   end)
 
-  it("leaves masks to AVX-512's registers for them", function()
+  it("leaves masks in AVX-512's mask registers", function()
     has(only(ir, "mask-legalization"), "phi <8 x i1>")
   end)
 
-  it("leaves a mask of one block alone", function()
+  it("does not change a mask of one block", function()
     local one = [[
 define <8 x float> @f(<8 x float> %a, <8 x float> %b) {
   %m = fcmp olt <8 x float> %a, %b
@@ -149,17 +149,17 @@ define <16 x float> @f(<16 x float> %%x) {
 }]]):format(flags, flags)
   end
 
-  it("takes AVX-512's estimate where the quotient need not be exact", function()
+  it("uses AVX-512's estimate if the quotient need not be exact", function()
     local made = only(quotient "arcp contract", "rsqrt-estimate")
     has(made, "rsqrt14")
     has_not(made, "fdiv")
   end)
 
-  it("divides exactly elsewhere, and tells LLVM so", function()
+  it("divides exactly elsewhere, without the arcp flag", function()
     has(only(quotient "arcp contract", "rsqrt-estimate", V3), "fdiv <16 x float>")
   end)
 
-  it("leaves exact quotients alone", function() has_not(only(quotient "", "rsqrt-estimate"), "rsqrt14") end)
+  it("does not change exact quotients", function() has_not(only(quotient "", "rsqrt-estimate"), "rsqrt14") end)
 end)
 
 describe("bit casts of floats", function()
@@ -176,7 +176,7 @@ define <8 x i32> @f(<8 x float> %x) {
     has(made, "call <8 x i32> @\"__mw_bits")
   end)
 
-  it("are themselves again after show-float-bits", function()
+  it("are restored by show-float-bits", function()
     local made = only(ir, "hide-float-bits --only=show-float-bits")
     has(made, "bitcast <8 x float> %%x to <8 x i32>")
     has_not(made, "__mw_bits")
@@ -204,7 +204,7 @@ define i32 @f(i32 %x) {
 end)
 
 describe("store-sandbox", function()
-  it("tests the address of a store that comes from memory", function()
+  it("tests the address of a store if it was loaded", function()
     local ir = [[
 define void @f(ptr %thread, ptr %p) {
   %to = load ptr, ptr %p
@@ -223,13 +223,13 @@ define void @f(ptr %thread, ptr %p) {
 end)
 
 describe("mwcc on IR", function()
-  it("says what is wrong with it", function()
+  it("reports invalid IR", function()
     local output, status = only("define void @f(", "simplify")
     assert.equal(2, status)
     has(output, "cannot be read as IR")
   end)
 
-  it("wants to know a pass", function()
+  it("needs the name of a pass", function()
     local path = os.tmpname() .. ".ll"
     local pipe = assert(io.popen(("touch %s; '%s' %s 2>&1; rm %s"):format(path, mwcc.program, path, path)))
     local output = pipe:read "*a"

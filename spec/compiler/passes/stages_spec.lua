@@ -1,5 +1,5 @@
--- Passes up to one of them, on a few lines of CUDA C: what they leave, as the table says (mwcc --passes).
--- Lua 5.4 only: what is tested is the compiler.
+-- The module after a given pass, for a few lines of CUDA C: what the table says that the pass gives (mwcc --passes).
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mwcc = require "support.mwcc"
@@ -57,25 +57,25 @@ local function has(ir, pattern) assert.is_true(count(ir, pattern) > 0, pattern .
 local function has_not(ir, pattern) assert.equal(0, count(ir, pattern), ir) end
 
 describe("reading", function()
-  it("keeps the launched kernel alone (keep-launched, internalize, inline-helpers)", function()
+  it("keeps only the launched kernel (keep-launched, internalize, inline-helpers)", function()
     local source = 'extern "C" __global__ void one(int *o) { *o = 1; } __global__ void other(int *o) { *o = 2; }'
     local ir = after(source, "inline-helpers", "--launch=one:64x1x1")
     assert.equal(1, count(ir, "\ndefine "))
     has(ir, "\ndefine [^\n]*@one%(")
   end)
 
-  it("puts the block's size in (fix-block)", function()
+  it("replaces blockDim by constants (fix-block)", function()
     has_not(after(text, "inline-helpers", "--launch=sized:64x1x1"), "call [^\n]*ntid%.x")
     has(after(text, "inline-helpers"), "call [^\n]*ntid%.x")
   end)
 
-  it("names products by powers of two where there is an instruction (power-intrinsics)", function()
+  it("has intrinsics for products by powers of two if there is an instruction (power-intrinsics)", function()
     has(after(text, "power-intrinsics"), "@llvm%.ldexp")
     has_not(after(text, "power-intrinsics", "--mcpu=x86-64-v3"), "@llvm%.ldexp")
     has_not(after(text, "power-intrinsics", "--without=power-intrinsics"), "@llvm%.ldexp")
   end)
 
-  it("leaves line tables of debug information (strip-debug)", function()
+  it("keeps only line tables of debug information (strip-debug)", function()
     has(after(text, "check-sizes"), "DILocalVariable")
     has_not(after(text, "strip-debug"), "DILocalVariable")
   end)
@@ -104,7 +104,7 @@ describe("preparing", function()
     has(body(after(text, "retarget"), "divide"), "icmp eq i32 [^\n]*, 0")
   end)
 
-  it("knows how large ids are (id-ranges)", function()
+  it("has ranges on ids (id-ranges)", function()
     local class, range = "--launch=sized:64x1x1", "range%(i32 0, 64%) i32 @llvm%.nvvm%.read%.ptx%.sreg%.tid%.x"
     has(after(text, "id-ranges", class), range)
     has_not(after(text, "id-ranges", class .. " --without=id-ranges"), range)
@@ -116,7 +116,7 @@ describe("preparing", function()
     has_not(ir, "__mw_thread_exit")
   end)
 
-  it("does not believe __restrict__ where threads wait (drop-noalias)", function()
+  it("ignores __restrict__ if threads wait (drop-noalias)", function()
     local ir = after(text, "drop-noalias")
     has_not(body(ir, "waits"), "noalias")
     has(body(ir, "runs"), "noalias")
@@ -135,7 +135,7 @@ describe("preparing", function()
     has_not(ir, "switch")
   end)
 
-  it("unrolls loops with barriers for one size of blocks (barrier-loop-unroll)", function()
+  it("unrolls loops with barriers for one block size (barrier-loop-unroll)", function()
     local barrier = "call [^\n]*barrier"
     local once = count(body(after(text, "normal-form"), "unrolled"), barrier)
     local five = count(body(after(text, "normal-form", "--launch=unrolled:32x1x1"), "unrolled"), barrier)
@@ -152,7 +152,7 @@ describe("preparing", function()
     has_not(after(text, "grid-stride", class .. " --without=grid-stride"), "envreg")
   end)
 
-  it("asks before accesses with --check-memory alone (bounds-check)", function()
+  it("checks accesses only with --check-memory (bounds-check)", function()
     has(after(text, "bounds-check", "--check-memory"), "__mw_check")
     has_not(after(text, "bounds-check"), "__mw_check")
   end)
@@ -164,12 +164,12 @@ describe("widening", function()
     has_not(after(text, "grid-stride", "--launch=runs:64x1x1"), "<16 x i32>")
   end)
 
-  it("drops the kernel that was (drop-scalar)", function()
+  it("deletes the scalar kernel (drop-scalar)", function()
     has(after(text, "vectorize", "--launch=runs:64x1x1"), "define [^\n]*@runs%(")
     has_not(after(text, "drop-scalar", "--launch=runs:64x1x1"), "define [^\n]*@runs%(")
   end)
 
-  it("has no atomics on a block's own memory (shared-atomics)", function()
+  it("has no atomics on shared memory (shared-atomics)", function()
     has_not(after(text, "shared-atomics", "--launch=counts:64x1x1"), "atomicrmw")
   end)
 end)
@@ -185,7 +185,7 @@ describe("lowering", function()
     has_not(after(text, "module-variables"), "\n@table = ")
   end)
 
-  it("makes a block function a kernel (workitem-loops)", function()
+  it("makes a block function for each kernel (workitem-loops)", function()
     local ir = after(text, "workitem-loops", "--width=1")
     for _, name in ipairs { "ptx", "divide", "waits", "loads" } do has(ir, "define [^\n]*@run%." .. name .. "%(") end
   end)
@@ -197,7 +197,7 @@ describe("lowering", function()
 end)
 
 describe("optimising", function()
-  it("has one function for lanes, without slots (simplify)", function()
+  it("has one SIMD function, without stack slots (simplify)", function()
     local class = "--launch=runs:64x1x1"
     has(after(text, "hide-float-bits", class), "= alloca")
     has_not(after(text, "simplify", class), "= alloca")

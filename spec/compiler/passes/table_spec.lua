@@ -1,5 +1,5 @@
--- The table of passes: mwcc --passes prints it, and options take its names. Code without an optional pass computes the
--- same.
+-- The table of passes: mwcc --passes prints it, and options take its names. Code without an optional pass has the same
+-- results.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
@@ -56,7 +56,7 @@ describe("the table of passes", function()
     assert.equal("codegen", list[#list].name)
   end)
 
-  it("is what --timings goes by", function()
+  it("is the order of --timings", function()
     local output = mwcc.run("__global__ void f() {}", "--timings --emit=ir")
     local position = 0
     for _, pass in ipairs(passes()) do
@@ -103,7 +103,7 @@ describe("code without an optional pass", function()
     end
   end
 
-  it("computes what all passes do", function() check(nil) end)
+  it("has the expected results with all passes", function() check(nil) end)
   for _, pass in ipairs(passes()) do
     if pass.optional then
       it(("computes the same: %s"):format(pass.name), function() check { "--without=" .. pass.name } end)
@@ -124,7 +124,7 @@ describe("code without an optional pass", function()
     assert.is_true(was_cached { "--without=prefetch" })
   end)
 
-  it("is refused by name where there is no such pass", function()
+  it("is refused if there is no such pass", function()
     local function try(option)
       return function() mw.compile { source = "__global__ void f() {}", options = { option } } end
     end
