@@ -86,6 +86,8 @@ static int add_option(compiler_args *args, const char *const *options, size_t co
     char *registers = mw_format("--maxrregcount=%s", value);
     compiler_args_add(args, registers);
     free(registers);
+  } else if (behind(option, "-rdc=") || behind(option, "-relocatable-device-code=") || is(option, "-dc")) {
+    /* a module is one source here, whose functions are all at hand */
   } else if ((value = behind(option, "-mcpu="))) {
     if (!is_processor(value))
       return fail(

@@ -1,2 +1,8 @@
-/* Everything that this header of CUDA declares is built in (moonwarp_device.h). */
+/* The driver API's names for types that device code may name; all else that CUDA declares here is the host's. */
 #pragma once
+
+typedef unsigned long long CUtexObject;
+typedef unsigned long long CUsurfObject;
+typedef unsigned long long CUdeviceptr;
+typedef struct CUstream_st *CUstream;
+typedef struct CUevent_st *CUevent;

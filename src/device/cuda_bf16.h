@@ -113,6 +113,30 @@ __mw_both unsigned short __bfloat16_as_ushort(__nv_bfloat16 x) { return x.__x; }
 __mw_both __nv_bfloat16 __short_as_bfloat16(short x) { return __nv_bfloat16::__mw_of_bits((unsigned short)x); }
 __mw_both __nv_bfloat16 __ushort_as_bfloat16(unsigned short x) { return __nv_bfloat16::__mw_of_bits(x); }
 
+/* As a double that rounds on to a bfloat16 as the integer would: where a double has too few bits, the last of those that
+   it has stands for what was lost. */
+__mw_both double __mw_double_to_odd(long long x) {
+  bool fits = x >= -(1ll << 53) && x <= 1ll << 53;
+  return (double)(fits ? x : (x & ~0x7ffll) | (x & 0x7ff ? 0x800 : 0));
+}
+__mw_both double __mw_double_to_odd(unsigned long long x) {
+  return (double)(x <= 1ull << 53 ? x : (x & ~0x7ffull) | (x & 0x7ff ? 0x800 : 0));
+}
+#define __mw_bfloat_from_long(name, T)                                                                                 \
+  __mw_both __nv_bfloat16 __##name##2bfloat16_rn(T x) {                                                                \
+    return __nv_bfloat16(__mw_float_to_odd(__mw_double_to_odd(x)));                                                    \
+  }                                                                                                                    \
+  __mw_both __nv_bfloat16 __##name##2bfloat16_rz(T x) {                                                                \
+    return __mw_narrow_rz<__nv_bfloat16>(__mw_double_to_odd(x));                                                       \
+  }                                                                                                                    \
+  __mw_both __nv_bfloat16 __##name##2bfloat16_ru(T x) {                                                                \
+    return __mw_narrow_ru<__nv_bfloat16>(__mw_double_to_odd(x));                                                       \
+  }                                                                                                                    \
+  __mw_both __nv_bfloat16 __##name##2bfloat16_rd(T x) {                                                                \
+    return __mw_narrow_rd<__nv_bfloat16>(__mw_double_to_odd(x));                                                       \
+  }
+__mw_bfloat_from_long(ll, long long) __mw_bfloat_from_long(ull, unsigned long long);
+#undef __mw_bfloat_from_long
 #define __mw_bfloat_from(name, T)                                                                                      \
   __mw_both __nv_bfloat16 __##name##2bfloat16_rn(T x) { return __nv_bfloat16(x); }                                     \
   __mw_both __nv_bfloat16 __##name##2bfloat16_rz(T x) { return __mw_narrow_rz<__nv_bfloat16>((double)x); }             \
@@ -129,4 +153,18 @@ __mw_bfloat_from(ushort, unsigned short);
 __mw_bfloat_to(int, int) __mw_bfloat_to(uint, unsigned) __mw_bfloat_to(ll, long long)
 __mw_bfloat_to(ull, unsigned long long);
 #undef __mw_bfloat_to
+/* To 8 and 16 bits a number out of range is cut to the range first. */
+#define __mw_bfloat_to_small(name, T, low, high, rounding, round)                                                      \
+  __mw_both T __bfloat162##name##_##rounding(__nv_bfloat16 x) {                                                        \
+    return (T)(int)fminf(fmaxf(round((float)x), low), high);                                                           \
+  }
+#define __mw_bfloat_to_16(name, T, low, high)                                                                          \
+  __mw_bfloat_to_small(name, T, low, high, rn, rintf) __mw_bfloat_to_small(name, T, low, high, rz, truncf)             \
+  __mw_bfloat_to_small(name, T, low, high, ru, ceilf) __mw_bfloat_to_small(name, T, low, high, rd, floorf)
+__mw_bfloat_to_16(short, short, -32768.0f, 32767.0f)
+__mw_bfloat_to_16(ushort, unsigned short, 0.0f, 65535.0f)
+__mw_bfloat_to_small(char, signed char, -128.0f, 127.0f, rz, truncf)
+__mw_bfloat_to_small(uchar, unsigned char, 0.0f, 255.0f, rz, truncf);
+#undef __mw_bfloat_to_16
+#undef __mw_bfloat_to_small
 /* clang-format on */

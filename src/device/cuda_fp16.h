@@ -127,4 +127,6 @@ __mw_half_to(int, int, (int)) __mw_half_to(uint, unsigned, (unsigned)) __mw_half
 __mw_half_to(ull, unsigned long long, (unsigned long long)) __mw_half_to(short, short, __mw_short_of)
 __mw_half_to(ushort, unsigned short, __mw_ushort_of);
 #undef __mw_half_to
+__mw_both signed char __half2char_rz(__half x) { return (signed char)fminf(fmaxf((float)x, -128.0f), 127.0f); }
+__mw_both unsigned char __half2uchar_rz(__half x) { return (unsigned char)fminf(fmaxf((float)x, 0.0f), 255.0f); }
 /* clang-format on */

@@ -223,6 +223,8 @@ static void parse_option(options *o, char **argv, int *i) {
     o->level = 0, record(o, arg);
   else if (strcmp(arg, "-use_fast_math") == 0 || strcmp(arg, "--use_fast_math") == 0)
     o->fast_math = true, record(o, arg);
+  else if (equals_value(arg, "-rdc") || equals_value(arg, "--relocatable-device-code") || strcmp(arg, "-dc") == 0)
+    return; /* a module is one source here, whose functions are all at hand */
   else if (strcmp(arg, "-lineinfo") == 0)
     o->line_info = true, record(o, arg);
   else if ((value = equals_value(arg, "--maxrregcount")) || (value = equals_value(arg, "-maxrregcount")))

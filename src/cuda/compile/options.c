@@ -59,6 +59,8 @@ static int add_option(const cuda_device *device, const mw_source *source, size_t
     cuda_list_add(out, mw_strdup("-G"));
   } else if (behind(option, "-use_fast_math")) {
     cuda_list_add(out, mw_strdup("-use_fast_math"));
+  } else if (behind(option, "-rdc=") || behind(option, "-relocatable-device-code=") || behind(option, "-dc")) {
+    /* a module is one source here, whose functions are all at hand */
   } else if (behind(option, "-check-memory")) {
     cuda_list_add(out, mw_strdup("--check-memory")); /* which mwcc alone can */
   } else if (behind(option, "-lineinfo")) {

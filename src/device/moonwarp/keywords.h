@@ -7,6 +7,7 @@
    takes the same path on both devices. Version numbers are those of the oldest NVRTC that moonwarp uses. */
 #define __CUDACC__           1
 #define __CUDACC_RTC__       1
+#define __NVCC__             1 /* programs ask for this too, to know that kernels may stand in their text */
 #define __CUDACC_VER_MAJOR__ 12
 #define __CUDACC_VER_MINOR__ 0
 #define __CUDACC_VER_BUILD__ 76
@@ -16,6 +17,16 @@
 
 /* The C++ library's atomics test these, which clang defines for host targets only. */
 #define __GCC_ATOMIC_TEST_AND_SET_TRUEVAL 1
+#define __GCC_ATOMIC_BOOL_LOCK_FREE       2
+#define __GCC_ATOMIC_CHAR_LOCK_FREE       2
+#define __GCC_ATOMIC_CHAR16_T_LOCK_FREE   2
+#define __GCC_ATOMIC_CHAR32_T_LOCK_FREE   2
+#define __GCC_ATOMIC_WCHAR_T_LOCK_FREE    2
+#define __GCC_ATOMIC_SHORT_LOCK_FREE      2
+#define __GCC_ATOMIC_INT_LOCK_FREE        2
+#define __GCC_ATOMIC_LONG_LOCK_FREE       2
+#define __GCC_ATOMIC_LLONG_LOCK_FREE      2
+#define __GCC_ATOMIC_POINTER_LOCK_FREE    2
 /* The C library's string.h tests which semantics inline functions have. */
 #define __GNUC_GNU_INLINE__ 1
 
@@ -40,7 +51,8 @@
 #define __builtin_align__(n) __align__(n)
 #define __device_builtin__
 #define __cudart_builtin__
-#define __nv_pure__ __attribute__((pure))
+#define __nv_pure__         __attribute__((pure))
+#define __assume(condition) __builtin_assume(condition)
 #define CUDARTAPI
 #define CUDAAPI
 #define CUDART_CB

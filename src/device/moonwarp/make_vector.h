@@ -79,4 +79,13 @@ __mw_both constexpr double2 make_double2(double x, double y) { return {x, y}; }
 __mw_both constexpr double3 make_double3(double x, double y, double z) { return {x, y, z}; }
 __mw_both constexpr double4 make_double4(double x, double y, double z, double w) { return {x, y, z, w}; }
 
+#define __mw_make_aligned(name, type)                                                                                  \
+  __mw_both constexpr name##_16a make_##name##_16a(type x, type y, type z, type w) { return {x, y, z, w}; }            \
+  __mw_both constexpr name##_32a make_##name##_32a(type x, type y, type z, type w) { return {x, y, z, w}; }
+/* clang-format off */
+__mw_make_aligned(double4, double) __mw_make_aligned(long4, long) __mw_make_aligned(ulong4, unsigned long)
+__mw_make_aligned(longlong4, long long) __mw_make_aligned(ulonglong4, unsigned long long)
+/* clang-format on */
+#undef __mw_make_aligned
+
 #endif

@@ -159,6 +159,23 @@ struct __align__(16) double4 {
   double x, y, z, w;
 };
 
+/* CUDA 13's names for the vectors of 32 bytes with their alignment. */
+#define __mw_aligned_vector(name, type, alignment)                                                                     \
+  struct __align__(alignment) name##_##alignment##a {                                                                  \
+    type x, y, z, w;                                                                                                   \
+  }
+__mw_aligned_vector(double4, double, 16);
+__mw_aligned_vector(double4, double, 32);
+__mw_aligned_vector(long4, long, 16);
+__mw_aligned_vector(long4, long, 32);
+__mw_aligned_vector(ulong4, unsigned long, 16);
+__mw_aligned_vector(ulong4, unsigned long, 32);
+__mw_aligned_vector(longlong4, long long, 16);
+__mw_aligned_vector(longlong4, long long, 32);
+__mw_aligned_vector(ulonglong4, unsigned long long, 16);
+__mw_aligned_vector(ulonglong4, unsigned long long, 32);
+#undef __mw_aligned_vector
+
 /* Grid and block sizes; components that are left out are 1. */
 struct dim3 {
   unsigned int x, y, z;

@@ -7,11 +7,15 @@
 #define MOONWARP_NVRTC_PRELUDE_H
 
 #define __MOONWARP__ 1
+#define __NVCC__     1 /* as keywords.h says */
 #define __MW_NVRTC__ 1
 
 /* Host functions in the source are compiled for the device: they are not called. */
 #undef __host__
 #define __host__
+
+#define register            /* C++17 has done away with the word; nvcc takes it */
+#define __assume(condition) __builtin_assume(condition)
 
 typedef unsigned short ushort;
 typedef unsigned int uint;

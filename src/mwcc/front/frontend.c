@@ -66,6 +66,7 @@ static void add_language(strings *args, const options *o) {
       "-fmessage-length=0",
       "-disable-free",
       "-Wno-unused-value",
+      "-Wno-error=register", /* C++17 has done away with the word; nvcc takes it with a warning */
       "-Wno-unknown-cuda-version",
   };
   /* For a GPU, clang accepts the built-ins of all architectures; capability_check.c reports those that are too new. */
@@ -170,8 +171,12 @@ static mw_text make_text(const program *p) {
   mw_text text = {0};
   add_macros(&text, p->options);
   mw_text_addf(&text, "#line 1 \"%s\"\n", p->options->input);
-  mw_text_add(&text, p->source.data, p->source.length);
-  order_specifiers(text.data + text.length - p->source.length, p->source.length);
+  size_t start = text.length;
+  if (p->source.data && strstr(p->source.data, "asm"))
+    escape_registers(&text, p->source.data);
+  else
+    mw_text_add(&text, p->source.data, p->source.length);
+  order_specifiers(text.data + start, text.length - start);
   if (!p->options->gpu) add_ptx_functions(&text, &p->source); /* on a GPU, inline PTX stays as it is */
   add_instances(&text, p->options);
   add_guard_calls(&text, p->options);

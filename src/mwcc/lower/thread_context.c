@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of the C++ run-time library: the name in C++'s spelling, to be freed, or NULL. */
+char *__cxa_demangle(const char *name, char *buffer, size_t *length, int *status);
+
 /* ---- functions and calls get the parameter ---- */
 
 static LLVMValueRef give_parameter(program *p, LLVMValueRef old) {
@@ -350,8 +353,12 @@ static void lower_call(site *s) {
   } else if (starts_with(name, "llvm.nvvm.")) {
     complain(s->p, s->call, "the CPU device has no '%s' yet", name + strlen("llvm.nvvm."));
   } else if (!starts_with(name, "llvm.") && !is_importable(name)) {
-    complain(s->p, s->call, "the function '%s' is declared but defined nowhere, and the CPU device does not bring it",
-             name);
+    char *readable = __cxa_demangle(name, NULL, NULL, NULL);
+    complain(s->p, s->call,
+             "the function '%s' is declared but defined nowhere: a module is one source, so define it there or in a "
+             "header that it includes",
+             readable ? readable : name);
+    free(readable);
   }
 }
 

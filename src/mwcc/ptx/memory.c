@@ -150,14 +150,17 @@ static LLVMValueRef change(const ptx_source *x, const char *name, LLVMValueRef a
 static bool translate_atomic(const ptx_source *x, bool result) {
   static const char *const orders[] = {"relaxed", "acquire", "release", "acq_rel"};
   const LLVMAtomicOrdering order = LLVMAtomicOrderingSequentiallyConsistent;
-  const char *name = x->i->parts[x->i->part_count - 2];
+  const char *name = NULL; /* the one part that is not a qualifier: these may stand before it and after */
   int first = result ? 1 : 0, operands = x->i->operand_count - first;
-  for (int n = 1; n + 2 < x->i->part_count; n++) {
+  for (int n = 1; n + 1 < x->i->part_count; n++) {
     const char *part = x->i->parts[n];
-    if (!is_among(part, orders, MW_COUNT(orders)) && !is_among(part, scopes, MW_COUNT(scopes)) &&
-        !is_among(part, spaces, 3))
-      return false;
+    if (is_among(part, orders, MW_COUNT(orders)) || is_among(part, scopes, MW_COUNT(scopes)) ||
+        is_among(part, spaces, 3))
+      continue;
+    if (name) return false;
+    name = part;
   }
+  if (!name) return false;
   bool swaps = strcmp(name, "cas") == 0 && operands == 3 && !x->t.is_float;
   if (operands < 2 || x->t.bits < (swaps ? 16u : 32u)) return false;
   LLVMValueRef at = address(x, x->i->operands[first]), old = NULL;

@@ -94,5 +94,6 @@ bool ptx_translate_warp(const ptx_source *x);
 bool ptx_translate_effect(ptx_statement *s, const ptx_instruction *i); /* barriers, fences, others without a result */
 bool ptx_translate_copy(ptx_statement *s, const ptx_instruction *i);
 bool ptx_translate_space(ptx_statement *s, const ptx_instruction *i);
+bool ptx_translate_video(ptx_statement *s, const ptx_instruction *i);
 
 #endif

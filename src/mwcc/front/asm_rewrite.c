@@ -1,0 +1,84 @@
+/* Makes clang accept the names of special registers in inline PTX as nvcc does:
+ *
+ *   asm volatile("mov.u64 %0, %globaltimer;" : "=l"(t));   ->   "mov.u64 %0, %%globaltimer;"
+ *
+ * To clang % begins an operand, and a % of the assembler's is written twice. */
+#include "mwcc/mwcc.h"
+#include "front.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+/* Whether the text after a single % is the name of a special register (PTX ISA, chapter 10). */
+static bool is_register(const char *text) {
+  static const char *const names[] = {"tid",
+                                      "ntid",
+                                      "ctaid",
+                                      "nctaid",
+                                      "laneid",
+                                      "warpid",
+                                      "nwarpid",
+                                      "smid",
+                                      "nsmid",
+                                      "gridid",
+                                      "clock",
+                                      "clock_hi",
+                                      "clock64",
+                                      "globaltimer",
+                                      "globaltimer_lo",
+                                      "globaltimer_hi",
+                                      "lanemask_eq",
+                                      "lanemask_lt",
+                                      "lanemask_le",
+                                      "lanemask_gt",
+                                      "lanemask_ge",
+                                      "dynamic_smem_size",
+                                      "total_smem_size"};
+  size_t length = 0;
+  while (is_word(text[length])) length++;
+  for (size_t i = 0; i < MW_COUNT(names); i++)
+    if (strlen(names[i]) == length && memcmp(names[i], text, length) == 0) return true;
+  return false;
+}
+
+/* Past `asm volatile (`, or NULL: this word is no statement's beginning. */
+static const char *enter(const char *at) {
+  static const char *const words[] = {"__asm__", "__asm", "asm", "__volatile__", "__volatile", "volatile"};
+  enum { STARTS = 3 };
+  for (bool started = false;;) {
+    size_t length = 0, i = started ? STARTS : 0, end = started ? MW_COUNT(words) : STARTS;
+    while (is_word(at[length])) length++;
+    for (; i < end; i++)
+      if (strlen(words[i]) == length && memcmp(words[i], at, length) == 0) break;
+    if (i == end) return started && *at == '(' ? at + 1 : NULL;
+    at += length;
+    while (isspace((unsigned char)*at)) at++;
+    started = true;
+  }
+}
+
+/* The template: all string literals up to the first colon or the closing parenthesis. Returns where it ends. */
+static const char *copy_template(mw_text *out, const char *at) {
+  bool quoted = false;
+  for (; *at && (quoted || (*at != ':' && *at != ')')); at++) {
+    if (quoted && at[0] == '%' && is_register(at + 1) && at[-1] != '%') mw_text_add(out, "%", 1);
+    mw_text_add(out, at, 1);
+    if (*at == '"') quoted = !quoted;
+    if (quoted && *at == '\\' && at[1]) mw_text_add(out, ++at, 1);
+  }
+  return at;
+}
+
+void escape_registers(mw_text *out, const char *text) {
+  const char *start = text;
+  for (const char *at = text; *at; at++) {
+    const char *body = (*at == 'a' || *at == '_') && (at == text || !is_word(at[-1])) ? enter(at) : NULL;
+    if (!body) continue;
+    mw_text_add(out, start, (size_t)(body - start));
+    start = copy_template(out, body);
+    at = start - 1;
+  }
+  mw_text_add(out, start, strlen(start));
+}

@@ -1,0 +1,216 @@
+/* Video instructions in inline PTX (PTX ISA 8.0, chapters 9.7.17 and 9.7.18): arithmetic of one element, two halves or
+ * four bytes of 32-bit registers, at full precision, with saturation to the result's type and a second operation.
+ *
+ *   vabsdiff4.u32.s32.s32.add d, a, b, c;     d = c + the sum of |a.i - b.i| over four signed bytes
+ *
+ * Elements are extended to a type in which no operation overflows: 64 bits for whole registers, 32 for the others. */
+#include "ptx.h"
+
+#include <string.h>
+
+typedef struct video {
+  const ptx_source *x;
+  LLVMTypeRef type;   /* of the arithmetic */
+  const char *name;   /* "vadd" of vadd4 */
+  unsigned elements;  /* 1, 2 or 4 */
+  unsigned bits;      /* of an element */
+  bool is_signed[3];  /* the result, a and b */
+  const char *second; /* "add", "min", "max", "shr7" …, or NULL */
+  const char *mode;   /* a comparison, or how a shift's amount is limited */
+  bool saturates;
+} video;
+
+static LLVMValueRef number(const video *v, long long value) {
+  return LLVMConstInt(v->type, (unsigned long long)value, 1);
+}
+
+static LLVMValueRef chosen(const video *v, LLVMIntPredicate condition, LLVMValueRef a, LLVMValueRef b) {
+  return LLVMBuildSelect(v->x->s->b, LLVMBuildICmp(v->x->s->b, condition, a, b, ""), a, b, "");
+}
+
+/* `bits` bits of a register from `shift` on, extended. */
+static LLVMValueRef field(const video *v, LLVMValueRef whole, unsigned shift, unsigned bits, bool is_signed) {
+  LLVMBuilderRef b = v->x->s->b;
+  LLVMTypeRef part = LLVMIntTypeInContext(v->x->s->p->context, bits);
+  LLVMValueRef moved = shift ? LLVMBuildLShr(b, whole, constant_i32(v->x->s->p, shift), "") : whole;
+  moved = bits < 32 ? LLVMBuildTrunc(b, moved, part, "") : moved;
+  return LLVMBuildIntCast2(b, moved, v->type, is_signed, "");
+}
+
+/* Operand n as a register; *shift and *bits: the part that a selector (.b2, .h1) names of a scalar's. */
+static LLVMValueRef operand(const video *v, int n, unsigned *shift, unsigned *bits) {
+  char name[PTX_NAME];
+  strcpy(name, v->x->i->operands[n]);
+  char *selector = strchr(name, '.');
+  *shift = 0;
+  *bits = v->bits;
+  if (selector && v->elements == 1 && (selector[1] == 'b' || selector[1] == 'h') && selector[2] && !selector[3]) {
+    unsigned place = (unsigned)(selector[2] - '0');
+    *bits = selector[1] == 'b' ? 8 : 16;
+    *shift = place * *bits;
+    if (*shift >= 32) return NULL;
+    *selector = 0;
+  }
+  return ptx_read(v->x->s, name, v->x->s->p->i32);
+}
+
+static LLVMIntPredicate comparison(const char *name) {
+  static const struct {
+    const char *name;
+    LLVMIntPredicate condition;
+  } table[] = {{"eq", LLVMIntEQ},  {"ne", LLVMIntNE},  {"lt", LLVMIntSLT},
+               {"le", LLVMIntSLE}, {"gt", LLVMIntSGT}, {"ge", LLVMIntSGE}};
+  for (size_t n = 0; n < MW_COUNT(table); n++)
+    if (strcmp(name, table[n].name) == 0) return table[n].condition;
+  return (LLVMIntPredicate)0;
+}
+
+static LLVMValueRef shifted(const video *v, LLVMValueRef a, LLVMValueRef by) {
+  LLVMBuilderRef b = v->x->s->b;
+  if (strcmp(v->mode, "wrap") == 0)
+    by = LLVMBuildAnd(b, by, number(v, 31), "");
+  else
+    by = chosen(v, LLVMIntULT, by, number(v, 32));
+  if (strcmp(v->name, "vshl") == 0) return LLVMBuildShl(b, a, by, "");
+  return v->is_signed[1] ? LLVMBuildAShr(b, a, by, "") : LLVMBuildLShr(b, a, by, "");
+}
+
+/* The operation of two elements; NULL: there is none of that name. */
+static LLVMValueRef operation(const video *v, LLVMValueRef left, LLVMValueRef right) {
+  LLVMBuilderRef b = v->x->s->b;
+  const char *name = v->name;
+  if (strcmp(name, "vadd") == 0) return LLVMBuildAdd(b, left, right, "");
+  if (strcmp(name, "vsub") == 0) return LLVMBuildSub(b, left, right, "");
+  if (strcmp(name, "vmin") == 0) return chosen(v, LLVMIntSLT, left, right);
+  if (strcmp(name, "vmax") == 0) return chosen(v, LLVMIntSGT, left, right);
+  if (strcmp(name, "vmad") == 0) return LLVMBuildMul(b, left, right, "");
+  if (strcmp(name, "vshl") == 0 || strcmp(name, "vshr") == 0) return shifted(v, left, right);
+  if (strcmp(name, "vabsdiff") == 0) {
+    LLVMValueRef difference = LLVMBuildSub(b, left, right, "");
+    return chosen(v, LLVMIntSGT, difference, LLVMBuildNeg(b, difference, ""));
+  }
+  if (strcmp(name, "vavrg") == 0) { /* halves are rounded away from zero */
+    LLVMValueRef sum = LLVMBuildAdd(b, left, right, "");
+    LLVMValueRef up = LLVMBuildZExt(b, LLVMBuildICmp(b, LLVMIntSGE, sum, number(v, 0), ""), v->type, "");
+    return LLVMBuildAShr(b, LLVMBuildAdd(b, sum, up, ""), number(v, 1), "");
+  }
+  if (strcmp(name, "vset") != 0) return NULL;
+  return LLVMBuildZExt(b, LLVMBuildICmp(b, comparison(v->mode), left, right, ""), v->type, "");
+}
+
+static LLVMValueRef saturated(const video *v, LLVMValueRef value) {
+  if (!v->saturates) return value;
+  long long span = 1ll << v->bits, least = v->is_signed[0] ? -span / 2 : 0;
+  value = chosen(v, LLVMIntSGT, value, number(v, least));
+  return chosen(v, LLVMIntSLT, value, number(v, least + span - 1));
+}
+
+static LLVMValueRef combined(const video *v, LLVMValueRef value, LLVMValueRef c) {
+  LLVMIntPredicate least = v->is_signed[0] ? LLVMIntSLT : LLVMIntULT, most = v->is_signed[0] ? LLVMIntSGT : LLVMIntUGT;
+  if (strcmp(v->second, "min") == 0) return chosen(v, least, value, c);
+  if (strcmp(v->second, "max") == 0) return chosen(v, most, value, c);
+  return LLVMBuildAdd(v->x->s->b, value, c, "");
+}
+
+/* One element: vadd.s32.u32.s32.sat.max d, a.b0, b, c; vmad: a * b + c, shifted. */
+static LLVMValueRef scalar(const video *v) {
+  program *p = v->x->s->p;
+  LLVMBuilderRef b = v->x->s->b;
+  LLVMValueRef in[2], third = NULL;
+  unsigned shift, bits;
+  for (int n = 0; n < 2; n++) {
+    LLVMValueRef whole = operand(v, n + 1, &shift, &bits);
+    if (!whole) return NULL;
+    in[n] = field(v, whole, shift, bits, v->is_signed[n + 1]);
+  }
+  bool product = strcmp(v->name, "vmad") == 0;
+  if (v->x->i->operand_count == 4) {
+    third = ptx_read(v->x->s, v->x->i->operands[3], p->i32);
+    third = LLVMBuildIntCast2(b, third, v->type, v->is_signed[0], "");
+  }
+  LLVMValueRef value = operation(v, in[0], in[1]);
+  if (!value || (product ? !third : (third != NULL) != (v->second != NULL))) return NULL;
+  if (product) {
+    value = LLVMBuildAdd(b, value, third, "");
+    long long down = !v->second ? 0 : strcmp(v->second, "shr7") == 0 ? 7 : 15;
+    if (down) value = LLVMBuildAShr(b, value, number(v, down), "");
+    return saturated(v, value);
+  }
+  value = saturated(v, value);
+  if (!v->second) return value;
+  value = LLVMBuildIntCast2(b, LLVMBuildTrunc(b, value, p->i32, ""), v->type, v->is_signed[0], "");
+  return combined(v, value, third);
+}
+
+/* Two or four elements: they replace those of c, or (.add) all are added to it. */
+static LLVMValueRef packed(const video *v) {
+  program *p = v->x->s->p;
+  LLVMBuilderRef b = v->x->s->b;
+  if (v->x->i->operand_count != 4 || (v->second && strcmp(v->second, "add") != 0)) return NULL;
+  LLVMValueRef in[2], whole = v->second ? ptx_operand_i32(v->x, 3) : constant_i32(p, 0);
+  for (int n = 0; n < 2; n++) in[n] = ptx_operand_i32(v->x, n + 1);
+  for (unsigned e = 0; e < v->elements; e++) {
+    LLVMValueRef value = operation(v, field(v, in[0], e * v->bits, v->bits, v->is_signed[1]),
+                                   field(v, in[1], e * v->bits, v->bits, v->is_signed[2]));
+    if (!value) return NULL;
+    value = saturated(v, value);
+    if (v->second) {
+      whole = LLVMBuildAdd(b, whole, value, "");
+    } else {
+      value = LLVMBuildAnd(b, value, number(v, (1ll << v->bits) - 1), "");
+      whole = LLVMBuildOr(b, whole, LLVMBuildShl(b, value, number(v, e * v->bits), ""), "");
+    }
+  }
+  return whole;
+}
+
+/* The parts after the name: types, then modifiers. */
+static bool read_parts(video *v, const ptx_instruction *i) {
+  static const char *const seconds[] = {"add", "min", "max", "shr7", "shr15"};
+  bool compares = strcmp(v->name, "vset") == 0, shifts = strcmp(v->name, "vshl") == 0 || strcmp(v->name, "vshr") == 0;
+  int first = compares ? 1 : 0, n = 1; /* a comparison has no type of a result: it is u32 */
+  for (int t = first; t < 3; t++, n++) {
+    const char *type = n < i->part_count ? i->parts[n] : "";
+    if (strcmp(type, "s32") != 0 && strcmp(type, "u32") != 0) return false;
+    v->is_signed[t] = *type == 's';
+  }
+  for (; n < i->part_count; n++) {
+    const char *part = i->parts[n];
+    if (strcmp(part, "sat") == 0) {
+      v->saturates = true;
+    } else if (shifts && !v->mode && (strcmp(part, "clamp") == 0 || strcmp(part, "wrap") == 0)) {
+      v->mode = part;
+    } else if (compares && !v->mode && comparison(part)) {
+      v->mode = part;
+    } else {
+      for (size_t k = 0; k < MW_COUNT(seconds); k++)
+        if (strcmp(part, seconds[k]) == 0 && (k < 3) == (strcmp(v->name, "vmad") != 0)) v->second = seconds[k];
+      if (!v->second || strcmp(v->second, part) != 0) return false;
+    }
+  }
+  return !(compares || shifts) || v->mode;
+}
+
+bool ptx_translate_video(ptx_statement *s, const ptx_instruction *i) {
+  static const char *const names[] = {"vadd",  "vsub", "vabsdiff", "vmin", "vmax",
+                                      "vavrg", "vset", "vshl",     "vshr", "vmad"};
+  enum { PACKED = 7 }; /* of which there are forms of halves and bytes */
+  ptx_source x = {.s = s, .i = i};
+  video v = {.x = &x, .bits = 32, .elements = 1};
+  for (size_t n = 0; n < MW_COUNT(names); n++) {
+    size_t length = strlen(names[n]);
+    const char *rest = i->parts[0] + length;
+    if (strncmp(i->parts[0], names[n], length) != 0) continue;
+    if (*rest && (n >= PACKED || rest[1] || (*rest != '2' && *rest != '4'))) continue;
+    if (!*rest && strcmp(names[n], "vavrg") == 0) continue;
+    v.name = names[n];
+    if (*rest) v.elements = (unsigned)(*rest - '0');
+    v.bits = 32 / v.elements;
+  }
+  if (!v.name || i->operand_count < 3 || i->operand_count > 4 || !read_parts(&v, i)) return false;
+  v.type = v.elements == 1 ? s->p->i64 : s->p->i32;
+  LLVMValueRef value = v.elements == 1 ? scalar(&v) : packed(&v);
+  if (!value) return false;
+  ptx_write(s, i->operands[0], v.elements == 1 ? LLVMBuildTrunc(s->b, value, s->p->i32, "") : value);
+  return true;
+}
