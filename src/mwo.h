@@ -116,8 +116,9 @@ enum { MW_SPACE_NONE = 0, MW_SPACE_GLOBAL = 1, MW_SPACE_SHARED = 3, MW_SPACE_CON
    bytes. */
 enum { MW_NOWHERE_BYTES = 65536 };
 
-/* Stores at an offset of less than 2^n bytes from a device pointer, or from null, are not tested: the largest n. */
-enum { MW_REACH_MOST = 40 };
+/* Stores at an offset of less than 2^n bytes from a device pointer, or from null, are not tested: the largest n, and what
+   every device has, so that it takes modules that were compiled for that. */
+enum { MW_REACH_MOST = 40, MW_REACH_LEAST = 25, MW_NULL_REACH_LEAST = 16 };
 
 struct mw_frame {
   const unsigned char *params; /* the parameter block */

@@ -265,3 +265,24 @@ describe("several CPU devices", function()
     assert.equal("fine\n", child({ script }).output)
   end)
 end)
+
+describe("a module that was compiled for one device", function()
+  it("is taken by all others, however many are open", function()
+    local result = child [[
+      local mw = require "moonwarp"
+      local path, devices = os.tmpname(), {}
+      mw.devices { cpu = 16 }
+      mw.use "cpu:0"
+      mw.compile("__global__ void set(int *p, int i) { p[i] = 42; }"):save(path)
+      for i = 0, 15 do
+        devices[i] = mw.use("cpu:" .. i)
+        local p = mw.zeros(8, "int")
+        mw.load(path).set(1, 1)(p, 5)
+        assert(p[6] == 42)
+      end
+      os.remove(path)
+      print "done"
+    ]]
+    assert.equal("done\n", result.output)
+  end)
+end)

@@ -38,7 +38,8 @@ static const char usage[] =
     "  --launch=K:XxYxZ[:2][:few|:one]  compile only the kernel with linkage name K, for this block size (:2: for\n"
     "                        grids of even width; :few, :one: with so few blocks that workers share them, with one)\n"
     "  --reach=N,M           for hosts whose device memory has margins of 2^N bytes, and that map nothing below the\n"
-    "                        address 2^M (default 40,40): stores that may pass them are tested\n"
+    "                        address 2^M: stores that may pass them are tested (default 40,40;\n"
+    "                        for another architecture 25,16, which suits all hosts)\n"
     "  --bitcode FILE        read clang's output of an earlier run instead of the input\n"
     "  --dependencies FILE   with --bitcode: the files that the input includes, as a module lists them\n"
     "  --dump=graph|shapes|rows|plane|live  print an analysis of each kernel, and stop (rows, plane: shapes for\n"
@@ -290,7 +291,7 @@ static bool is_named(const char *name, const char *ending) {
 static bool is_object(const char *name) { return is_named(name, ".o"); }
 
 static options parse_options(int argc, char **argv) {
-  options o = {.standard = "c++17", .level = 2, .reach = MW_REACH_MOST, .null_reach = MW_REACH_MOST};
+  options o = {.standard = "c++17", .level = 2, .reach = MWCC_REACH_UNKNOWN};
 #ifdef MW_DEBUG
   o.verify = true;
 #endif

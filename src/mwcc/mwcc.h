@@ -52,6 +52,8 @@ typedef struct strings {
 } strings;
 void strings_add(strings *list, const char *item);
 
+enum { MWCC_REACH_UNKNOWN = 255 };
+
 typedef struct options {
   const char *input, *output;
   strings objects; /* instead of an input: objects to be linked, which --emit=obj wrote */
@@ -75,8 +77,7 @@ typedef struct options {
   unsigned launch_columns; /* the width of its grids is a multiple of this: 1 or 2 */
   bool launch_few;         /* its grids have so few blocks that workers share them: gang_loop.c */
   bool launch_one;         /* its grids have one block; implies launch_few */
-  /* Offsets below 2^n, from device memory and from null, do not lead to memory of the host: store_sandbox.c. */
-  unsigned reach, null_reach;
+  unsigned reach, null_reach; /* see program's; or MWCC_REACH_UNKNOWN */
   int capability; /* the compute capability that the source may use, major * 10 + minor; 0: no limit */
   int registers;  /* at most, of a thread on a GPU; 0: the driver chooses */
   bool gpu;       /* PTX for an NVIDIA GPU: arch.c, nvptx.c */
@@ -256,6 +257,8 @@ struct program {
   LLVMTargetDataRef layout; /* the host's */
   const char *triple, *cpu, *features;
   const char *cross; /* the architecture, "aarch64", when cross-compiling; otherwise NULL */
+  /* Offsets below 2^n, from device memory and from null, do not lead to memory of the host: store_sandbox.c. */
+  unsigned reach, null_reach;
   unsigned block[3]; /* options->launch_block, or as wide as the blocks that are merged: block_merge.c */
   unsigned merged;   /* blocks side by side that run as one: 1 or 2 */
   bool mergeable;    /* whether two blocks can be merged if the grid's width is even */

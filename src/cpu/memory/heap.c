@@ -20,8 +20,8 @@
 
 #define GRANULE     ((size_t)256)
 #define HUGE_PAGE   ((size_t)2 << 20)
-#define LEADS       ((size_t)1024) /* large allocations start within so many bytes after a boundary */
-#define RANGE_MOST  ((size_t)16 << 40)
+#define LEADS       ((size_t)1024)    /* large allocations start within so many bytes after a boundary */
+#define RANGE_MOST  ((size_t)4 << 40) /* without a slot */
 #define RANGE_LEAST ((size_t)256 << 20)
 #define CACHE_MOST  ((size_t)129 << 20) /* bytes of cached memory: two arrays of 64 MiB with their leads */
 
@@ -33,7 +33,7 @@ struct cpu_heap {
   size_t size, page;
   int slot;                 /* address_slot.h's, or -1 */
   atomic_uint reach;        /* slots that kernels may write to, including its own; 0: only its own range */
-  cpu_space arrays, stacks; /* half of the range and a quarter; the rest are margins */
+  cpu_space arrays, stacks; /* two thirds of what the margins leave, and one third */
   size_t lead;              /* of the next large allocation: see place */
 
   cpu_extent **live; /* hash table by address, chained by next */
@@ -96,7 +96,12 @@ static int reserve(cpu_heap *heap) {
               RANGE_LEAST >> 20);
 }
 
-size_t cpu_heap_margin(const cpu_heap *heap) { return heap->size / 8; }
+_Static_assert(RANGE_LEAST / 8 >= 1u << MW_REACH_LEAST, "the least range has margins of the least reach");
+
+/* An eighth of the range on either side; of those without a slot, as much as code for the usual reach relies on. */
+size_t cpu_heap_margin(const cpu_heap *heap) {
+  return heap->size == RANGE_MOST ? (size_t)1 << MW_REACH_MOST : heap->size / 8;
+}
 
 int cpu_heap_open(cpu_heap **out) {
   cpu_heap *heap = mw_alloc(sizeof *heap);
@@ -115,7 +120,7 @@ int cpu_heap_open(cpu_heap **out) {
   /* The margins are never accessible: a store through a pointer into the range plus an offset within them is harmless,
      so compiled code does not test it (src/mwcc/lower/store_sandbox.c). Stores that fail the test are redirected to the
      range's first byte. */
-  size_t margin = cpu_heap_margin(heap), arrays = size / 2;
+  size_t margin = cpu_heap_margin(heap), arrays = (size - 2 * margin) / 3 * 2 / heap->page * heap->page;
   cpu_space_open(&heap->arrays, heap->base + margin, arrays, heap->page);
   cpu_space_open(&heap->stacks, heap->base + margin + arrays, size - arrays - 2 * margin, heap->page);
   madvise(range + margin, arrays, MADV_HUGEPAGE);

@@ -269,7 +269,7 @@ void build_table(program *p) {
   for (size_t i = 0; i < p->variable_count; i++) variables[i] = variable_entry(p, &p->variables[i]);
   fields f = {.p = p};
   put_i32(&f, MW_MWO_VERSION);
-  put_i32(&f, p->options->reach | p->options->null_reach << 16);
+  put_i32(&f, p->reach | p->null_reach << 16);
   put_text(&f, p->triple);
   put_text(&f, needed_features(p));
   put_text(&f, compiler_name());

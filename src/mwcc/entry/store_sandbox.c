@@ -144,11 +144,10 @@ static LLVMValueRef source_of(LLVMValueRef load) {
    are never null. Kernel parameters, which are loaded from memory that such a field points to, may be. */
 static bool is_safe_load(const sandbox *g, LLVMValueRef load, uint64_t far) {
   LLVMValueRef from = source_of(load);
-  const options *o = g->p->options;
   bool of_thread = g->entry ? is_thread(g->p, from) : from == LLVMGetParam(g->function, 0);
   if (!of_thread && !is_marked_invariant(g->p, load)) return false;
   bool field = of_thread || (g->entry && LLVMIsAArgument(from));
-  return is_within(far, field ? o->reach : o->null_reach);
+  return is_within(far, field ? g->p->reach : g->p->null_reach);
 }
 
 /* Sums saturate at this value, which is more than any reach. */
@@ -186,12 +185,12 @@ static uint64_t bytes_moved(const sandbox *g, LLVMValueRef address) {
 static bool is_safe(const sandbox *g, LLVMValueRef address, uint64_t far, int depth) {
   if (LLVMIsAGlobalVariable(address)) return far == 0; /* read-only data: a store to it faults */
   if (LLVMIsAArgument(address))
-    return is_within(far, g->p->options->reach) && (g->entry || address == LLVMGetParam(g->function, 0));
+    return is_within(far, g->p->reach) && (g->entry || address == LLVMGetParam(g->function, 0));
   if (depth == 0) return false;
   bool expression = LLVMIsAConstantExpr(address) != NULL;
   if (!expression && !LLVMIsAInstruction(address)) return LLVMIsNull(address) && is_within(far, NEVER_MAPPED);
   switch (expression ? LLVMGetConstOpcode(address) : LLVMGetInstructionOpcode(address)) {
-  case LLVMAlloca: return is_within(far, g->p->options->reach);
+  case LLVMAlloca: return is_within(far, g->p->reach);
   case LLVMLoad: return is_safe_load(g, address, far);
   case LLVMAddrSpaceCast:
   case LLVMBitCast:

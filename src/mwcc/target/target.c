@@ -112,7 +112,15 @@ bool has_mask_registers(const program *p) {
 
 bool has_half_units(const program *p) { return strcmp(p->cpu, "znver4") == 0 && has_mask_registers(p); }
 
-void choose_target(program *p) {
+/* Of hosts of another kind nothing is known. One of this kind most likely has as much as this one. */
+static void choose_reach(program *p) {
+  const options *o = p->options;
+  bool given = o->reach != MWCC_REACH_UNKNOWN;
+  p->reach = given ? o->reach : p->cross ? MW_REACH_LEAST : MW_REACH_MOST;
+  p->null_reach = given ? o->null_reach : p->cross ? MW_NULL_REACH_LEAST : MW_REACH_MOST;
+}
+
+static void choose_processor(program *p) {
   const char *cpu = p->options->cpu, *target = p->options->target;
   if (p->options->gpu) {
     choose_gpu(p);
@@ -136,6 +144,11 @@ void choose_target(program *p) {
     p->cpu = cpu;
     p->features = features_of(p->triple, cpu);
   }
+}
+
+void choose_target(program *p) {
+  choose_processor(p);
+  choose_reach(p);
 }
 
 int register_lanes(const program *p) {
