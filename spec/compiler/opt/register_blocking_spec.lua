@@ -186,7 +186,7 @@ describe("blocked sums", function()
     end
   end)
 
-  it("are not used for processors with 512-bit operations in two steps, which have as many sums as registers", function()
+  it("are not used for processors with 512-bit operations in two steps, whose registers hold all sums", function()
     local target = "--target=x86_64-linux-gnu --mcpu=znver4"
     local function gangs(source, rows)
       local report = mwcc.run(source, ("--report --launch=product:%s %s"):format(rows, target))

@@ -1,11 +1,11 @@
--- Which loops of kernels with barriers become code without loops, by how much code there is
+-- Which loops of kernels with barriers are unrolled, by the size of their code
 -- (src/mwcc/prepare/barrier_loop_unroll.c).
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
 local mwcc = require "support.mwcc"
 
--- Each step passes what the threads have on, and keeps some of it in one of several places.
+-- Each step exchanges the threads' values, and stores some of them in one of several elements.
 local function source(rounds, pragma)
   return ([[
     __global__ void steps(int *a, int *out) {
@@ -33,14 +33,14 @@ local function lines_of(rounds, pragma, options)
   return mwcc.count(text, "\n")
 end
 
-describe("a loop with barriers that the source wants unrolled", function()
+describe("a loop with barriers and #pragma unroll", function()
   for _, options in ipairs { "", "--launch=_Z5stepsPiS_:512x1x1" } do
-    it("is where that is little code " .. options, function()
+    it("is unrolled if that is little code " .. options, function()
       local few, loop = lines_of(4, 4, options), lines_of(4, 1, options)
       assert.is_true(few > 1.2 * loop, ("%d lines, %d as a loop"):format(few, loop))
     end)
 
-    it("stays a loop where each of many steps would be a region " .. options, function()
+    it("stays a loop if each of many steps would be a region " .. options, function()
       local loop = lines_of(64, 1, options)
       for _, pragma in ipairs { "", 64, 100 } do
         local lines = lines_of(64, pragma, options)
@@ -49,7 +49,7 @@ describe("a loop with barriers that the source wants unrolled", function()
     end)
   end
 
-  it("stays a loop if it has none itself, is long, and in code for blocks of any size", function()
+  it("stays a loop if it has no barrier itself and is long, in code for blocks of any size", function()
     local function lines(pragma, array)
       local text, status = mwcc.try(([[
         __global__ void k(const int *a, int *out) {

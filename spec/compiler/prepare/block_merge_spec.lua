@@ -1,5 +1,5 @@
--- Two blocks side by side as one: the same results in grids of any width, and only where nothing tells them apart.
--- Lua 5.4 only: what is tested is the compiler and the runtime.
+-- Block merging: the same results in grids of any width, and only for blocks that cannot be distinguished.
+-- Lua 5.4 only: the compiler and the runtime are tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
@@ -17,7 +17,7 @@ extern "C" __global__ void product(int n, int height, const float *a, const floa
 local sizes = { { 16, 16 }, { 32, 16 }, { 31, 40 }, { 48, 30 }, { 64, 33 }, { 100, 17 }, { 128, 64 } }
 local plain = "int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;"
 
--- Numbers with few binary places, whose sums are exact.
+-- Numbers with few mantissa bits, whose sums are exact.
 local function run(module, n, height, block)
   local a, b = {}, {}
   for i = 1, n * height do a[i] = i * 7919 % 51 / 4 end
@@ -28,7 +28,7 @@ local function run(module, n, height, block)
   return c:totable()
 end
 
-describe("two blocks as one", function()
+describe("merged blocks", function()
   local is_x86 = mwcc.try("", "--mcpu=x86-64-v2 --emit=ir"):find("target triple = \"x86_64", 1, true)
 
   it("have the results of each", function()
@@ -59,7 +59,7 @@ describe("two blocks as one", function()
     return report:find("two adjacent blocks as one", 1, true) ~= nil
   end
 
-  it("are so in grids of an even width, where a block has too few threads", function()
+  it("are in grids of even width, if blocks have few threads", function()
     local source = product:gsub("INDEX", plain)
     assert.is_true(is_joined(source, "16x16x1:2"))
     assert.is_true(is_joined(source, "16x8x1:2", "x86-64-v3"))
@@ -76,7 +76,7 @@ describe("two blocks as one", function()
     end
   end)
 
-  it("are not, where something tells them apart", function()
+  it("are not those that can be distinguished", function()
     for what, replacement in pairs {
       ["sum = 0;"] = "sum = threadIdx.x;",
       ["= sum;"] = "= sum + blockIdx.x;",
@@ -94,7 +94,7 @@ describe("two blocks as one", function()
     assert.is_true(is_joined((product:gsub("INDEX", plain)), "16x16x1:2"))
   end)
 
-  it("leave grids of an odd width to code of their own, and others to the same", function()
+  it("have other code for grids of odd width", function()
     local script = [[
       local mw = require "moonwarp"
       local m = mw.compile [=[ %s
@@ -123,7 +123,7 @@ describe("two blocks as one", function()
     os.execute(("rm -r %s %s.d"):format(folder, folder))
   end)
 
-  it("are named both, where one of them fails", function()
+  it("are both named if one of them fails", function()
     local before = mw.limit("specialise", 1)
     local module = mw.compile((product:gsub("INDEX", plain)))
     local a = mw.ones(64)

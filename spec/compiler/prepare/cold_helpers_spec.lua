@@ -1,5 +1,5 @@
--- Helpers of the device headers that are seldom needed are functions of vectors, which lanes call.
--- Lua 5.4 only: what is tested is the compiler.
+-- Cold helpers of the device headers are functions with vector arguments.
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
@@ -34,17 +34,17 @@ local function define_and_call(options)
   return mwcc.count(text, "\ndefine [^\n]*@lanes%d+%."), mwcc.count(text, " call [^\n]*@lanes%d+%."), text
 end
 
-describe("what is seldom needed", function()
+describe("a cold helper", function()
   it("is one function, called for each vector", function()
     local defined, called, text = define_and_call "--mcpu=x86-64-v4 --width=16x2 --launch=_Z6anglesiPKfS0_Pf:256x1x1"
     assert.equal(1, defined, text)
     assert(called >= 6 and called % 2 == 0, called)
     assert.matches("define internal intel_ocl_bicc [^\n]*@lanes16%.", text)
-    -- what is the same for all lanes is computed once, and not called
+    -- uniform values are computed once, without the function
     assert.equal(0, (define_and_call "--mcpu=x86-64-v4 --width=1"))
   end)
 
-  it("leaves registers of vectors to its callers where those are whole ones", function()
+  it("preserves vector registers for its callers if they are whole ones", function()
     local function convention(options)
       local _, _, text = define_and_call(options .. " --launch=_Z6anglesiPKfS0_Pf:256x1x1")
       return (assert(text:match "\ndefine internal ([%w_ ]*){[^\n]*@lanes%d+%.", text))
@@ -61,7 +61,7 @@ describe("what is seldom needed", function()
     return list
   end
 
-  it("comes out the same for any number of lanes", function()
+  it("has the same results for any number of lanes", function()
     local n = 300
     local x, z = {}, {}
     for i = 1, n do

@@ -1,5 +1,5 @@
--- Code for blocks of one size: how it is made, and of what. (What it computes is compared with all other code where
--- lanes are: uniform_path_spec, transposed_spec, vector_shape_spec.)
+-- Specialisation: how code for one block size is made. (Its results are compared with those of other code in
+-- uniform_path_spec, transposed_spec and vector_shape_spec.)
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
@@ -21,7 +21,7 @@ local text = [==[
   local function say(what) print(what, mw.cache.misses, p[1], p[1000]) end
 ]==]
 
--- A clang that keeps a list of its compilations, and the list.
+-- A clang that records its compilations, and the record.
 local function make_recorder()
   local program, list = os.tmpname(), os.tmpname()
   local pipe = assert(io.popen "$(sh setup.sh --llvm-config) --bindir")
@@ -41,8 +41,8 @@ local function count_lines(path)
   return count
 end
 
-describe("code for blocks of one size", function()
-  it("is made of what clang made of the module before", function()
+describe("code for one block size", function()
+  it("is made from clang's output for the module", function()
     local clang, list = make_recorder()
     local result = child { text .. [[
       m.add(4, 256)(p, 1000)
@@ -58,7 +58,7 @@ describe("code for blocks of one size", function()
     os.execute(("rm -r %s %s %s.cache"):format(clang, list, clang))
   end)
 
-  it("is made of a module that was saved, too", function()
+  it("is made from a saved module as well", function()
     local path = os.tmpname()
     local result = child { text .. ([[
       m:save(%q)
@@ -71,7 +71,7 @@ describe("code for blocks of one size", function()
     os.execute(("rm -r %s %s.cache"):format(path, path))
   end)
 
-  it("is made the earlier the more loops a thread has", function()
+  it("is made earlier for kernels with more loops", function()
     local folder = os.tmpname()
     local result = child { [==[
       local mw = require "moonwarp"
@@ -120,7 +120,7 @@ describe("code for blocks of one size", function()
     for i = 1, 1000, 37 do assert.equal(11 * (i - 1), p[i]) end
   end)
 
-  it("reaches rows by unsigned numbers that are below 0 for a gang's first, which none of its threads reach", function()
+  it("accesses rows by unsigned indices that wrap around for inactive lanes", function()
     local before = mw.limit("specialise", 1)
     local m = mw.compile [[
       __global__ void above(const signed char *in, int *out) {
@@ -136,7 +136,7 @@ describe("code for blocks of one size", function()
     for i, got in ipairs(out:totable()) do assert.equal(wanted[(i - 1) // 8 + 1] or -1, got) end
   end)
 
-  it("divides by numbers of which it knows some lanes', 0 among them", function()
+  it("divides by vectors with known lanes, including 0", function()
     local before = mw.limit("specialise", 1)
     local m = mw.compile [[
       __global__ void divide(int n, int *out) {
@@ -149,7 +149,7 @@ describe("code for blocks of one size", function()
     for i, got in ipairs(out:totable()) do assert.equal(i == 1 and -3 or -1, got) end
   end)
 
-  it("divides signed numbers where lanes that do not would divide by 0", function()
+  it("divides signed numbers if inactive lanes would divide by 0", function()
     local before = mw.limit("specialise", 1)
     local m = mw.compile [[
       __global__ void divide(const int *in, int *out) {
@@ -171,7 +171,7 @@ describe("code for blocks of one size", function()
     end
   end)
 
-  it("adds where the first thread of a gang does not, though for the others that is a matter of bits", function()
+  it("adds an offset that can be an or for the active lanes only", function()
     local before = mw.limit("specialise", 1)
     local m = mw.compile [[
       __global__ void even(float *out) {

@@ -1,4 +1,4 @@
--- Which tier a kernel gets, and that it says why.
+-- Tier selection, and its reasons.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
@@ -46,7 +46,7 @@ describe("a kernel's tier", function()
       }]==]))
   end)
 
-  it("is SIMD where threads see their warps, in blocks of any shape", function()
+  it("is SIMD for warp functions, in blocks of any shape", function()
     local tier, reason = tier_of [==[
       __global__ void k(const float *x, float *y) {
         int i = threadIdx.x + blockDim.x * threadIdx.y;
@@ -70,7 +70,7 @@ describe("a kernel's tier", function()
     assert.matches("waits for what another warp writes", reason)
   end)
 
-  it("is one thread at a time where a divergent loop does little but gather", function()
+  it("is the loop tier for a divergent loop that mainly gathers", function()
     local tier, reason = tier_of [==[
       __global__ void k(const int *start, const int *column, const float *value, const float *x, float *y) {
         int row = threadIdx.x;
@@ -88,7 +88,7 @@ describe("a kernel's tier", function()
       __global__ void k(int *p) { p[threadIdx.x] = down(5); }]==]))
   end)
 
-  it("says which launches it is not for", function()
+  it("has the launches that it does not support", function()
     local tier, reason = tier_of [==[
       __global__ void k(const int *in, int *out, int n) {
         int own[4000], t = threadIdx.x;
@@ -109,7 +109,7 @@ describe("a kernel's tier", function()
     assert.no.matches("launches with", reason)
   end)
 
-  it("that is slow is told with the kernel", function()
+  it("has the reason if it is slow", function()
     local m = mw.compile [==[
       __global__ void fast(int *p) { p[threadIdx.x] = 1; }
       __global__ void slow(int *p) {

@@ -1,13 +1,13 @@
--- Lines that blocks copy to shared memory, to be read there by all threads, are read where they came from, where grids
--- have few blocks.
--- Lua 5.4 only: what is tested is the compiler.
+-- Staging elimination for rows: data that blocks copy to shared memory for all of their threads is read in place, in
+-- grids of few blocks.
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
 local mwcc = require "support.mwcc"
 local run = require "support.child"
 
--- What each thread makes of all elements of an array, with places for what differs.
+-- A result of each thread from all elements of an array, with placeholders for variants.
 local text = [[
   struct pair { int first, second; };
   PREAMBLE
@@ -40,7 +40,7 @@ local function source(changes)
   return (made:gsub("%f[%w_]T%f[^%w_]", rawget(all, "T") or usual.T))
 end
 
--- Whether the code for grids of few blocks does without waiting.
+-- Whether the code for grids of few blocks has no barriers.
 local function is_unstaged(changes, class)
   local options = "--verify --mcpu=x86-64-v4 --report --launch=all:"
   local made = source(changes)
@@ -56,7 +56,7 @@ local function numbers(n)
   return mw.array(list, "int")
 end
 
-describe("lines in shared memory", function()
+describe("rows in shared memory", function()
   -- of code for grids of few blocks, or for all launches
   local function results(changes, blocks, n, special)
     local before = mw.limit("specialise", special and 1 or 1e15)
@@ -102,7 +102,7 @@ describe("lines in shared memory", function()
     end
   end)
 
-  describe("stay where they are", function()
+  describe("are copied", function()
     local forms = {
       { "if threads go different ways in between", { GET = "sum % 3 == 0 ? line[j] * 5 : 1" } },
       { "if some end in it", { AHEAD = "if (t > 160) { if (start == 256) { to[i] = sum; return; } }" } },
@@ -143,7 +143,7 @@ describe("lines in shared memory", function()
     end)
   end)
 
-  it("are not where what is stored may be what others of a block have loaded, as is seen at a launch", function()
+  it("are copied if stores may overlap loads of other threads, by a test at the launch", function()
     local before = mw.limit("specialise", 1)
     local made = source { GUARD = "sum = more[i];" }
     assert.is_true(is_unstaged { GUARD = "sum = more[i];" })
@@ -156,7 +156,7 @@ describe("lines in shared memory", function()
           all = numbers(3000)
           launch(3, 256)(256, from, all:sub(1201), all:sub(1201 + distance))
         end
-        -- of the first block: others may load before or after what blocks store
+        -- of the first block: others may load before or after blocks store
         return all:sub(1201 + distance, 1456 + distance):totable()
       end
       assert.same(result(slow), result(kernel), distance)
@@ -164,7 +164,7 @@ describe("lines in shared memory", function()
     mw.limit("specialise", before)
   end)
 
-  it("may be stored where they came from, by a block alone", function()
+  it("may be overwritten in place, by a single block", function()
     local script = ([[
       local mw = require "moonwarp"
       local kernel = mw.compile [=[%s]=].all
@@ -181,7 +181,7 @@ describe("lines in shared memory", function()
     assert.equal(first:rep(200), result.output)
   end)
 
-  it("name the line where an address is wrong", function()
+  it("have the source line of an invalid address", function()
     local before = mw.limit("specialise", 1)
     local kernel = mw.compile(source()).all
     kernel(3, 256)(256, numbers(256), nil, mw.zeros(768, "int"))

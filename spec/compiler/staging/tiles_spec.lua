@@ -1,11 +1,11 @@
--- Tiles that blocks copy to shared memory to multiply them there are read where they came from.
--- Lua 5.4 only: what is tested is the compiler.
+-- Staging elimination for tiles: tiles of matrix products that blocks copy to shared memory are read in place.
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
 local mwcc = require "support.mwcc"
 
--- A product by square tiles of T, with places for what differs.
+-- A product by square tiles of T, with placeholders for variants.
 local text = [[
   PREAMBLE
   extern "C" __global__ void product(int n, const T *a, const T *b, T *c) {
@@ -40,7 +40,7 @@ end
 
 local function size(changes) return tonumber(changes and changes.B or usual.B) end
 
--- Whether the code for such blocks, in grids of even width, does without shared memory.
+-- Whether the code for such blocks, in grids of even width, uses no shared memory.
 local function is_unstaged(changes, columns)
   local class = ("product:%dx%dx1%s"):format(size(changes), size(changes), columns or ":2")
   local report = mwcc.run(source(changes), "--verify --mcpu=x86-64-v4 --report --launch=" .. class)
@@ -49,7 +49,7 @@ local function is_unstaged(changes, columns)
   return not report:find(("\n *%d:%%d+ +[^\n]*store"):format(line))
 end
 
--- Small whole numbers, so that sums are exact whatever their order.
+-- Small integers, so that sums are exact in any order.
 local function numbers(n, factor, dtype)
   local list = {}
   for i = 1, n do list[i] = i * factor % 13 - 6 end
@@ -109,13 +109,13 @@ describe("products by tiles in shared memory", function()
       end)
     end
 
-    it("but for rows of one line in grids of odd width", function()
+    it("except for rows of one cache line in grids of odd width", function()
       assert.is_false(is_unstaged(nil, ""))
       assert.is_true(is_unstaged({ B = "32" }, ""))
     end)
   end)
 
-  describe("stay where they are", function()
+  describe("are copied", function()
     local forms = {
       { "if a tile is not filled whole", { PUT_A = "if (tile + tx < n - 1) as[ty][tx] = a[row * n + tile + tx]" } },
       { "if something else is put there", { PUT_A = "as[ty][tx] = a[row * n + tile + tx] + 0 * n" } },
@@ -146,7 +146,7 @@ describe("products by tiles in shared memory", function()
     end
   end)
 
-  it("may be stored where they came from, by a block alone", function()
+  it("may be overwritten in place, by a single block", function()
     local kernel = mw.compile(source { B = "32" }).product
     local a, b = numbers(32 * 32, 7), numbers(32 * 32, 5)
     local want = multiply(32, a, b)
@@ -157,7 +157,7 @@ describe("products by tiles in shared memory", function()
     assert.same(want, b:totable())
   end)
 
-  it("name the line where an address is wrong", function()
+  it("have the source line of an invalid address", function()
     local kernel = mw.compile(source()).product
     kernel({ 2, 2 }, { 16, 16 })(32, mw.zeros(1024), mw.zeros(1024), mw.zeros(1024))
     mw.synchronize()

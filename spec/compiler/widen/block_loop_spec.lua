@@ -1,6 +1,6 @@
--- Blocks of several rows that lie side by side: where threads have nothing to do with each other, code for one size of
--- blocks runs the first rows of all, then the second ones, and so on.
--- Lua 5.4 only: the compiler alone is tested.
+-- The loop over blocks: if threads are independent, code for one block size runs the first rows of neighbouring blocks,
+-- then the second ones, and so on.
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
@@ -22,7 +22,7 @@ extern "C" __global__ void wild(int block, int row, int *out) {
 }
 ]]
 
-describe("blocks side by side", function()
+describe("neighbouring blocks", function()
   local m, before
   setup(function()
     before = mw.limit("specialise", 1)
@@ -53,7 +53,7 @@ describe("blocks side by side", function()
     end)
   end
 
-  it("are told apart where one of them does wrong", function()
+  it("are distinguished in reports of faults", function()
     for _, block in ipairs { 0, 2, 11 } do
       local ok, message = pcall(function()
         m.wild({ 6, 2 }, { 32, 4 })(block, 3, mw.zeros(12 * 128, "int"))
@@ -75,7 +75,7 @@ describe("blocks side by side", function()
     return output:find("of blocks side by side one row after the other", 1, true) ~= nil
   end
 
-  it("are run together where threads have nothing to do with each other", function()
+  it("are run row by row if threads are independent", function()
     assert.is_true(takes_rows("a[i] = b[i] + b[i + n];", "32x4x1"))
     assert.is_true(takes_rows("a[i] = b[i];", "16x16x1"))
     assert.is_false(takes_rows("a[i] = b[i];", "256x1x1"))

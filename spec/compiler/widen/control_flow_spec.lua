@@ -1,6 +1,5 @@
--- Threads that part and meet in ways that no nesting of ifs and loops describes: they run as lanes all the same, and do
--- what a plain Lua model does.
--- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
+-- Unstructured divergent control flow runs in lanes, with the results of a plain Lua model.
+-- Lua 5.4 only: the compiler is tested, and models calculate in 64-bit integers.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
@@ -9,8 +8,8 @@ local random = require "support.random" "control_flow_spec"
 
 require "support.time_limit" (setup, teardown)
 
--- Each is the body of a kernel with these names: x the thread's input, 0 to 63; b a number that all share, 0 to 7;
--- n, which is 9; r, which is the result. Beside it the same in Lua.
+-- Bodies of kernels with these names: x, the thread's input, 0 to 63; b, a uniform number, 0 to 7; n, which is 9; r,
+-- the result. Next to each, the same in Lua.
 local cases = {}
 
 local function case(name, body, model) cases[#cases + 1] = { name = name, body = body, model = model } end

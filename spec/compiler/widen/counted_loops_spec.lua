@@ -1,12 +1,13 @@
--- Loops that lanes leave by counting, in blocks that are one gang of many vectors: conditions are masks there.
--- Lua 5.4 only: what is tested is the compiler.
+-- Counted divergent loops in blocks that are one gang of many vectors: loop masks are computed from the exit
+-- comparison.
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
 local mwcc = require "support.mwcc"
 local ir, count = mwcc.ir, mwcc.count
 
--- A barrier makes the block one gang. What follows it tells of each thread how often it went round, and where it left.
+-- A barrier makes the block one gang. The code after it stores each thread's iterations, and where it left.
 local function kernel(name, loop)
   return ([[
     __global__ void %s(int from, int n, int by, const int *x, int *o) {
@@ -26,7 +27,7 @@ local function kernel(name, loop)
   ]]):format(name, loop)
 end
 
--- In each: does thread t begin with index i, and what it has when it goes on. The same in Lua.
+-- In each: whether thread t begins with index i, and its values when it continues. The same in Lua.
 local loops = {
   { "less", "for (i = from + t; i < n; i += blockDim.x) rounds++, visits[t]++, sum += x[i & 1023] ^ i;",
     function(i, n) return i < n end, "threads" },
@@ -82,7 +83,7 @@ local function expected(loop, threads, from, n, by, x)
   return out
 end
 
-describe("loops that lanes leave by counting", function()
+describe("counted divergent loops", function()
   local before, x, numbers
   setup(function()
     before = mw.limit("specialise", 1)
@@ -92,19 +93,19 @@ describe("loops that lanes leave by counting", function()
   end)
   teardown(function() mw.limit("specialise", before) end)
 
-  it("make no mask from another one, and ask one lane whether there is another round", function()
+  it("compute masks without the previous one, and test one lane for another iteration", function()
     local plain = kernel("up", "for (i = from + t; i < n; i += blockDim.x) rounds++, sum += i;")
     local text = ir(plain, "_Z2upiiiPKiPi:256x1x1")
     assert.equal(15, count(text, "or <16 x i1>")) -- before the loop: whether any lane enters it
     assert.equal(1, count(text, "%%again[%w.]* = icmp"))
-    -- where lanes also leave for another reason, masks remain
+    -- if lanes also leave by another exit, masks remain
     text = ir(plain:gsub("sum %+= i", "sum += i; else break"):gsub("rounds%+%+,", "if (rounds++ < t)"),
       "_Z2upiiiPKiPi:256x1x1")
     assert.truthy(count(text, "or <16 x i1>") > 15)
     assert.equal(0, count(text, "%%again[%w.]* = icmp"))
   end)
 
-  it("do the same as thread after thread", function()
+  it("have the same results as the loop tier", function()
     local texts = {}
     for i, loop in ipairs(loops) do texts[i] = kernel(loop[1], loop[2]) end
     local m = mw.compile(table.concat(texts, "\n"))
@@ -122,7 +123,7 @@ describe("loops that lanes leave by counting", function()
     end
   end)
 
-  it("are right where a limit is near the end of all numbers", function()
+  it("are right if a limit is near the largest number", function()
     local last = 2 ^ 31 - 1 | 0
     local m, o = mw.compile(kernel("up", loops[1][2])), mw.empty(1024, "int")
     for i = 1, 3 do

@@ -1,11 +1,11 @@
--- Where a grid has few blocks for the workers, they share blocks gang by gang.
--- Lua 5.4 only: what is tested is the compiler and the runtime.
+-- If a grid has fewer blocks than workers, the gangs of blocks are distributed over workers.
+-- Lua 5.4 only: the compiler and the runtime are tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mwcc = require "support.mwcc"
 local run = require "support.child"
 
--- A kernel that has the body, of threads that go round a loop.
+-- A kernel with the body, whose threads have a loop.
 local function source(body, before)
   return ([[%s
     extern "C" __global__ void k(int n, const int *a, int *out) {
@@ -25,8 +25,8 @@ end
 
 local LOOP = "for (int j = 0; j < n; j++) sum = sum * 3 + a[(i + j) % n]; "
 
-describe("workers share blocks", function()
-  it("whose threads have loops and never wait", function()
+describe("gangs of blocks are distributed over workers", function()
+  it("if threads have loops and never wait", function()
     assert.is_true(is_shared(source(LOOP .. "out[i] = sum;")))
     assert.is_true(is_shared(source(LOOP .. "out[i] = sum;"), "256x1x1:one"))
     assert.is_true(is_shared(source(LOOP .. "out[i] = sum;"), "100x2x1:2:few"))
@@ -34,7 +34,7 @@ describe("workers share blocks", function()
     assert.is_true(is_shared(source(LOOP .. "out[i] = __shfl_xor_sync(~0u, sum, 1);")))
   end)
 
-  it("but not others", function()
+  it("but not in other kernels", function()
     assert.is_false(is_shared(source(LOOP .. "out[i] = sum;"), "256x1x1"), "of many blocks")
     assert.is_false(is_shared(source(LOOP .. "out[i] = sum;"), "16x1x1:few"), "of one gang")
     assert.is_false(is_shared(source "out[i] = a[i] * n;"), "of no loop")
@@ -44,7 +44,7 @@ describe("workers share blocks", function()
     assert.is_false(is_shared(source(LOOP .. counts)), "of shared memory")
   end)
 
-  it("and come to what one thread at a time does", function()
+  it("with the results of the loop tier", function()
     local text = [[
       __device__ int number() {
         return ((blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x) * blockDim.x * blockDim.y * blockDim.z +
@@ -103,7 +103,7 @@ describe("workers share blocks", function()
     for _, threads in ipairs { "1", "2", "5" } do assert.equal(want, result(threads, "1")) end
   end)
 
-  it("in a graph, too", function()
+  it("in a graph as well", function()
     local result = run { [[
       local mw = require "moonwarp"
       local m = mw.compile [=[__global__ void add(int n, int *x) {
@@ -121,7 +121,7 @@ describe("workers share blocks", function()
     assert.equal(("%d\t%d\n"):format(20 * sum, 20 * sum), result.output)
   end)
 
-  it("and a fault names the block", function()
+  it("and a fault's report has the block", function()
     local result = run { [[
       local mw = require "moonwarp"
       local m = mw.compile [=[__global__ void far(int n, int *x) {
@@ -139,7 +139,7 @@ describe("workers share blocks", function()
     assert.equal(("2\t1\n"):rep(2), result.output)
   end)
 
-  it("and come to the same in launches whose blocks may wait for each other", function()
+  it("with the same results in cooperative launches", function()
     local result = run { [[
       local mw = require "moonwarp"
       local m = mw.compile "__global__ void add(int n, int *x) { for (int i = 0; i < n; i++) x[threadIdx.x] += i; }"
@@ -152,7 +152,7 @@ describe("workers share blocks", function()
     assert.equal("180\t180\n", result.output)
   end)
 
-  it("and a module of such code alone refuses other launches", function()
+  it("and a module with only such code refuses other launches", function()
     local path = os.tmpname()
     local file = assert(io.open(path, "wb"))
     file:write(mwcc.run(source(LOOP .. "out[i] = sum;"), "--launch=k:256x1x1:few"))

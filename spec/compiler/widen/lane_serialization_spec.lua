@@ -1,5 +1,5 @@
--- What lanes do one after the other, and memory that is asked for ahead, in code for blocks of one size.
--- Lua 5.4 only: what is tested is the compiler.
+-- Serialised lanes, and prefetching, in code for one block size.
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
@@ -19,18 +19,18 @@ local histogram = [[
 local simple = histogram:gsub("EACH", "int k = threadIdx.x;", 1):gsub("EACH", "", 1)
 local general = histogram:gsub("EACH", "for (int k = threadIdx.x; k < 256; k += blockDim.x)")
 
-describe("lanes one after the other", function()
+describe("serialised lanes", function()
   local before
   setup(function() before = mw.limit("specialise", 1) end)
   teardown(function() mw.limit("specialise", before) end)
 
-  it("read what they need themselves, where nothing else comes of it", function()
+  it("load their values themselves if nothing else uses them", function()
     local text = ir(simple, "_Z9histogramiPKjPj:256x1x1")
     assert.equal(0, count(text, "store volatile"))
     assert.equal(32, count(text, "lshr i32 %%%d+, 3"))
   end)
 
-  it("find out where they change memory four at a time, and then do so", function()
+  it("compute the addresses of changes as vectors, four at a time", function()
     local runs, found = {}, 0
     for line in ir(simple, "_Z9histogramiPKjPj:256x1x1"):gmatch "[^\n]+" do
       if line:find "lshr i32 %%%d+, 3" then
@@ -43,7 +43,7 @@ describe("lanes one after the other", function()
     assert.same({ 4, 4, 4, 4, 4, 4, 4, 4 }, runs)
   end)
 
-  it("have it laid out for them where memory may change before", function()
+  it("have vectors of values stored to the stack if memory may change before", function()
     local text = ir([[
       __global__ void replace(unsigned *x, unsigned *o) {
         __shared__ unsigned counts[64];
@@ -58,7 +58,7 @@ describe("lanes one after the other", function()
     assert.equal(4, count(text, "store volatile <16 x i32>"))
   end)
 
-  it("count right, for any block and any length", function()
+  it("count correctly, for any block and any length", function()
     local m = mw.compile(general)
     for _, n in ipairs { 5000, 4096, 255 } do
       local data, expected = {}, {}
@@ -77,7 +77,7 @@ describe("lanes one after the other", function()
     end
   end)
 
-  it("add, keep the largest, and flip bits, by indices made in several steps", function()
+  it("add, take maxima, and flip bits, by indices computed in several steps", function()
     local m = mw.compile [[
       __global__ void all(int shift, const int *x, const float *y, float *sums, int *most, unsigned *bits) {
         __shared__ float s[64];
@@ -109,7 +109,7 @@ describe("lanes one after the other", function()
     assert.same(bits, got_bits:totable())
   end)
 
-  it("find their places by what they count, forwards and backwards, and some of them only", function()
+  it("have addresses by loop counters, forwards, backwards, and with some lanes inactive", function()
     local m = mw.compile [[
       __global__ void places(int n, int *up, int *down, int *old) {
         int t = threadIdx.x;
@@ -131,14 +131,14 @@ describe("lanes one after the other", function()
   end)
 end)
 
-describe("memory is asked for ahead", function()
-  it("of the rounds to come, where rounds are long and far apart", function()
+describe("memory is prefetched", function()
+  it("for later iterations, if iterations are long and far apart", function()
     local text = ir((simple:gsub("x%[i%] >> 3 & 255", "x[i] * x[n - 1 - i] & 255")), "_Z9histogramiPKjPj:256x1x1")
     assert.equal(16, count(text, "call void @llvm.prefetch"))
   end)
 
-  it("a line at a time, where lanes read it one after the other", function()
-    -- by 32 lanes at a time, who read two lines, however wide vectors are
+  it("line by line, if lanes load it one after the other", function()
+    -- by 32 lanes at a time, which load two lines, for vectors of any width
     for _, processor in ipairs { "x86-64-v4", "x86-64-v3", "x86-64-v2" } do
       local text = ir(simple, "_Z9histogramiPKjPj:256x1x1", processor)
       assert.equal(2, count(text, "call void @llvm.prefetch"))
@@ -159,16 +159,16 @@ describe("memory is asked for ahead", function()
       if (threadIdx.x == 0) o[blockIdx.x] = sums[0];
     }]]
 
-  it("of the blocks to come, where rounds are short and neighbours have neighbouring memory", function()
+  it("for later blocks, if iterations are short and neighbouring blocks have neighbouring memory", function()
     local text = ir((sum:gsub("STEP", "2 * gridDim.x * blockDim.x")), "_Z3sumiPKfPf:256x1x1")
-    -- two blocks further on; after many rounds four rounds further on, for two blocks
+    -- two blocks ahead; with many iterations, four iterations ahead for two blocks
     assert.equal(16 + 2 * 16, count(text, "call void @llvm.prefetch"))
-    -- where blocks take turns, memory is read in its order
+    -- if blocks are run row by row, memory is accessed in order
     text = ir((sum:gsub("STEP", "gridDim.x * blockDim.x")), "_Z3sumiPKfPf:256x1x1")
     assert.equal(0, count(text, "call void @llvm.prefetch"))
   end)
 
-  it("of the block's own rounds, a line at a time, where vectors are shorter than a line", function()
+  it("for the block's own iterations, line by line, if vectors are shorter than a line", function()
     local text = ir((sum:gsub("STEP", "2 * gridDim.x * blockDim.x")), "_Z3sumiPKfPf:256x1x1", "x86-64-v3")
     assert.equal(16, count(text, "call void @llvm.prefetch"))
   end)
@@ -182,19 +182,19 @@ describe("memory is asked for ahead", function()
     }]]
   local linkage = "_Z7columnsiiPKfPf:256x1x1"
 
-  it("of the gangs to come, where a block has several", function()
+  it("for later gangs, if a block has several", function()
     local text = ir((columns:gsub("FIRST", "0")), linkage)
     assert.equal(4, count(text, "call void @llvm.prefetch")) -- 4 vectors of 16
   end)
 
-  it("but not what other rows of blocks load as well, or each round of a loop around", function()
+  it("but not memory that other rows of blocks load as well, or each iteration of an outer loop", function()
     local several = columns:gsub("FIRST", "0"):gsub("o%[column%]", "o[blockIdx.y * width + column]")
     assert.equal(0, count(ir(several, linkage), "call void @llvm.prefetch"))
     local again = columns:gsub("for", "for (int again = 0; again < height; again++) for"):gsub("FIRST", "0")
     assert.equal(0, count(ir(again, linkage), "call void @llvm.prefetch"))
   end)
 
-  it("of far rows of a matrix, once where many rows of another meet each of them", function()
+  it("of distant rows of a matrix, once if each is combined with many rows of another", function()
     local product = [[
       __global__ void product(int n, const float *a, const float *b, float *c) {
         int column = blockIdx.x * blockDim.x + threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
@@ -205,7 +205,7 @@ describe("memory is asked for ahead", function()
     local class = "_Z7productiPKfS0_Pf:16x16x1"
     assert.equal(1, count(ir((product:gsub("ROW", "k * n")), class), "call void @llvm.prefetch"))
     assert.equal(1, count(ir((product:gsub("ROW", "k * 2048")), class), "call void @llvm.prefetch"))
-    -- near rows, one row only, and rows that few meet
+    -- near rows, a single row, and rows that are combined with few
     assert.equal(0, count(ir((product:gsub("ROW", "k * 256")), class), "call void @llvm.prefetch"))
     assert.equal(0, count(ir((product:gsub("ROW", "n")), class), "call void @llvm.prefetch"))
     assert.equal(0, count(ir((product:gsub("ROW", "k * n")), "_Z7productiPKfS0_Pf:16x2x1"), "call void @llvm.prefetch"))
@@ -216,7 +216,7 @@ describe("memory is asked for ahead", function()
     end
   end)
 
-  it("of a tile's rows, while the tile before is worked on", function()
+  it("of a tile's rows, while the previous tile is processed", function()
     local product = [[
       __global__ void product(int n, const float *a, const float *b, float *c) {
         __shared__ float as[16][16], bs[16][16];
@@ -238,17 +238,17 @@ describe("memory is asked for ahead", function()
     end
     local all, text = asks "(tile + ty) * n"
     assert.equal(16, all)
-    -- with the loads of a round of sums, of which there are two: not all at once
+    -- with the loads of an iteration of sums, of which there are two: not all at once
     for between in text:gsub("fadd contract <16 x float>[^\n]*", "\0"):gmatch "[^\0]+" do
       assert.is_true(count(between, "call void @llvm.prefetch") <= 2)
     end
     assert.equal(16, (asks "(tile + ty) * 2048"))
     assert.equal(0, (asks "(tile + ty) * 16")) -- near ones
-    assert.equal(0, (asks("(tile + ty) * n", "__threadfence_block();"))) -- which nobody waits for
+    assert.equal(0, (asks("(tile + ty) * n", "__threadfence_block();"))) -- without a barrier
     assert.equal(0, (asks("(tile + ty) * n", nil, "x86-64-v3"))) -- vectors that are not lines
   end)
 
-  it("but not where processors see it themselves", function()
+  it("but not if out-of-order execution suffices", function()
     assert.equal(0, count(ir(sum:gsub("STEP", "256"), "_Z3sumiPKfPf:256x1x1"), "call void @llvm.prefetch"))
   end)
 
@@ -265,7 +265,7 @@ describe("memory is asked for ahead", function()
     return ir(text, class or "_Z4turniPKfPf:256x1x1", processor)
   end
 
-  it("of the next block, in blocks that wait, as long as it is known where that starts", function()
+  it("for the next block, in kernels with barriers, if its addresses are known", function()
     local text = turning "blockIdx.x * 256"
     assert.equal(16, count(text, "call void @llvm.prefetch")) -- a line of each of 16 vectors
     assert.is_true(count(text, "i64 1024") >= 1) -- bytes, from the first
@@ -273,11 +273,11 @@ describe("memory is asked for ahead", function()
     assert.equal(0, count(turning "blockIdx.x * n", "call void @llvm.prefetch"))
     assert.equal(0, count(turning "blockIdx.y * 256", "call void @llvm.prefetch")) -- the same for the next one
     assert.equal(0, count(turning "blockIdx.x", "call void @llvm.prefetch")) -- or nearly
-    -- once a line, where vectors are shorter than that
+    -- once for each line, if vectors are shorter
     assert.equal(16, count(turning("blockIdx.x * 256", nil, nil, "x86-64-v3"), "call void @llvm.prefetch"))
   end)
 
-  it("of several places in one array, for the blocks to come", function()
+  it("at several places of one array, for later blocks", function()
     local function asked(loads)
       local text = ([[
         __global__ void sum(int n, const float *x, const float *y, float *o) {
@@ -286,7 +286,7 @@ describe("memory is asked for ahead", function()
         }]]):format(loads)
       return count(ir(text, "_Z3sumiPKfS0_Pf:256x1x1"), "call void @llvm.prefetch")
     end
-    assert.equal(2 * 2 * 4, asked "x[i] + x[i + n]") -- of each of 4 vectors; and where lanes part, too
+    assert.equal(2 * 2 * 4, asked "x[i] + x[i + n]") -- of each of 4 vectors; also on the divergent path
     assert.equal(2 * 2 * 4, asked "x[i] + x[i + n] + y[i]")
     assert.equal(0, asked "x[i] + y[i + n]")
     assert.equal(0, asked "x[i] + x[i * n]") -- one of them is a gather
@@ -295,15 +295,15 @@ describe("memory is asked for ahead", function()
     assert.equal(0, asked(table.concat(many, " + ")))
   end)
 
-  it("but not of the next block if this one is soon done", function()
+  it("but not for the next block if this one is short", function()
     assert.equal(0, count(turning("blockIdx.x * 256", ""), "call void @llvm.prefetch"))
   end)
 
-  it("and changes nothing", function()
+  it("without effect on results", function()
     local before = mw.limit("specialise", 1)
     local m = mw.compile((sum:gsub("STEP", "gridDim.x * blockDim.x")) .. columns:gsub("FIRST", "0") ..
       turn:gsub("FIRST", "blockIdx.x * 256"):gsub("WAIT", "__syncthreads();"))
-    for _, blocks in ipairs { 5, 1 } do -- 16 rounds and 600
+    for _, blocks in ipairs { 5, 1 } do -- 16 iterations and 600
       local n, data, expected = blocks == 1 and 256 * 600 or 20000, {}, {}
       for i = 1, n do
         data[i] = i % 13

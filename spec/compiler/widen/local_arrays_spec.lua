@@ -1,4 +1,4 @@
--- Arrays that each thread has for itself, in kernels that run as lanes: laid out lane beside lane where that can be.
+-- Local arrays in kernels that run in lanes: lanes' elements are interleaved where possible.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
@@ -9,8 +9,8 @@ local function int(value)
   return value >= 0x80000000 and value - 0x100000000 or value
 end
 
--- Bodies of kernels: x is the thread's input, 0 to 255; b a number that all share, 0 to 7; n is 15; r the result.
--- Beside each the same in Lua.
+-- Bodies of kernels: x is the thread's input, 0 to 255; b a uniform number, 0 to 7; n is 15; r the result. Next to
+-- each, the same in Lua.
 local cases = {}
 
 local function case(name, body, model) cases[#cases + 1] = { name = name, body = body, model = model } end
@@ -172,7 +172,7 @@ __device__ void sort(int *a, int n, int *count) {
 }
 ]]
 
--- Its threads' arrays fit on a stack together, or do not: as many wait at the barrier as a block has.
+-- All threads of a block wait at the barrier; their arrays fit on a stack together, or do not.
 local large = [[
 __global__ void large(int *out) {
   int a[300], i = threadIdx.x + blockDim.x * threadIdx.y, s = 0;
@@ -185,7 +185,7 @@ __global__ void large(int *out) {
 ]]
 
 for _, width in ipairs { "1", "4", "16", "8x4" } do
-  describe(("a thread's own array, with %s lanes,"):format(width), function()
+  describe(("a local array, with %s lanes,"):format(width), function()
     local m
     setup(function()
       local texts = { preamble .. large }
@@ -218,7 +218,7 @@ for _, width in ipairs { "1", "4", "16", "8x4" } do
       end)
     end
 
-    it("large, and alive across barriers, in blocks of any size", function()
+    it("may be large, and live across barriers, in blocks of any size", function()
       if width ~= "1" then assert.equal("simd", m.large.tier, m.large.tier_reason) end
       for _, block in ipairs { { 48 }, { 1024 }, { 1, 700 }, { 17, 20 } } do
         local count, wanted = block[1] * (block[2] or 1), {}

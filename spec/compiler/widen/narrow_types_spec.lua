@@ -1,12 +1,11 @@
--- Loops that have nothing but bytes or 16-bit numbers in their lanes run as many threads in a vector as it holds of
--- those, in code for blocks of one size.
--- Lua 5.4 only: the compiler alone is tested.
+-- Loops with only 8- or 16-bit numbers have as many lanes as a register holds of them, in code for one block size.
+-- Lua 5.4 only: the compiler is tested.
 
 local mw = require "moonwarp"
 local mwcc = require "support.mwcc"
 local random = require "support.random" "narrow_types_spec"
 
--- How far text at i and a word agree: at(i, k) for every place.
+-- The length of the common prefix of the text at i and a word: at(i, k) for every position.
 local text = [[
 extern "C" __global__ void agree(int n, const T *text, int length, const T *word, int *out) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -77,6 +76,6 @@ describe("loops over narrow numbers", function()
     assert.equal(32, lanes("short", "x86-64-v4", 256))
     assert.equal(32, lanes("unsigned char", "x86-64-v3", 256))
     assert.equal(16, lanes("int", "x86-64-v4", 256))
-    assert.equal(16, lanes("unsigned char", "x86-64-v4", 96)) -- rows are no multiple
+    assert.equal(16, lanes("unsigned char", "x86-64-v4", 96)) -- the row's length is not a multiple
   end)
 end)

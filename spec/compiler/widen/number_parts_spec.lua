@@ -1,6 +1,6 @@
--- Functions that take numbers apart, scale them or divide with a remainder: on lanes they are arithmetic on bits, and
--- mean to the bit what the C library's functions of these names mean, which one lane after another calls here.
--- Lua 5.4 only: what is tested are the device headers.
+-- Functions on the parts of numbers, scaling, and remainders: in lanes they are arithmetic on bits, with the same
+-- results as the C library's functions, which each lane calls here.
+-- Lua 5.4 only: the device headers are tested.
 -- CPU device only: it compares with C functions by their names.
 
 local mw = require "moonwarp"
@@ -59,7 +59,7 @@ end
 
 local special = { 0.0, -0.0, 1, -1, 0.5, 1.5, 2.5, -2.5, 3, 1 / 0, -1 / 0, 0 / 0 }
 
--- Pairs of special numbers, then of any bits, then of numbers near each other; the last are what programs divide.
+-- Pairs of special numbers, then of random bits, then of numbers of similar magnitude, as programs divide them.
 local function numbers(dtype)
   local least = dtype == "float" and 2.0 ^ -149 or 2.0 ^ -1074
   local most = dtype == "float" and 2.0 ^ 127 or 2.0 ^ 1023
@@ -83,10 +83,10 @@ local function numbers(dtype)
   return mw.array(x, dtype), mw.array(y, dtype), mw.array(e, "int")
 end
 
-describe("taking numbers apart", function()
+describe("functions on the parts of numbers", function()
   local m = mw.compile(source())
   for _, dtype in ipairs { "float", "double" } do
-    it("is what the C library does, in " .. dtype, function()
+    it("have the C library's results, in " .. dtype, function()
       local x, y, e = numbers(dtype)
       local bad = mw.array({ n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n }, "int")
       assert.equal(#checks, #bad)
@@ -101,8 +101,8 @@ describe("taking numbers apart", function()
   end
 end)
 
-describe("a power with an exponent that is known", function()
-  it("has the same special values, and is as exact as any", function()
+describe("a power with a constant exponent", function()
+  it("has the same special values and accuracy as others", function()
     local exponents = { 1, 2, 3, -1, 0.5 }
     local lines = {}
     for k, p in ipairs(exponents) do

@@ -1,4 +1,4 @@
--- Calls in kernels that run as lanes: each thread makes its own, in order, and is itself meanwhile.
+-- Calls in kernels that run in lanes: each thread makes its own, in order, with its own ids.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
@@ -114,7 +114,7 @@ __global__ void prints() {
 
 local function fibonacci(n) return n < 2 and n or fibonacci(n - 1) + fibonacci(n - 2) end
 
--- By kernel: what thread number i of the launch makes, with its ids.
+-- By kernel: the result of thread i of the launch, with its ids.
 local models = {
   recursion = function(i) return i % 3 ~= 0 and fibonacci(i % 12) or -1 end,
   identity = function(_, place) return place end,
@@ -185,7 +185,7 @@ for _, gang in ipairs(gangs) do
       end)
     end
 
-    it("fill memory by lengths of their own", function()
+    it("fill memory with lengths of their own", function()
       assert.equal("simd", m.fill.tier, m.fill.tier_reason)
       local out = mw.zeros(40 * 300, "uchar")
       m.fill(2, 20)(out, 7)

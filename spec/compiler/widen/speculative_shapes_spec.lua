@@ -1,5 +1,6 @@
--- Indices that follow on in most gangs, but not at an edge or for some distances: clamped, or flipped by exclusive or.
--- Lua 5.4 only: what is tested is the compiler.
+-- Speculative shapes: indices that are contiguous in most gangs, but not at an edge or for some distances: clamped
+-- ones, and those with an exclusive or.
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
@@ -24,7 +25,7 @@ local blur = [[
     o[i] = sum;
   }]]
 
--- A sum for which gangs have rows and columns: each part follows on by itself. Of whole numbers, so that it is exact.
+-- A sum with gangs of rows and columns: each vector is contiguous by itself. Of integers, so that it is exact.
 local sums = [[
   __global__ void sums(int width, int height, int by, const float *x, const float *weights, float *o) {
     int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;
@@ -33,7 +34,7 @@ local sums = [[
     o[r * width + c] = sum;
   }]]
 
--- Rows of a picture, each clamped, and columns on either side of a thread's own. Of whole numbers, again.
+-- Clamped rows of a picture, and columns on both sides of a thread's own. Of integers, again.
 local filter = [[
   __global__ void filter(int width, int height, int by, const float *x, float *o) {
     int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;
@@ -50,19 +51,19 @@ local filter = [[
 -- 32-bit arithmetic, as the kernel's
 local function wrapped(number) return (number + 2 ^ 31 | 0) % 4294967296 - 2 ^ 31 | 0 end
 
-describe("indices that mostly follow on", function()
+describe("indices that are mostly contiguous", function()
   local before
   setup(function() before = mw.limit("specialise", 1) end)
   teardown(function() mw.limit("specialise", before) end)
 
-  it("are looked at by what lane 0 has, where that tells", function()
+  it("are tested by lane 0's value if that suffices", function()
     local text = ir(swap, "_Z4swapiiPKiPi:256x1x1")
     assert.equal(1, count(text, "and i32 %%%d+, 31"))
     assert.equal(0, count(text, "icmp eq <16 x i32>"))
     assert.equal(0, count(ir(blur, "_Z4bluriiPKiPi:64x1x1"), "icmp eq <16 x i32>"))
   end)
 
-  it("need no clamps where all lanes are let through", function()
+  it("need no clamps if they are the identity for all lanes", function()
     local text = ir(blur, "_Z4bluriiPKiPi:64x1x1")
     assert.equal(0, count(text, "@llvm%.smax%.i32") + count(text, "@llvm%.smin%.i32"))
   end)
@@ -116,7 +117,7 @@ describe("indices that mostly follow on", function()
     end
   end)
 
-  it("are right where parts are rows and columns", function()
+  it("are right if vectors are rows and columns", function()
     local m, width, height, x, weights = mw.compile(sums), 128, 8, {}, {}
     for i = 1, width * height do x[i] = i * i % 1009 - 500 end
     for i = 1, 2 * height do weights[i] = i * 7 % 13 - 6 end
@@ -133,10 +134,10 @@ describe("indices that mostly follow on", function()
     end
   end)
 
-  it("are looked at part by part where parts are rows and columns", function()
+  it("are tested by vectors if these are rows and columns", function()
     local text = ir(sums, "_Z4sumsiiiPKfS0_Pf:32x4x1")
     local body = assert(text:match "(define [^\n]*plane16x8.-\n}\n)", text)
-    -- of each half of a row, which all rows of the gang share
+    -- for each half of a row, which all rows of the gang share
     assert.equal(2, count(body, "= load <16 x float>"))
   end)
 
@@ -147,7 +148,7 @@ describe("indices that mostly follow on", function()
     for load in body:gmatch "getelementptr i8, ptr %%[%w.]+, i64 (%-?%d+)" do distances[load] = true end
     for _, wanted in ipairs { "-8", "-4", "4", "8" } do columns = columns + (distances[wanted] and 1 or 0) end
     assert.equal(4, columns, body)
-    assert.equal(4, count(body, "@llvm%.prefetch")) -- of each row that two rows of threads need one line
+    assert.equal(4, count(body, "@llvm%.prefetch")) -- one line for each row that two rows of threads need
   end)
 
   it("are right in columns at constant distances, also at the edges", function()

@@ -1,29 +1,29 @@
--- Code for blocks of one size has a way for gangs whose lanes all go the same way, and one for those whose lanes part:
--- both, and the changes between them, give what threads one by one give.
--- Lua 5.4 only: what is tested is the compiler.
+-- Code for one block size has a uniform path for gangs whose lanes agree, and a general path for others: both, and the
+-- transitions between them, have the results of the loop tier.
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
 local mwcc = require "support.mwcc"
 local count = mwcc.count
 
--- Without the stores that are there once more for large launches, past the caches (nontemporal_stores_spec.lua).
+-- Without the additional non-temporal stores for large launches (nontemporal_stores_spec.lua).
 local function ir(...) return (mwcc.ir(...):gsub("\n  store [^\n]*!nontemporal[^\n]*", "")) end
 
-describe("code for gangs whose lanes stay together", function()
+describe("the uniform path", function()
   local guarded = [[
     __global__ void add(int n, float *x) {
       int i = blockIdx.x * blockDim.x + threadIdx.x;
       if (i < n) x[i] += 1;
     }]]
 
-  it("has no masks, beside that for the last gang", function()
+  it("has no masks, except for the last gang", function()
     local text = ir(guarded, "_Z3addiPf:256x1x1")
     assert.equal(4, count(text, "\n  store <16 x float>"))
     assert.equal(4, count(text, "call void @llvm.masked.store"))
   end)
 
-  it("is for whole loops", function()
+  it("contains whole loops", function()
     local text = ir([[
       __global__ void sum(int n, const float *x, float *o) {
         float sum = 0;
@@ -32,7 +32,7 @@ describe("code for gangs whose lanes stay together", function()
       }]], "_Z3sumiPKfPf:256x1x1")
     assert.equal(4, count(text, "= load <16 x float>"))
     assert.equal(4, count(text, "= call <16 x float> @llvm.masked.load"))
-    assert.equal(4, count(text, "\n  store <16 x float>")) -- where all have met again
+    assert.equal(4, count(text, "\n  store <16 x float>")) -- where all lanes have reconverged
   end)
 
   describe("with loops that are long", function()
@@ -75,7 +75,7 @@ describe("code for gangs whose lanes stay together", function()
       return { plain, masked }
     end
 
-    it("takes all of them together where that is not much", function()
+    it("contains all of them if they are short", function()
       local source = rows:gsub("LONG", "v *= 2;")
       local text = ir(source, class)
       assert.same({ 16, 16 }, stores(text, source, "y%[c%] = v"))
@@ -83,14 +83,14 @@ describe("code for gangs whose lanes stay together", function()
       assert.equal(0, count(text, "\naccessed"))
     end)
 
-    it("takes the short ones together, and looks in the long one whether all lanes store", function()
+    it("contains the short ones, and the long one tests whether all lanes store", function()
       local text = ir(long, class)
       assert.same({ 16, 16 }, stores(text, long, "y%[c%] = v"))
       assert.same({ 16, 16 }, stores(text, long, "y%[c%] %+="))
-      assert.equal(10 * 16, count(text, "call[^\n]* @llvm%.floor%.v16f32%(")) -- its code is there once
+      assert.equal(10 * 16, count(text, "call[^\n]* @llvm%.floor%.v16f32%(")) -- its code is not duplicated
     end)
 
-    it("gives what threads one by one give, wherever rows end", function()
+    it("has the results of the loop tier, for rows of any length", function()
       local before = mw.limit("specialise", 1)
       local m = mw.compile(long)
       local single = mw.compile { source = long, options = { "--width=1" } }
@@ -106,11 +106,11 @@ describe("code for gangs whose lanes stay together", function()
     end)
   end)
 
-  it("is what most gangs are said to run", function()
+  it("is in the report", function()
     assert.truthy(ir(guarded, "_Z3addiPf:256x1x1"):find("!prof", 1, true))
   end)
 
-  it("follows two conditions", function()
+  it("may depend on two conditions", function()
     local text = ir([[
       __global__ void add(int w, int h, float *x) {
         int i = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
@@ -120,7 +120,7 @@ describe("code for gangs whose lanes stay together", function()
     assert.equal(4, count(text, "\n  store <16 x float>"))
   end)
 
-  it("asks only where all lanes are", function()
+  it("is tested for only if all lanes are active", function()
     local text = ir([[
       __global__ void mark(int n, int m, const int *a, int *o) {
         int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -134,7 +134,7 @@ describe("code for gangs whose lanes stay together", function()
     assert.equal(12, count(text, "call void @llvm.masked.store"))
   end)
 
-  it("lets gangs whose lanes disagree start over in the fallback, before they have changed anything", function()
+  it("is left for the fallback by divergent gangs, before they have had an effect", function()
     local long = "v = v * v + 3; v = v * n - i; v ^= v >> 3;"
     local source = [[
       __global__ void work(int n, int *x, int *y) {
@@ -147,13 +147,13 @@ describe("code for gangs whose lanes stay together", function()
     local text = ir(source:gsub("BEFORE", "v += x[i];"), "_Z4workiPiS_:256x1x1")
     assert.equal(2, count(text, "@fallback%._Z4workiPiS_%(ptr")) -- the function, and its call
     assert.equal(4, count(text, "\n  store <16 x i32>"))
-    assert.equal(1, count(text, "call void @llvm.masked.store")) -- for one part at a time
+    assert.equal(1, count(text, "call void @llvm.masked.store")) -- for one vector at a time
     text = ir(source:gsub("BEFORE", "x[i] += 2;"), "_Z4workiPiS_:256x1x1")
     assert.equal(0, count(text, "@fallback"))
     assert.equal(4, count(text, "call void @llvm.masked.store"))
   end)
 
-  it("is for loops that compute until a number is large or small enough", function()
+  it("contains loops that iterate until a number is large or small enough", function()
     local function products(inside)
       local text = ir([[
         __global__ void escape(int most, const float *x, int *o) {
@@ -165,10 +165,10 @@ describe("code for gangs whose lanes stay together", function()
       return count(text, "fmul contract <16 x float>")
     end
     assert.equal(4 + 8, products "") -- the first condition is computed once
-    assert.equal(4 + 4, products "v += x[round];") -- there memory takes the time
+    assert.equal(4 + 4, products "v += x[round];") -- memory dominates there
   end)
 
-  it("is not made where a constant parts the block, nor for conditions on data", function()
+  it("is not made if a constant divides the block, or for conditions on data", function()
     assert.equal(0, count(ir([[
       __global__ void add(int n, float *x) { if (threadIdx.x < 77) x[threadIdx.x] += 1; }]],
       "_Z3addiPf:128x1x1"), "\n  store <16 x float>"))
@@ -194,11 +194,11 @@ describe("a block that is one gang", function()
       o[blockIdx.x * blockDim.x + t] = sums[t];
     }]]
 
-  it("keeps in registers what its threads hand on", function()
+  it("has values that threads exchange in registers", function()
     local text = ir(scan, "_Z4scaniPKiPi:128x1x1")
     assert.equal(8, count(text, "= load <16 x i32>"))
     assert.equal(0, count(text, "@llvm.masked.load%.v16i32%(ptr %%"))
-    assert.equal(8, count(text, "\n  store <16 x i32>")) -- those to o: nobody reads sums any more
+    assert.equal(8, count(text, "\n  store <16 x i32>")) -- those to o: sums is not read any more
   end)
 
   it("has as many threads as numbers of 32 bits in 32 small registers", function()
@@ -236,7 +236,7 @@ describe("a block that is one gang", function()
     end
   end)
 
-  it("keeps them behind a condition, too", function()
+  it("has them in registers after a condition as well", function()
     local text = ir([[
       __global__ void twice(int n, const int *x, int *o) {
         __shared__ int sums[128];
@@ -253,7 +253,7 @@ describe("a block that is one gang", function()
     assert.equal(8, count(text, "call void @llvm.masked.store"))
   end)
 
-  it("hands a tile on in registers", function()
+  it("has a tile in registers", function()
     local text = ir([[
       __global__ void turn(int n, const float *in, float *out) {
         __shared__ float tile[16][17];
@@ -269,7 +269,7 @@ describe("a block that is one gang", function()
     assert.equal(0, count(text, "%%inside"))
   end)
 
-  it("keeps what threads hand on at places that only they know", function()
+  it("stores values that threads exchange at unknown indices", function()
     local text = ir([[
       __global__ void pick(const int *x, const int *from, int *o) {
         __shared__ int mine[128], unread[128];
@@ -278,11 +278,11 @@ describe("a block that is one gang", function()
         __syncthreads();
         o[threadIdx.x] = mine[from[threadIdx.x] & 127];
       }]], "_Z4pickPKiS0_Pi:128x1x1")
-    -- shared memory is one range to it: any of it may be read
+    -- any part of shared memory may be read
     assert.equal(24, count(text, "\n  store <16 x i32>"))
   end)
 
-  it("keeps what only a part of a store has replaced, and what a later round reads", function()
+  it("stores values that are only partly overwritten, or read by a later iteration", function()
     local text = ir([[
       __global__ void part(int rounds, const int *x, int *o) {
         __shared__ int sums[64];
@@ -301,7 +301,7 @@ describe("a block that is one gang", function()
     assert.equal(1, count(text, "call void @llvm.masked.store"))
   end)
 
-  it("does not where another store may have changed it", function()
+  it("loads values that another store may have changed", function()
     local text = ir([[
       __global__ void shift(const int *x, int *o) {
         __shared__ int mine[64];
@@ -315,7 +315,7 @@ describe("a block that is one gang", function()
     assert.equal(7, count(text, "= load <16 x i32>"))
   end)
 
-  it("adds up right", function()
+  it("has the right sums", function()
     local before = mw.limit("specialise", 1)
     local m = mw.compile(scan)
     local data, sum = {}, 0
@@ -330,7 +330,7 @@ describe("a block that is one gang", function()
   end)
 end)
 
-describe("indices that follow on in most gangs", function()
+describe("indices that are contiguous in most gangs", function()
   local function report(source, kernel)
     local text = mwcc.run(source, "--report --launch=" .. kernel)
     return text:match "(.*)(kernel .*where indices follow on.*)"
@@ -347,7 +347,7 @@ describe("indices that follow on in most gangs", function()
     assert.equal(0, count(most, "  gather"))
   end)
 
-  it("are flipped ones, which compare alike with others", function()
+  it("are those with an exclusive or, if comparisons are uniform", function()
     local any, most = report([[
       __global__ void swap(int distance, unsigned *x) {
         int i = blockIdx.x * blockDim.x + threadIdx.x, other = i ^ distance;
@@ -361,7 +361,7 @@ describe("indices that follow on in most gangs", function()
     assert.equal(2, count(most, "  contiguous store"))
   end)
 
-  it("are none that data decide on", function()
+  it("are not those that depend on data", function()
     assert.is_nil(report([[
       __global__ void blur(const int *w, const float *x, float *o) {
         o[threadIdx.x] = x[min(threadIdx.x, w[threadIdx.x])];
@@ -396,7 +396,7 @@ local function generator(seed)
     if random(3) > 1 then return one end
     return pick { "%s && %s", "%s || %s", "!(%s) && %s", "!(%s || %s)" }:format(one, g.comparison())
   end
-  -- Loops that lanes leave when a number is large enough; NaN never is.
+  -- Loops that lanes leave when a number is large enough, which NaN never is.
   function g.escape()
     local more = pick { "v < 9.5f", "!(v >= 9.5f)", "9.5f > v", "v < 9.5f && v > -3.25f" }
     local all = pick { "%s && r < LIMIT", "r < LIMIT && %s", "(%s || r < 2) && r < LIMIT", "r < (i & 15) && %s" }
@@ -441,8 +441,8 @@ local function generator(seed)
     for n = 1, random(3) do lines[n] = g.statement(depth, inside) end
     return table.concat(lines, " ")
   end
-  -- Alone: threads have nothing to do with each other, and those that return do so at once. Gangs whose lanes part may
-  -- begin again then.
+  -- Alone: threads are independent, and those that return do so at once, so that divergent gangs may start over in the
+  -- fallback.
   function g.kernel(name)
     g.alone = random(2) == 1
     g.may_return = g.alone or random(2) == 1
@@ -479,7 +479,7 @@ end
 
 local blocks = { { 64 }, { 256 }, { 16, 16 }, { 32, 4 }, { 128, 2 } }
 
--- Nil, or where results differ.
+-- Nil, or the first difference of results.
 local function difference(seed, kernels)
   local g, texts = generator(seed), {}
   for k = 1, kernels do texts[k] = g.kernel("k" .. k) end
@@ -525,6 +525,6 @@ describe("kernels that compare indices with limits", function()
   local first, last = 1, 2
   if os.getenv "TOGETHER_SEEDS" then first, last = os.getenv("TOGETHER_SEEDS"):match "(%d+)%-(%d+)" end
   for seed = math.tointeger(first), math.tointeger(last) do
-    it(("give the same in both ways, seed %d"):format(seed), function() assert.is_nil(difference(seed, 4)) end)
+    it(("have the same results on both paths, seed %d"):format(seed), function() assert.is_nil(difference(seed, 4)) end)
   end
 end)

@@ -1,7 +1,7 @@
--- Mathematical functions on lanes: no function is called lane by lane but those that
--- docs/build/accuracy.md lists; and the same bits for every processor.
--- Lua 5.4 only: what is tested is the compiler.
--- CPU device only: it looks at the code that its compiler makes, and at its bits.
+-- Mathematical functions in lanes: only those that docs/build/accuracy.md lists are called for each lane; and all have
+-- the same bits on every processor.
+-- Lua 5.4 only: the compiler is tested.
+-- CPU device only: about its compiler's code and results.
 
 local mw = require "moonwarp"
 local mwcc = require "support.mwcc"
@@ -13,7 +13,7 @@ local function words(text)
   return list
 end
 
--- How each is called; NAME is it. Those of one number with an f behind them are single precision too.
+-- How each is called; NAME is its name. Functions of one number with the suffix f are single precision.
 local forms = {
   ["y[i] = NAME(x[i])"] = words [[acos asin atan acosh asinh atanh cosh sinh tanh exp exp2 exp10 expm1 log log2 log10
     log1p sin cos tan sinpi cospi sqrt rsqrt cbrt rcbrt erf erfc erfcx erfinv erfcinv normcdf normcdfinv tgamma lgamma
@@ -33,13 +33,13 @@ local fast = {
   ["y[i] = NAME(x[i], z[i])"] = words [[__powf __fdividef]],
 }
 
--- What calls the C library, lane by lane.
+-- Functions that call the C library for each lane.
 local by_lanes = {}
 for _, name in ipairs(words [[tgamma lgamma sin cos tan sincos j0f j1f y0f y1f j0 j1 y0 y1 jn yn jnf ynf]]) do
   by_lanes[name] = true
 end
 
--- Kernels of eight functions, one a line, and which function is on which line.
+-- Kernels of eight functions, one in each line, and the functions by line.
 local function kernels(type, suffix, list)
   local text, on_line = {}, {}
   local function add(line) text[#text + 1] = line end
@@ -61,7 +61,7 @@ local function kernels(type, suffix, list)
   return table.concat(text, "\n") .. "\n", on_line, math.ceil(count / 8)
 end
 
--- The functions that the compiler's report finds called lane by lane, and how many kernels run as lanes.
+-- The functions that the compiler's report lists as called for each lane, and the number of kernels in lanes.
 local function report(text, on_line, option)
   local output, status = mwcc.try(text, option .. " --report")
   assert(status == 0, output)
@@ -82,14 +82,14 @@ local function check(type, suffix, list, option)
   end
 end
 
-describe("mathematical functions on lanes", function()
-  it("are not called lane by lane, but the few that the documentation lists", function()
+describe("mathematical functions in lanes", function()
+  it("are not called for each lane, except the few that the documentation lists", function()
     check("double", "", forms, "")
     check("float", "f", forms, "")
     check("float", "", fast, "")
   end)
 
-  it("are not with fast mathematics, or for processors without FMA", function()
+  it("are not with fast mathematics, nor for processors without FMA", function()
     check("float", "f", { ["y[i] = NAME(x[i])"] = words "exp log sin cos tan erf tanh",
       ["y[i] = NAME(x[i], z[i])"] = { "pow" } }, "-use_fast_math")
     check("double", "", { ["y[i] = NAME(x[i])"] = words "asin erf sinh acosh",
@@ -101,13 +101,13 @@ describe("mathematical functions on lanes", function()
     local paragraph = file:read("*a"):match "from the C library, lane by lane.-\n\n"
     file:close()
     for name in pairs(by_lanes) do
-      -- of jnf and ynf the page says jn and yn
+      -- the page lists jnf and ynf as jn and yn
       local root = name:match "^([jy]n)f$" or name
       assert.is_truthy(paragraph:find("`" .. root .. "`", 1, true) or root:match "^[jy][01]$", name)
     end
   end)
 
-  -- Every rounding stands in the headers: fused multiply-adds where they are meant, and only there.
+  -- Every rounding is explicit in the headers: fused multiply-adds only where they are written.
   local function equal_on_targets()
     local names = words [[pow hypot expm1 sinh cosh asinh acosh atanh asin acos atan atan2 erf erfc erfcx normcdf sinpi
       cospi fmod remainder log1p exp log nextafter tgammaf lgammaf powf erff]]
