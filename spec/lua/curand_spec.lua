@@ -191,5 +191,20 @@ __global__ void draw(curandDiscreteDistribution_t of, int n, unsigned *out) {
     assert.equal("words of xorwow have 32 bits: curandGenerate", curand.story().message)
     assert.equal("CURAND_STATUS_TYPE_ERROR", curand.name(103))
     assert.equal(curand.CURAND_STATUS_OUT_OF_RANGE, curand.curandGenerateUniform(g, mw.zeros(2), 3))
+    assert.equal(curand.CURAND_STATUS_TYPE_ERROR, curand.curandGenerateUniform(g, mw.zeros(2, "double"), 2))
+    assert.equal(curand.CURAND_STATUS_OUT_OF_RANGE, curand.curandGenerateNormal(g, mw.zeros(2), 2))
+    assert.equal("a mean is a number, got nil", curand.story().message)
+    assert.equal(curand.CURAND_STATUS_LAUNCH_FAILURE, curand.curandGenerateUniform(g, nil, 2))
+    assert.equal(curand.CURAND_STATUS_OUT_OF_RANGE, curand.curandSetPseudoRandomGeneratorSeed(g, 0.5))
+    assert.equal(curand.CURAND_STATUS_PREEXISTING_FAILURE, curand.curandSetStream(g, "no stream"))
+  end)
+
+  it("has each function on its page", function()
+    local file = assert(io.open "docs/use/random.md")
+    local text = file:read "*a"
+    file:close()
+    for name in pairs(curand) do
+      if name:find "^curand%u" then assert(text:find(name, 1, true), name) end
+    end
   end)
 end)

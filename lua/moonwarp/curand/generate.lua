@@ -92,6 +92,10 @@ function M.check_lambda(lambda)
   end
 end
 
+local function check_number(value, what)
+  if type(value) ~= "number" then fail("OUT_OF_RANGE", "%s is a number, got %s", what, tostring(value)) end
+end
+
 ---Numbers of Poisson's distribution.
 function M.poisson(generator, out, count, lambda)
   generators.check(generator)
@@ -122,6 +126,9 @@ function M.install(curand)
         end)
       else
         curand["curandGenerate" .. name .. suffix] = api(function(generator, out, count, mean, stddev)
+          generators.check(generator)
+          check_number(mean, "a mean")
+          check_number(stddev, "a standard deviation")
           generate(generator, full, out, count, dtype, mean, stddev)
         end)
       end
