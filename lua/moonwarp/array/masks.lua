@@ -89,12 +89,14 @@ function array:compress(condition, options)
       or kernels.on(self.device, raw.array_from, condition, "bool")
   end
   if condition.rank ~= 1 then
-    usage("a:compress: the condition has one dimension, this one is %s; a[mask] takes any", shape_text(condition.shape))
+    usage("a:compress: the condition has one dimension, this one is %s; a[mask] takes any",
+      shape_text(condition.shape))
   end
   local positions = positions_of("a:compress", condition)
   local size = options.axis and self.shape[views.axis("a:compress", options.axis, self.rank)] or self.count
   if positions.count > 0 and condition.count > size and positions[positions.count] > size then
-    usage("a:compress: the condition holds at %d, and there are %d elements", tonumber(positions[positions.count]), size)
+    usage("a:compress: the condition holds at %d, and there are %d elements",
+      tonumber(positions[positions.count]), size)
   end
   return self:take(positions, options)
 end

@@ -199,6 +199,30 @@ local function arrange(what, x, axes, keepdims)
   return x:contiguous(), first[1], first[2], first[3], result
 end
 
+-- The axes that an option names, all by default.
+local function axes_of(x, axis)
+  if type(axis) == "number" then return { axis } end
+  if axis ~= nil then return axis end
+  local axes = {}
+  for d = 1, x.rank do axes[d] = d end
+  return axes
+end
+
+---An array as lines to reduce: a contiguous array of lines x length elements, the length and the result's shape.
+---@param what string the function's name, for messages
+---@param x moonwarp.array
+---@param axis? integer|integer[]
+---@param keepdims? boolean
+---@return moonwarp.array lines
+---@return integer length
+---@return integer[] shape
+function M.lines(what, x, axis, keepdims)
+  local axes = axes_of(x, axis)
+  local from, outer, length, inner, shape = arrange(what, x, axes, keepdims)
+  if inner > 1 then from = from:reshape(outer, length, inner):permute(1, 3, 2):contiguous() end
+  return from:reshape(outer * inner, length), length, shape
+end
+
 ---Apply a reduction. Without axes, of all elements.
 ---@param what string the function's name, for messages
 ---@param reduction table|fun(dtype: string): table
@@ -207,13 +231,7 @@ end
 ---@return any a value where no dimension is left, else an array
 function M.apply(what, reduction, x, options)
   options = options or {}
-  local axes = options.axis
-  if type(axes) == "number" then axes = { axes } end
-  if axes == nil then
-    axes = {}
-    for d = 1, x.rank do axes[d] = d end
-  end
-  local from, outer, length, inner, shape = arrange(what, x, axes, options.keepdims)
+  local from, outer, length, inner, shape = arrange(what, x, axes_of(x, options.axis), options.keepdims)
   local is_value = #shape == 0
   if is_value then shape = { 1 } end
   local y = options.out

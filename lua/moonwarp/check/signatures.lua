@@ -111,6 +111,7 @@ M.generator = {
 }
 
 local reduce = "options?: {axis: integer|table, keepdims: boolean, out: array}"
+local variance = "options?: {axis: integer|table, keepdims: boolean, out: array, ddof: number}"
 local scan = "options?: {axis: integer, out: array}"
 
 M.classes.array = {
@@ -137,6 +138,10 @@ M.classes.array = {
   triu = "k?: integer",
   diag = "k?: integer",
   trace = "options?: any",
+  var = variance, std = variance,
+  norm = "options?: {axis: integer|table, keepdims: boolean, out: array, ord: number}",
+  median = reduce,
+  quantile = "q: number|table|array, options?: {axis: integer|table, keepdims: boolean, out: array}",
   cumsum = scan, cumprod = scan,
   take = "indices: array|table|integer, options?: {axis: integer, out: array}",
   put = "indices: array|table|integer, values: any",

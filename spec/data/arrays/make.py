@@ -172,7 +172,45 @@ def indices():
         yield case("scatter_add", a, [none, np.zeros(0, np.float32)], a)
 
 
-NOUNS = {"scans": scans, "indices": indices}
+def real_result(result, a):
+    return np.asarray(result, a.dtype if a.dtype.kind == "f" else np.float64)
+
+
+def scalar_or_array(result, a):
+    result = real_result(result, a)
+    return result if result.ndim else float(result)
+
+
+def statistics():
+    with np.errstate(all="ignore"):
+        for dtype, shape in some(ALL, [(7,), (3, 5), (2, 3, 4), (70,), (3, 90)], 2):
+            a = elements(dtype, shape)
+            wide = a.astype(np.float64)
+            for axis in [None, int(rng.integers(len(shape)))]:
+                options = axis_options(axis)
+                ddof = int(rng.integers(2))
+                more = [{**(options[0] if options else {}), "ddof": ddof}]
+                yield {**case("var", a, more, scalar_or_array(np.var(wide, axis, ddof=ddof), a)), "tolerance": 16}
+                yield {**case("std", a, options, scalar_or_array(np.std(wide, axis), a)), "tolerance": 16}
+                yield case("median", a, options, scalar_or_array(np.median(wide, axis), a))
+                q = float(rng.integers(0, 101)) / 100
+                yield {**case("quantile", a, [q] + options, scalar_or_array(np.quantile(wide, q, axis), a)),
+                       "tolerance": 2}
+                norm = lambda order: np.sum(np.abs(wide) ** order, axis) ** (1 / order)
+                yield {**case("norm", a, options, scalar_or_array(norm(2), a)), "tolerance": 2}
+                order = float(rng.choice([1, 3, np.inf]))
+                result = np.max(np.abs(wide), axis) if order == np.inf else norm(order)
+                more = [{**(options[0] if options else {}), "ord": order}]
+                yield {**case("norm", a, more, scalar_or_array(result, a)), "tolerance": 8}
+        a = np.array([1, np.nan, 3, 2], np.float32)
+        for call in ["var", "std", "median", "norm"]:
+            yield case(call, a, [], float("nan"))
+        for call in ["var", "std", "median"]:
+            yield case(call, np.zeros(0, np.float32), [], float("nan"))
+        yield case("quantile", np.arange(5.0), [[0.0, 0.25, 1.0]], np.quantile(np.arange(5.0), [0, 0.25, 1]))
+
+
+NOUNS = {"scans": scans, "indices": indices, "statistics": statistics}
 
 if __name__ == "__main__":
     here = os.path.dirname(os.path.abspath(__file__))

@@ -1,0 +1,173 @@
+-- Quantiles along axes: median and quantile. The elements beside a quantile are found digit by digit, without sorting.
+
+local raw = require "moonwarp.binding"
+local errors = require "moonwarp.diagnostics.error"
+local promotion = require "moonwarp.array.promotion"
+local kernels = require "moonwarp.array.kernels"
+local reduction = require "moonwarp.array.reduction"
+
+local usage = errors.usage
+local array = raw.classes.array
+
+local M = {}
+
+-- ---- selection ----
+
+local text = [[
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <moonwarp/algorithms/select.h>
+typedef $T T_;
+// kernels
+extern "C" __global__ void select_count(long long length, int shift, const T_ *x, const unsigned long long *keys,
+    unsigned *counts) {
+  moonwarp::select_count<T_, moonwarp::$KIND>(length, shift, x, keys, counts);
+}
+extern "C" __global__ void select_choose(int lines, int shift, unsigned *counts, unsigned long long *ranks,
+    unsigned long long *keys) {
+  moonwarp::select_choose(lines, shift, counts, ranks, keys);
+}
+extern "C" __global__ void select_finish(int lines, const unsigned long long *keys, T_ *y) {
+  moonwarp::select_finish<T_, moonwarp::$KIND>(lines, keys, y);
+}
+extern "C" __global__ void select_short(long long lines, int length, int rank, const T_ *x, T_ *y) {
+  moonwarp::select_short<T_, moonwarp::$KIND>(lines, length, rank, x, y);
+}
+]]
+
+local SHORT = 64 -- elements of a line that a thread alone looks through
+local BATCH = 32768 -- lines at a time
+local CHUNK = 65536 -- elements of a block
+
+local kinds = { bool = "UNSIGNED", uint = "UNSIGNED", int = "SIGNED", float = "FLOATING" }
+local made = {}
+
+local function module_of(dtype, device)
+  local of = promotion.of(dtype, "a:quantile")
+  if not made[dtype] then
+    local source = text:gsub("%$(%u+)", { T = of.C, KIND = kinds[of.kind] })
+    made[dtype] = kernels.module(source, "quantile")
+  end
+  return made[dtype](device)
+end
+
+-- The elements of a rank (from 0) of some lines x, into y.
+local function select_batch(m, x, lines, length, rank, y)
+  local device, blocks = x.device, kernels.blocks
+  local keys = kernels.empty(device, "ulonglong", { lines }):fill(0)
+  local ranks = kernels.empty(device, "ulonglong", { lines }):fill(rank)
+  local counts = kernels.empty(device, "uint", { lines * 256 }):fill(0)
+  for digit = raw.dtype_size(x.dtype) - 1, 0, -1 do
+    m.select_count({ math.min(blocks(length, CHUNK), 65535), lines }, 256)(length, digit * 8, x, keys, counts)
+    m.select_choose(blocks(lines, 64), 64)(lines, digit * 8, counts, ranks, keys)
+  end
+  m.select_finish(blocks(lines, 64), 64)(lines, keys, y)
+end
+
+-- The elements of a rank (from 0) of each line of x, {lines, length}.
+local function select_rank(x, rank)
+  local lines, length = x.shape[1], x.shape[2]
+  local y, m = kernels.empty(x.device, x.dtype, { lines }), module_of(x.dtype, x.device)
+  if length <= SHORT then
+    m.select_short(kernels.blocks(lines, 128), 128)(lines, length, rank, x, y)
+    return y
+  end
+  for first = 1, lines, BATCH do
+    local count = math.min(BATCH, lines - first + 1)
+    select_batch(m, x:sub(first, first + count - 1), count, length, rank, y:sub(first, first + count - 1))
+  end
+  return y
+end
+
+-- ---- quantiles ----
+
+local functions = {}
+
+-- Between two elements, at t of the way; NaN where the line's greatest is.
+local function between(low, high, last, t, result)
+  local key = low.device.name .. " " .. low.dtype
+  local f = functions[key]
+  if not f then
+    local of, to = promotion.of(low.dtype, "a:quantile"), promotion.of(result, "a:quantile")
+    local cast = of.kind == "float" and of.bits < 64 and "(double)(float)" or "(double)"
+    f = kernels.on(low.device, raw.elementwise_new, { name = "quantile",
+      body = ([[double l = $low, d = $high - l, n = $last;
+  double q = t < 0.5 ? l + d * t : $high - d * (1 - t);
+  y = ($TO)(n != n ? n : t == 0 ? l : q);]]):gsub("%$(%l+)", function(name) return cast .. name end)
+        :gsub("%$TO", to.C),
+      operands = { { "y", "out", result }, { "low", "in", low.dtype }, { "high", "in", low.dtype },
+        { "last", "in", low.dtype }, { "t", "scalar", "double" } } })
+    functions[key] = f
+  end
+  return raw.elementwise_run(f, nil, low, high, last, t)
+end
+
+-- One quantile of each line of x, {lines, length}.
+local function of_lines(x, q, last, result)
+  local length = x.shape[2]
+  local at = q * (length - 1)
+  local below = math.floor(at)
+  local low = select_rank(x, below)
+  local high = below + 1 < length and select_rank(x, below + 1) or low
+  return between(low, high, last, at - below, result)
+end
+
+local function result_dtype(dtype)
+  local of = promotion.of(dtype, "a:quantile")
+  return of.kind == "float" and of.name or "double"
+end
+
+-- The quantiles qs along the axes: an array for each.
+local function quantiles(what, x, qs, options)
+  local dtype, results = result_dtype(x.dtype), {}
+  local lines, length, shape = reduction.lines(what, x, options.axis, options.keepdims)
+  local flat = #shape > 0 and shape or { 1 }
+  for i, q in ipairs(qs) do
+    if type(q) ~= "number" or not (q >= 0 and q <= 1) then
+      usage("%s: q is a number from 0 to 1 or several, got %s", what, raw.describe(q))
+    end
+    if length == 0 then
+      results[i] = kernels.empty(x.device, dtype, flat):fill(0 / 0)
+    elseif lines.count == 0 then
+      results[i] = kernels.empty(x.device, dtype, flat)
+    else
+      local last = select_rank(lines, length - 1)
+      results[i] = of_lines(lines, q, last, dtype):reshape(flat)
+    end
+  end
+  return results, shape, dtype
+end
+
+-- One quantile or several, as a:quantile gives them.
+local function quantile(what, x, q, options)
+  if raw.type(q) == "array" then q = q:reshape(-1):totable() end
+  local single = type(q) ~= "table"
+  local results, shape, dtype = quantiles(what, x, single and { q } or q, options)
+  local y = results[1]
+  if not single then
+    local whole = { #results }
+    for _, size in ipairs(shape) do whole[#whole + 1] = size end
+    y = kernels.empty(x.device, dtype, whole)
+    for i, it in ipairs(results) do y[{ { i, i } }]:assign(it:reshape(#shape > 0 and shape or { 1 })) end
+    shape = whole
+  end
+  if options.out ~= nil then
+    kernels.check_out(what, options.out, dtype, #shape > 0 and shape or { 1 })
+    return options.out:assign(y)
+  end
+  return #shape == 0 and y[1] or y
+end
+
+---Quantiles, of all elements or along axes: q = 0 is the least element, 1 the greatest, and between two elements the
+---result is in proportion. Where there is a NaN the result is NaN, and of nothing too.
+---@param q number|number[] several give a result with a first dimension for them
+---@param options? { axis?: integer|integer[], keepdims?: boolean, out?: moonwarp.array }
+---@return any a number where no dimension is left, else an array
+function array:quantile(q, options) return quantile("a:quantile", self, q, options or {}) end
+
+---The medians, of all elements or along axes: of an even number the mean of the two in the middle.
+---@param options? { axis?: integer|integer[], keepdims?: boolean, out?: moonwarp.array }
+---@return any a number where no dimension is left, else an array
+function array:median(options) return quantile("a:median", self, 0.5, options or {}) end
+
+return M

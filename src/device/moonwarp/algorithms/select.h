@@ -1,0 +1,93 @@
+/* The k-th least element of each line, found digit by digit: from the highest byte of the elements' keys down, count
+ * how many of those that begin as the answer does have each digit, and choose the digit in which rank k falls.
+ *
+ * A key has the order of its element: KIND says how (UNSIGNED, SIGNED, FLOATING). NaN comes last.
+ */
+#ifndef MOONWARP_ALGORITHMS_SELECT_H
+#define MOONWARP_ALGORITHMS_SELECT_H
+
+namespace moonwarp {
+
+enum key_kind { UNSIGNED, SIGNED, FLOATING };
+
+template <typename T> __device__ inline unsigned long long sign_of() { return 1ULL << (8 * sizeof(T) - 1); }
+template <typename T> __device__ inline unsigned long long all_of() { return sign_of<T>() | (sign_of<T>() - 1); }
+
+template <typename T, int KIND> __device__ inline unsigned long long key_of(T x) {
+  unsigned long long bits = 0;
+  memcpy(&bits, &x, sizeof(T));
+  if (KIND == SIGNED) return bits ^ sign_of<T>();
+  if (KIND != FLOATING) return bits;
+  if (!(x == x)) return all_of<T>();
+  return bits & sign_of<T>() ? bits ^ all_of<T>() : bits | sign_of<T>();
+}
+
+template <typename T, int KIND> __device__ inline T element_of(unsigned long long key) {
+  if (KIND == SIGNED) key ^= sign_of<T>();
+  if (KIND == FLOATING) key ^= key & sign_of<T>() ? sign_of<T>() : all_of<T>();
+  T x;
+  memcpy(&x, &key, sizeof(T));
+  return x;
+}
+
+/* Add to counts[line][256] the digits at `shift` of the elements that begin as keys[line] does. A block of 256 threads
+   for each chunk (x) and line (y). */
+template <typename T, int KIND>
+__device__ void select_count(long long length, int shift, const T *x, const unsigned long long *keys,
+                             unsigned *counts) {
+  __shared__ unsigned mine[256];
+  int t = threadIdx.x;
+  mine[t] = 0;
+  __syncthreads();
+  const T *line = x + blockIdx.y * length;
+  unsigned long long begins = shift + 8 < 64 ? keys[blockIdx.y] >> (shift + 8) : 0;
+  for (long long k = (long long)blockIdx.x * 256 + t; k < length; k += (long long)gridDim.x * 256) {
+    unsigned long long key = key_of<T, KIND>(line[k]);
+    if ((shift + 8 < 64 ? key >> (shift + 8) : 0) == begins) atomicAdd(&mine[key >> shift & 255], 1u);
+  }
+  __syncthreads();
+  if (mine[t] != 0) atomicAdd(&counts[blockIdx.y * 256 + t], mine[t]);
+}
+
+/* Choose each line's next digit, and begin anew with the counts. A thread for each line. */
+__device__ inline void select_choose(int lines, int shift, unsigned *counts, unsigned long long *ranks,
+                                     unsigned long long *keys) {
+  int line = blockIdx.x * blockDim.x + threadIdx.x;
+  if (line >= lines) return;
+  unsigned *of = counts + line * 256LL;
+  unsigned long long rank = ranks[line], before = 0, digit = 0;
+  for (int d = 0; d < 256; d++) {
+    if (before <= rank) {
+      digit = d;
+      ranks[line] = rank - before;
+    }
+    before += of[d];
+    of[d] = 0;
+  }
+  keys[line] |= digit << shift;
+}
+
+template <typename T, int KIND> __device__ void select_finish(int lines, const unsigned long long *keys, T *y) {
+  int line = blockIdx.x * blockDim.x + threadIdx.x;
+  if (line < lines) y[line] = element_of<T, KIND>(keys[line]);
+}
+
+/* Short lines: a thread finds the element of which `rank` others are before. */
+template <typename T, int KIND> __device__ void select_short(long long lines, int length, int rank, const T *x, T *y) {
+  long long line = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (line >= lines) return;
+  const T *of = x + line * length;
+  for (int k = 0; k < length; k++) {
+    unsigned long long key = key_of<T, KIND>(of[k]);
+    int before = 0;
+    for (int j = 0; j < length; j++) {
+      unsigned long long other = key_of<T, KIND>(of[j]);
+      before += other < key || (other == key && j < k);
+    }
+    if (before == rank) y[line] = of[k];
+  }
+}
+
+} // namespace moonwarp
+
+#endif
