@@ -337,8 +337,8 @@ local function sum_type(what, dtype)
 end
 
 ---Add values to the elements at the indices, in place: in row order; or, with an axis, each at its own place in the
----other dimensions, as a:gather reads. Several values for one element are all added. Sums of integers are exact, those of
----floating point are added in the order of the indices.
+---other dimensions, as a:gather reads. Several values for one element are all added. Sums of integers are exact, those
+---of floating point are added in the order of the indices.
 ---@param ... any indices and values; or axis, indices and values. The values are a number, or an array that broadcasts
 ---to the indices' shape
 ---@return moonwarp.array self
