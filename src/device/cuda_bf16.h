@@ -113,27 +113,16 @@ __mw_both unsigned short __bfloat16_as_ushort(__nv_bfloat16 x) { return x.__x; }
 __mw_both __nv_bfloat16 __short_as_bfloat16(short x) { return __nv_bfloat16::__mw_of_bits((unsigned short)x); }
 __mw_both __nv_bfloat16 __ushort_as_bfloat16(unsigned short x) { return __nv_bfloat16::__mw_of_bits(x); }
 
-/* As a double that rounds on to a bfloat16 as the integer would: where a double has too few bits, the last of those that
-   it has stands for what was lost. */
-__mw_both double __mw_double_to_odd(long long x) {
-  bool fits = x >= -(1ll << 53) && x <= 1ll << 53;
-  return (double)(fits ? x : (x & ~0x7ffll) | (x & 0x7ff ? 0x800 : 0));
-}
-__mw_both double __mw_double_to_odd(unsigned long long x) {
-  return (double)(x <= 1ull << 53 ? x : (x & ~0x7ffull) | (x & 0x7ff ? 0x800 : 0));
-}
 #define __mw_bfloat_from_long(name, T)                                                                                 \
-  __mw_both __nv_bfloat16 __##name##2bfloat16_rn(T x) {                                                                \
-    return __nv_bfloat16(__mw_float_to_odd(__mw_double_to_odd(x)));                                                    \
-  }                                                                                                                    \
+  __mw_both __nv_bfloat16 __##name##2bfloat16_rn(T x) { return __nv_bfloat16(x); }                                     \
   __mw_both __nv_bfloat16 __##name##2bfloat16_rz(T x) {                                                                \
-    return __mw_narrow_rz<__nv_bfloat16>(__mw_double_to_odd(x));                                                       \
+    return __mw_narrow_rz<__nv_bfloat16>(__nv_bfloat16::__mw_odd(x));                                                  \
   }                                                                                                                    \
   __mw_both __nv_bfloat16 __##name##2bfloat16_ru(T x) {                                                                \
-    return __mw_narrow_ru<__nv_bfloat16>(__mw_double_to_odd(x));                                                       \
+    return __mw_narrow_ru<__nv_bfloat16>(__nv_bfloat16::__mw_odd(x));                                                  \
   }                                                                                                                    \
   __mw_both __nv_bfloat16 __##name##2bfloat16_rd(T x) {                                                                \
-    return __mw_narrow_rd<__nv_bfloat16>(__mw_double_to_odd(x));                                                       \
+    return __mw_narrow_rd<__nv_bfloat16>(__nv_bfloat16::__mw_odd(x));                                                  \
   }
 __mw_bfloat_from_long(ll, long long) __mw_bfloat_from_long(ull, unsigned long long);
 #undef __mw_bfloat_from_long

@@ -14,8 +14,7 @@ typedef struct embedded {
 #include "nvrtc_headers.inc"
 
 /* What is built into NVRTC, or in the prelude: to include it changes nothing. */
-static const char *const built_in[] = {"cuda.h",
-                                       "cuda_runtime.h",
+static const char *const built_in[] = {"cuda_runtime.h",
                                        "cuda_runtime_api.h",
                                        "cuda_device_runtime_api.h",
                                        "device_launch_parameters.h",
