@@ -1,10 +1,10 @@
--- What each optional pass of the compiler gains: kernels compiled with it and without it (--without=NAME), by turns in
--- one process. Where a pass leaves a kernel's code as it is there is nothing to time.
+-- The gain of each optional pass of the compiler: kernels compiled with and without it (--without=NAME) are timed in
+-- turn in one process. Kernels whose code is the same are not timed.
 --
 --   MOONWARP_SPECIALISE=0 lua5.4 bench/ablation.lua [--part=1/7] [--pass=NAME] [--mcpu=NAME] [kernels]
 --
--- Prints a line for each pass and kernel whose code differs: pass, kernel, how many times as long the kernel takes
--- without the pass, how many times as long compiling it takes. --table=FILE makes a table of such lines.
+-- Prints a line for each pass and kernel whose code differs: pass, kernel, the ratio of the kernel's time without the
+-- pass to that with it, and the same ratio of compile times. --table=FILE makes a table from such lines.
 
 package.path = "./?.lua;" .. package.path
 
@@ -51,7 +51,7 @@ local function measure(part, parts, only, mcpu, names)
   local options = mcpu and { "--mcpu=" .. mcpu } or {}
   local few = 8 * mw.properties().multiprocessors
 
-  -- What a launch is compiled for: the block, whether the grid's width is even, whether it has few blocks.
+  -- The launch class to compile for: the block size, whether the grid's width is even, whether it has few blocks.
   local function class_of(problem)
     local block, grid = problem.block, problem.grid
     local blocks = grid[1] * grid[2] * grid[3]
@@ -63,7 +63,7 @@ local function measure(part, parts, only, mcpu, names)
     return ("%s %s %s --launch=%s %s %s"):format(MWCC, table.concat(options, " "), option, class, path_of(name), rest)
   end
 
-  -- The instructions of a kernel; the module holds its options, too.
+  -- The instructions of a kernel, rather than the module, which contains the options.
   local function code_of(name, class, option)
     local text = read_command(command(name, class, option, "--emit=asm -o - 2>&1"))
     local instructions = {}
@@ -115,7 +115,7 @@ local function measure(part, parts, only, mcpu, names)
   end
 end
 
--- ---- a table of what was measured ----
+-- ---- a table of the measurements ----
 
 local function table_of(path)
   local by_pass = {}

@@ -1,10 +1,10 @@
--- What a binding costs: a prepared launch from each Lua beside the same loop in C (examples/embed.c), elements of
--- arrays, and require. Part of make bench; each figure is the best of some rounds, as the cost itself is asked for and
--- not the machine's other business.
+-- The overhead of bindings: a prepared launch from each Lua, compared with the same loop in C (examples/embed.c),
+-- access to elements of arrays, and require. Part of make bench. Each figure is the best of several runs, to exclude
+-- the machine's other load.
 --   lua5.4 bench/bindings.lua            the table
 --   lua5.4 bench/bindings.lua --measure  one line of figures, for the interpreter that runs it
 
--- Microseconds for one of `count`, all of them done.
+-- Microseconds for each of `count` calls, including their completion.
 local function best_of(rounds, count, run)
   local mw = require "moonwarp"
   local best = math.huge
@@ -54,7 +54,7 @@ local function figures(command)
   return list
 end
 
--- The best of some runs of the C host: it prints what a launch costs, and one with its synchronisation.
+-- The best of several runs of the C host, which prints the time of a launch, and of one with its synchronisation.
 local function c_host()
   local launch, both = math.huge, math.huge
   for _ = 1, 3 do

@@ -1,4 +1,4 @@
-/* The thirteen kernels of the first table, for the peers; classics.lua holds the same for moonwarp. */
+/* The thirteen kernels of the first table, for the peers; classics.lua has the same for moonwarp. */
 #include "problems.h"
 
 #include <stddef.h>

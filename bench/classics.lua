@@ -1,6 +1,6 @@
--- The thirteen kernels of the first table, for moonwarp; classics.c holds the same for the peers. `bytes` is what has
--- to come from memory and to go there once, `operations` counts additions, multiplications, divisions and functions,
--- each as one. `make.times` is how many times as many elements what computes much is to have (see scaling.lua).
+-- The thirteen kernels of the first table, for moonwarp; classics.c has the same for the peers. `bytes` is the least
+-- memory traffic, `operations` counts additions, multiplications, divisions and functions, each as one. `make.times` is
+-- a factor for the number of elements of compute-bound kernels (see scaling.lua).
 
 local mw = require "moonwarp"
 

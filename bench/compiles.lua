@@ -1,6 +1,6 @@
--- What compiling each of the benchmark's kernels costs, the front end included: in a fresh process where nothing is
--- cached, and in another where it is; and what code for another class of launches costs, blocks of one size, which is
--- made of what the front end made before.
+-- The time to compile each of the benchmark's kernels, including the front end: in a new process without the cache, in
+-- another one with it, and the time of specialisation for another launch class, which uses the front end's earlier
+-- output.
 
 local mw = require "moonwarp"
 local measure = require "bench.measure"
@@ -12,7 +12,7 @@ local compiles = { COLD_LIMIT = 100, CLASS_LIMIT = 60, WARM_LIMIT = 2 }
 
 local ROUNDS = 5
 
--- Milliseconds, in a process of its own; `salt` makes it another source.
+-- Milliseconds, in a process of its own; `salt` makes the source unique.
 function compiles.time(name, salt)
   return peers.fresh(([[
     local mw = require "moonwarp"
@@ -23,8 +23,8 @@ function compiles.time(name, salt)
     print((mw.time() - start) * 1000)]]):format(name, salt))
 end
 
--- Milliseconds that the first launch of a new class takes longer than the next one; -1 where there is no code for
--- classes, as where threads run one after the other.
+-- The milliseconds by which the first launch of a new class takes longer than the next one; -1 if there is no
+-- specialised code, as in the loop tier.
 function compiles.time_class(name, salt)
   return peers.fresh(([[
     package.path = "./?.lua;" .. package.path
@@ -44,7 +44,7 @@ function compiles.time_class(name, salt)
     print(mw.cache.misses > misses and (times[1] - times[2]) * 1000 or -1)]]):format(name, name, salt))
 end
 
--- Round by round, so that a bad minute of the machine is one time of each kernel and not all times of one.
+-- All kernels in turn, several times, so that a slow minute of the machine does not affect all times of one kernel.
 local function take_times(names)
   local times, salt = {}, tostring(mw.time()) .. tostring({})
   for _, name in ipairs(names) do times[name] = { cold = {}, warm = {}, class = {} } end

@@ -1,4 +1,4 @@
-/* The kernels of the second table, from different fields, for the peers; fields.lua holds the same for moonwarp. */
+/* The kernels of the second table, from different fields, for the peers; fields.lua has the same for moonwarp. */
 #include "problems.h"
 
 #include <math.h>

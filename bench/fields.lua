@@ -1,5 +1,5 @@
--- The kernels of the second table, from different fields, for moonwarp; fields.c holds the same for the peers. `bytes`
--- and `operations` as in classics.lua, where most of the time goes there.
+-- The kernels of the second table, from different fields, for moonwarp; fields.c has the same for the peers. `bytes`
+-- and `operations` are as in classics.lua, for kernels whose time depends on them.
 
 local mw = require "moonwarp"
 

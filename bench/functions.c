@@ -1,4 +1,4 @@
-/* The kernels of the table of mathematical functions, for the peers; functions.lua holds the same for moonwarp. */
+/* The kernels of the table of mathematical functions, for the peers; functions.lua has the same for moonwarp. */
 #include "problems.h"
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
--- The kernels of the table of mathematical functions, for moonwarp; functions.c holds the same for the peers. `bytes`
+-- The kernels of the table of mathematical functions, for moonwarp; functions.c has the same for the peers. `bytes`
 -- and `operations` as in classics.lua.
 
 local mw = require "moonwarp"

@@ -1,5 +1,6 @@
--- Speed on an NVIDIA GPU: memory-bound kernels beside a device-to-device copy, launches beside cuLaunchKernel from C
--- (bench/gpu_launch.c), copies in each direction, compiling. Lines of name, figure and unit; the best of some rounds.
+-- Speed on an NVIDIA GPU: memory-bound kernels compared with a device-to-device copy, launches compared with
+-- cuLaunchKernel from C (bench/gpu_launch.c), copies in each direction, compiling. Lines of name, figure and unit; the
+-- best of several runs.
 --   lua5.4 bench/gpu.lua            all
 --   luajit bench/gpu.lua launch     launches only
 
@@ -8,7 +9,7 @@ local only = ...
 
 local function say(name, figure, unit, note) print(("%-44s %10.3f %-6s %s"):format(name, figure, unit, note or "")) end
 
--- Seconds for one of `count`, all of them done.
+-- Seconds for each of `count` calls, including their completion.
 local function best(rounds, count, run)
   run()
   mw.synchronize()
@@ -134,8 +135,8 @@ transfer("write, pageable (a Lua string)", function() mw.from_bytes(text, "uchar
 transfer("host to device, pinned", function() target:copy_from(pinned) end)
 transfer("device to host, pinned", function() pinned:copy_from(target) end)
 
--- Copy in, compute, copy out: piece by piece in one stream, and in two by turns, of which one copies while the other
--- computes or copies the other way.
+-- Copy in, compute, copy out: piece by piece in one stream, and alternately in two, of which one copies while the other
+-- computes or copies in the other direction.
 do
   local pieces, piece = 16, 2 ^ 22
   local input, output = mw.pinned(pieces * piece), mw.pinned(pieces * piece)
@@ -172,7 +173,7 @@ do
   end
 end
 
--- A graph of 20 launches beside the launches themselves.
+-- A graph of 20 launches, compared with the launches themselves.
 do
   local s = mw.stream()
   local launches = m.busy(1, 256):bind(256, 1, x, y)

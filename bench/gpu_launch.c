@@ -1,5 +1,5 @@
-/* What a launch costs from C on an NVIDIA GPU: cuLaunchKernel on an empty kernel, as bench/gpu.lua measures it from Lua.
- * Prints microseconds: a launch among many, and one that is waited for. */
+/* The time of a launch from C on an NVIDIA GPU: cuLaunchKernel with an empty kernel, as bench/gpu.lua measures it from
+ * Lua. Prints microseconds: for one of many queued launches, and for a launch with its synchronisation. */
 #include "cuda/types.h"
 
 #include <dlfcn.h>
@@ -15,7 +15,7 @@ static double now(void) {
   return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
 }
 
-/* A function of the driver's, or the end. */
+/* A function of the driver; ends the program if there is none. */
 #define FIND(name, ...)                                                                                                \
   CUresult (*name)(__VA_ARGS__) = NULL;                                                                                \
   {                                                                                                                    \

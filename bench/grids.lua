@@ -1,4 +1,4 @@
--- Grids of few blocks beside such of many: how much longer the same work takes in them. 1.00x is what they should take.
+-- Grids of few blocks compared with grids of many: the ratio of times for the same work, which should be 1.00x.
 
 local mw = require "moonwarp"
 local measure = require "bench.measure"
@@ -9,7 +9,7 @@ local ROUNDS, WARM = 15, 300
 
 local grids = {}
 
--- Milliseconds of a launch and of one of many blocks that does `times` as much, and how much longer the first takes.
+-- Milliseconds of a launch, and of one of many blocks with `times` as much work, and the ratio of times for equal work.
 local function row(report, what, run, many, times)
   for _ = 1, WARM do run() end
   many()

@@ -1,7 +1,7 @@
-/* The machine's own limits, by which kernels are measured: prints "copy GB/s" (bytes read plus bytes written, from one
- * array to another that no cache holds) and "multiply-add GFLOP/s" (two operations each, in float), with all of OpenMP's
- * threads, the best of several runs. With --arithmetic only the latter; with --memcpy N what memcpy of N bytes does, in
- * GB/s of bytes copied. */
+/* The machine's limits, with which kernels are compared: prints "copy GB/s" (bytes read plus bytes written, between
+ * arrays larger than the caches) and "multiply-add GFLOP/s" (two operations each, in float), with all of OpenMP's
+ * threads, the best of several runs. With --arithmetic only the latter; with --memcpy N the speed of memcpy for N
+ * bytes, in GB/s copied. */
 #include "problems.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 enum {
   RUNS = 15,
-  CHAINS = 12, /* independent sums, so that none waits: with two constants they fit 16 registers */
+  CHAINS = 12, /* independent sums, to hide latency: with two constants they fit in 16 registers */
 #if defined __AVX512F__
   BYTES = 64
 #elif defined __AVX__
@@ -21,7 +21,7 @@ enum {
 };
 typedef float floats __attribute__((vector_size(BYTES)));
 
-/* With stores that go by the caches where the processor has such: others first read what they overwrite. */
+/* With non-temporal stores if the processor has them: other stores first read the lines that they overwrite. */
 static void copy(floats *restrict to, const floats *restrict from, size_t count, bool past_caches) {
 #if defined __AVX512F__ || defined __AVX__ || defined __SSE__
   if (past_caches) {
@@ -78,7 +78,7 @@ static double arithmetic_speed(void) {
       threads++;
     }
     double time = now_ms() - start;
-    if (sum == 42) printf("#\n"); /* the sums are wanted, for all that the compiler knows */
+    if (sum == 42) printf("#\n"); /* keeps the compiler from deleting the sums */
     double speed = 2.0 * (double)rounds * CHAINS * (BYTES / 4) * threads / time * 1e-6;
     if (speed > best) best = speed;
   }

@@ -13,7 +13,7 @@ function measure.median(count, take)
   return times[math.ceil(count / 2)]
 end
 
--- Of a launch with its synchronisation, warm.
+-- The time of a warm launch with its synchronisation.
 function measure.milliseconds(run)
   run()
   mw.synchronize()
@@ -25,7 +25,7 @@ function measure.milliseconds(run)
   end)
 end
 
--- Seconds: the least of some rounds, as the cost itself is asked for and not the machine's other business.
+-- Seconds: the least of several runs, to exclude the machine's other load.
 function measure.best(rounds, run)
   run()
   local least = math.huge
@@ -39,7 +39,7 @@ function measure.best(rounds, run)
   return least
 end
 
--- The same of several, turn by turn, so that all have the same minute.
+-- The same for several functions in turn, so that all are measured in the same minute.
 function measure.best_of_each(rounds, runs)
   local least = {}
   for i in ipairs(runs) do least[i] = math.huge end

@@ -1,7 +1,7 @@
-/* The peer "C": the same problems as a C programmer with time would write them for this machine: GCC's vector types, as
- * wide as its registers, or loops that it vectorises, blocked for the caches and for as many registers as there are,
- * OpenMP over the cores, -O3 -march=native -ffast-math.
- *   native NAME...   measure; one line a problem: name median_ms digest scale */
+/* The peer "C": the same problems in C that is optimised for this machine: GCC's vector types, as wide as its
+ * registers, or loops that GCC vectorises, blocked for caches and registers, OpenMP over the cores, -O3 -march=native
+ * -ffast-math.
+ *   native NAME...   measure; one line for each problem: name median_ms digest scale */
 #include "problems.h"
 #include "vectors.h"
 
@@ -25,7 +25,7 @@ static void saxpy(const problem *p) {
   PARALLEL for (int i = 0; i < n; i++) y[i] = a * x[i] + y[i];
 }
 
-/* Sum b of 1024 takes the elements that the kernel's block b takes: runs of 256, 262144 apart. */
+/* Sum b of 1024 is of the same elements as the kernel's block b: 256 consecutive ones at distances of 262144. */
 static void reduce(const problem *p) {
   const int n = integer(p, 0);
   const float *restrict x = array(p, 1);
@@ -56,7 +56,7 @@ static void scan(const problem *p) {
   }
 }
 
-/* Four tables a thread, so that equal neighbours do not wait for each other. */
+/* Four tables for each thread, so that equal neighbours do not depend on each other. */
 static void histogram(const problem *p) {
   const int n = integer(p, 0);
   const uint32_t *restrict x = array(p, 1);
@@ -72,7 +72,7 @@ static void histogram(const problem *p) {
   }
 }
 
-/* 16 rows at a time, so that lines of `out` are written whole. */
+/* 16 rows at a time, so that whole cache lines of `out` are written. */
 static void transpose(const problem *p) {
   const int n = integer(p, 0);
   const float *restrict in = array(p, 1);
@@ -91,8 +91,8 @@ static float conv2d_edge(const float *image, const float *filter, int width, int
   return sum;
 }
 
-/* Pixels of BAND rows of `out` and PIXELS columns at a time, in registers: a vector of the image that is loaded counts in
- * up to BAND of the rows. rows[r] is the image's row r - 3, counted from the band's first, at its first column. */
+/* Computes BAND rows and PIXELS columns of `out` at a time, in registers: each loaded vector of the image contributes
+ * to up to BAND rows. rows[r] is the image's row r - 3, relative to the band's first, at its first column. */
 enum {
 #if defined __AVX512F__
   BAND = 1,
@@ -108,7 +108,7 @@ static inline void conv2d_tile(const float *const *rows, const float *filter, in
 #pragma GCC unroll 16
   for (int r = 0; r < BAND + 6; r++)
 #if !defined __AVX512F__
-#pragma GCC unroll 1 /* else GCC puts the additions into another order, with more of them */
+#pragma GCC unroll 1 /* otherwise GCC reorders the additions, and makes more of them */
 #endif
     for (int i = 0; i < 7; i++)
       for (int k = 0; k < PIXELS / LANES; k++) {
@@ -130,7 +130,7 @@ static void conv2d(const problem *p) {
     for (int r = 0; r < BAND + 6; r++) rows[r] = image + (size_t)clamp(y + r - 3, height - 1) * width;
     if (y + BAND <= height && width >= PIXELS + 6)
       for (; x < width - 3; x += PIXELS) {
-        if (x > width - 3 - PIXELS) x = width - 3 - PIXELS; /* the last tile covers some pixels again */
+        if (x > width - 3 - PIXELS) x = width - 3 - PIXELS; /* the last tile repeats some pixels */
         conv2d_tile(rows, filter, x, width, row);
       }
     for (int o = 0; o < BAND && y + o < height; o++, row += width) {
@@ -140,7 +140,7 @@ static void conv2d(const problem *p) {
   }
 }
 
-/* ROWS rows by two vectors of c in registers, beside which a row of the panel and a factor have to fit. */
+/* ROWS rows by two vectors of c in registers, with room for a row of the panel and a factor. */
 enum { ROWS = REGISTERS == 32 ? 8 : 6, PANEL = 2 * LANES };
 
 static inline __attribute__((always_inline)) void sgemm_tile(int rows, int n, const float *a, const float *panel,
@@ -222,7 +222,7 @@ static void blackscholes(const problem *p) {
   }
 }
 
-/* Vectors of pixels, of which each waits for its own additions and multiplications, a step further. */
+/* One step for several vectors of pixels, whose dependency chains are independent. */
 enum { VECTORS = 4 };
 typedef struct points {
   floats x[VECTORS], y[VECTORS], cx[VECTORS];
@@ -241,7 +241,7 @@ static inline void mandelbrot_step(points *p, float cy) {
   }
 }
 
-/* Whether all are done is asked in every fourth step only. */
+/* Tests only in every fourth step whether all are done. */
 static void mandelbrot(const problem *p) {
   const int width = integer(p, 0), height = integer(p, 1), limit = integer(p, 2);
   int32_t *restrict out = array(p, 3);
@@ -271,7 +271,7 @@ static void spmv(const problem *p) {
     for (int k = start[row]; k < start[row + 1]; k++) {
       sum += value[k] * x[column[k]];
 #if !defined __AVX512F__
-      __asm__(""); /* no vectors: rows are too short for gathers that are loads one by one */
+      __asm__(""); /* prevents vectorisation: rows are too short for gathers, which are scalar loads */
 #endif
     }
     y[row] = sum;
@@ -292,7 +292,7 @@ static void bitonic(const problem *p) {
   }
 }
 
-/* ---- mathematical functions, which the compiler takes from libmvec ---- */
+/* ---- mathematical functions, by libmvec ---- */
 
 static void softmax(const problem *p) {
   const int columns = integer(p, 0), rows = (int)(p->arguments[1].bytes / 4 / (size_t)columns);
@@ -333,8 +333,8 @@ static inline float chance(uint32_t i, uint32_t seed) {
   return (float)((h ^ h >> 16) >> 8) * (1.0f / 16777216.0f) + 0.5f / 16777216.0f;
 }
 
-/* Two vectors of paths at a time, as many as stay in registers. The cosine is a shifted sine: of one angle's sine and
- * cosine GCC makes one call, which it has no vectors for. */
+/* Two vectors of paths at a time, which fit in registers. The cosine is a shifted sine: GCC merges the sine and cosine
+ * of one angle into a call of sincos, which it does not vectorise. */
 static void montecarlo(const problem *p) {
   enum { PATHS = 2 * LANES };
   const float rate = 0.02f, volatility = 0.30f, spot = 100;

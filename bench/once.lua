@@ -1,4 +1,4 @@
--- What happens once in a process, or once a launch: the limits that moonwarp sets itself, and what was measured.
+-- Costs of each process and of each launch: the limits that moonwarp sets itself, and the measured times.
 
 local mw = require "moonwarp"
 local compiles = require "bench.compiles"
@@ -55,8 +55,8 @@ local function launch_rows()
   row("array of 1024 floats, made and freed", "us", timed(20000, function() mw.zeros(1024):free() end))
 end
 
--- One block, so one processor; the gangs of a block meet in each round, and each has a value to keep meanwhile. Where
--- halves of a block wait for each other, each thread has a stack of its own.
+-- One block, so one processor. The gangs of the block wait in each iteration, and each has a value to save. If halves
+-- of a block wait for each other, the threads are fibers.
 local function barrier_rows()
   local THREADS = 1024
   local function per_thread(kernel, rounds) -- nanoseconds

@@ -1,9 +1,9 @@
-/* The OpenCL peers: the kernels in kernels/NAME.cl on one of the machine's OpenCL CPU devices.
- *   opencl PLATFORM NAME...      measure; one line a problem: name median_ms digest scale
+/* The OpenCL peers: the kernels in kernels/NAME.cl on one of the machine's OpenCL CPU devices. * opencl PLATFORM
+ * NAME... measure; one line for each problem: name median_ms digest scale
  *   opencl PLATFORM --build NAME milliseconds from the source to the end of the first launch
- *   opencl PLATFORM --device     what runs here; fails where there is no such platform
- * PLATFORM is a part of its name ("Portable", "Intel"). Buffers use the host's memory, so nothing is copied. A run is one
- * clEnqueueNDRangeKernel with clFinish. */
+ * * opencl PLATFORM --device the device's name; fails if there is no such platform PLATFORM is a part of its name
+ * ("Portable", "Intel"). Buffers use the host's memory, so nothing is copied. A run is one clEnqueueNDRangeKernel with
+ * clFinish. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include "problems.h"
 
@@ -52,7 +52,7 @@ static char *read_source(const char *name) {
   return text;
 }
 
-/* -cl-mad-enable: as CUDA's compilers do unless told otherwise. */
+/* -cl-mad-enable: CUDA's compilers contract multiply-adds by default as well. */
 static cl_kernel build(const char *name) {
   char *text = read_source(name);
   cl_int code;

@@ -1,11 +1,10 @@
--- The programs that moonwarp is compared with, the machine's own limits, and fresh Lua processes for what happens once
--- in each.
+-- The programs that moonwarp is compared with, the machine's limits, and new Lua processes for costs of each process.
 
 local home = os.getenv("MOONWARP_HOME") or "build/release"
 
 local function quote(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
 
--- What a command prints, or nil where it fails.
+-- A command's output, or nil if it fails.
 local function capture(command)
   local pipe = assert(io.popen(command, "r"))
   local output = pipe:read("*a")
@@ -23,8 +22,8 @@ local function built(program)
   return exists(path) and quote(path) or nil
 end
 
--- Where `pip install intel-opencl-rt intel-cmplr-lib-rt` put Intel's runtime: in the libraries of the Python that is
--- active, or of the user; or where BENCH_INTEL says.
+-- Where `pip install intel-opencl-rt intel-cmplr-lib-rt` has put Intel's runtime: in the libraries of the active Python
+-- or of the user, or in BENCH_INTEL.
 local function intel_folder()
   local places = capture("python3 -c 'import site, sys; print(sys.prefix); print(site.USER_BASE)' 2>/dev/null") or ""
   places = (os.getenv("BENCH_INTEL") or "") .. "\n" .. places
@@ -35,7 +34,7 @@ local function intel_folder()
   end
 end
 
--- The command that runs a peer, nil where it is not there.
+-- The command that runs a peer, or nil if it is not installed.
 local commands = {}
 
 function commands.native() return built "native" end
@@ -56,7 +55,7 @@ local peers = { capture = capture, quote = quote }
 
 local found = {}
 
--- The command of the peer "native", "texture", "pocl" or "intel"; false where it is not there.
+-- The command of the peer "native", "texture", "pocl" or "intel"; false if it is not installed.
 function peers.command(peer)
   if found[peer] == nil then found[peer] = commands[peer]() or false end
   return found[peer]
@@ -72,14 +71,14 @@ end
 -- The name of an OpenCL peer's device.
 function peers.device(peer) return (capture(peers.command(peer) .. " --device") or ""):match("[^\n]*") end
 
--- PoCL's milliseconds from the source to the end of the first launch, its own cache in `folder`.
+-- PoCL's milliseconds from the source to the end of the first launch, with its cache in `folder`.
 function peers.pocl_build(name, folder)
   if not peers.command "pocl" then return nil end
   local command = "POCL_CACHE_DIR=" .. quote(folder) .. " " .. peers.command "pocl" .. " --build " .. name
   return tonumber((capture(command) or ""):match("^%S+ (%S+)"))
 end
 
--- The machine's limits, the best of several processes: bytes and floating-point operations a millisecond.
+-- The machine's limits, the best of several processes: bytes and floating-point operations per millisecond.
 function peers.limits()
   local most_bytes, most_operations = 0, 0
   for _ = 1, 3 do
@@ -89,13 +88,13 @@ function peers.limits()
   return most_bytes * 1e6, most_operations * 1e6
 end
 
--- Floating-point operations a millisecond, by so many processors.
+-- Floating-point operations per millisecond, with that many processors.
 function peers.arithmetic(threads)
   local output = capture(("OMP_NUM_THREADS=%d %s --arithmetic"):format(threads, built "limits")) or ""
   return tonumber(output:match("%S+")) * 1e6
 end
 
--- GB/s of C's memcpy, by one processor; nil where that program is not there.
+-- GB/s of C's memcpy, with one processor; nil if the program does not exist.
 function peers.memcpy(bytes)
   return tonumber((capture(("%s --memcpy %d"):format(built "limits", bytes)) or ""):match("%S+"))
 end

@@ -1,4 +1,4 @@
-/* Building problems argument by argument, digests of results, and the measuring of a peer. */
+/* Building problems argument by argument, digests of results, and measuring a peer. */
 #include "problems.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ static uint32_t hash(uint32_t i, uint32_t seed) {
   return h ^ h >> 16;
 }
 
-/* In huge pages where it is large, as moonwarp's heap has it: what is compared are the kernels. */
+/* In huge pages if it is large, as moonwarp's heap does, so that only the kernels are compared. */
 void *allocate(size_t bytes) {
   size_t page = bytes < HUGE_PAGE ? PAGE : HUGE_PAGE, size = (bytes + page - 1) / page * page;
   void *memory = aligned_alloc(page, size);

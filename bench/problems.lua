@@ -1,9 +1,9 @@
--- What the benchmark's problems for moonwarp are made of, and how one is opened. problems.c does the same for the
+-- The benchmark's problems for moonwarp: input data, digests, and loading a problem. problems.c does the same for the
 -- peers; the digests show that all solved the same problem.
 
 local mw = require "moonwarp"
 
--- How many times as many elements as the peers' what computes much is to have: for scaling.lua.
+-- A factor for the number of elements of compute-bound kernels, for scaling.lua.
 local problems = { times = 1 }
 
 function problems.read(path)
@@ -13,8 +13,8 @@ function problems.read(path)
   return text
 end
 
--- The module of kernel `name`, with options for the compiler: from its source, or, where BENCH_MODULES names a folder
--- of compiled ones, from there.
+-- The module of kernel `name`, with options for the compiler: from its source, or from BENCH_MODULES, a folder of
+-- compiled modules.
 function problems.compile(name, options)
   local folder = os.getenv("BENCH_MODULES")
   if folder then return mw.load(folder .. "/" .. name .. ".mwo") end
@@ -47,7 +47,7 @@ function problems.letters(n, seed)
   return array:as("uchar")
 end
 
--- Rows of 1 to 16 elements: where each begins, and the end of the last; and how many elements.
+-- Rows of 1 to 16 elements: the start of each and the end of the last, and the number of elements.
 function problems.row_starts(rows)
   local lengths, starts, at = problems.bits(rows, 7, 28):totable(), { 0 }, 0
   for i = 1, rows do
@@ -81,7 +81,7 @@ local function find(name)
     local make = list(problems)[name]
     if make then return make end
   end
-  error("no problem is called " .. name, 0)
+  error("there is no problem '" .. name .. "'", 0)
 end
 
 local function sizes(of)
@@ -89,7 +89,7 @@ local function sizes(of)
   return { of[1] or 1, of[2] or 1, of[3] or 1 }
 end
 
--- What runs all steps of a held-out problem, after what it works on in place is as it was.
+-- Runs all steps of a held-out problem, after restoring data that it modifies in place.
 local function sequence(made, module)
   local launches = {}
   for i, it in ipairs(made.steps) do
@@ -106,7 +106,7 @@ end
 --   run          a prepared launch, or several
 --   digest()     of its result
 --   kernel
---   bytes, operations   what it has to move and to compute in floating point, where that can be said
+--   bytes, operations   its memory traffic and floating-point operations, if they are defined
 function problems.open(name, module)
   local made = find(name)()
   if made.steps then

@@ -1,8 +1,8 @@
--- Random numbers in kernels on the CPU device beside NVIDIA's host generators, in one run: millions of numbers a
--- second, and the ratios, of a kernel's own loop and of mw.random. All make the same numbers, into memory; the best of
--- several runs counts.
+-- Random numbers in kernels on the CPU device and by mw.random, compared with NVIDIA's host generators in the same run:
+-- millions of numbers per second, and ratios. All generate the same numbers, into memory; the best of several runs
+-- counts.
 --   luajit bench/random.lua [MILLIONS]
--- sh setup.sh --peers fetches the library; without it its columns are empty.
+-- sh setup.sh --peers downloads the library; without it its columns are empty.
 
 local mw = require "moonwarp"
 local ffi = require "ffi"
@@ -17,7 +17,7 @@ local kinds = {
   { name = "mtgp32", code = 141 },
   { name = "sobol32", code = 201, state = "curandStateSobol32_t", threads = 4096, sobol = true },
 }
-local outputs = { -- what, the host's function, the type, the device's, and of Philox
+local outputs = { -- the distribution, the host's function, the type, the device's function, and Philox's
   { "bits", "curandGenerate", "unsigned int", "curand", "curand4", "uint4" },
   { "uniform", "curandGenerateUniform", "float", "curand_uniform", "curand_uniform4", "float4" },
   { "uniform double", "curandGenerateUniformDouble", "double", "curand_uniform_double", "curand_uniform4_double",
@@ -59,7 +59,7 @@ local function host_seconds(kind, output)
   if not library then return end
   local generator = ffi.new "generator_t[1]"
   assert(library.curandCreateGeneratorHost(generator, kind.code) == 0)
-  -- MRG32k3a's legacy order, as the other takes seconds to begin
+  -- MRG32k3a's legacy order: the other takes seconds to initialise
   if kind.name == "mrg32k3a" then library.curandSetGeneratorOrdering(generator[0], 103) end
   local values = ffi.C.aligned_alloc(64, count * 8)
   local call, normal = library[output[2]], output[1]:find "normal"
@@ -70,7 +70,7 @@ local function host_seconds(kind, output)
   return seconds
 end
 
--- A thread is a subsequence; of Sobol's sequence a stretch. They draw one, a pair or four at a time.
+-- A thread has a subsequence, or a section of a Sobol sequence, and draws one, a pair or four numbers at a time.
 local function device_seconds(kind, output)
   local vector, draw = output[3], output[4]
   local width = kind.four and 4 or output[1]:find "normal" and not kind.sobol and 2 or 1

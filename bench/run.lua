@@ -1,13 +1,13 @@
--- make bench: what moonwarp costs and how fast its kernels are, beside OpenCL (PoCL, Intel's runtime), beside C written
--- by hand for this machine, and beside what the machine can do at all. With names of kernels (make bench ARGS='saxpy
--- nbody') only those; --held only the kernels that nothing was tuned for; --markdown prints docs/build/benchmarks.md,
--- --scaling what more processors give, --textures only what fetching from textures costs, --transfers only copies,
--- tables, streams and graphs, --grids only grids of few blocks.
+-- make bench: moonwarp's overheads and the speed of its kernels, compared with OpenCL (PoCL, Intel's runtime), with C
+-- for this machine, and with the machine's limits. Names of kernels select those (make bench ARGS='saxpy nbody');
+-- --held runs only kernels that nothing was tuned for; --markdown prints docs/build/benchmarks.md, --scaling the
+-- scaling with the number of processors; --textures, --transfers (copies, tables, streams and graphs) and --grids
+-- (grids of few blocks) run only those tables.
 --
--- Every figure is a median of at least 7 warm runs. The peers solve the same problem in the same minute, and a digest
--- of the result shows that they did; ratios are comparable between machines, milliseconds are not. How fast memory is
--- depends on which pages a process was given, and other machines on the same host take their turns: so each solves it
--- in several processes, one round after the other, of which the median counts.
+-- Every figure is the median of at least 7 warm runs. The peers solve the same problem in the same minute, and a digest
+-- of the result confirms it; ratios are comparable between machines, milliseconds are not. The speed of memory depends
+-- on the pages that a process gets, and on other machines on the same host, so each peer runs in several processes in
+-- turn, and the median of these counts.
 
 package.path = "./?.lua;" .. package.path
 local mw = require "moonwarp"
@@ -19,7 +19,7 @@ local function same(a, b, scale) return math.abs(a - b) <= 1e-4 * scale end
 
 local function cell(format, value) return value and format:format(value) or "-" end
 
--- ---- a table of kernels: each beside its peers and its limit ----
+-- ---- a table of kernels, with peers and limits ----
 
 local titles = { pocl = "PoCL", intel = "Intel", native = "C" }
 
@@ -35,13 +35,13 @@ local function solve(name)
     operations = tonumber(operations) }
 end
 
--- Of several of the same, the one whose time is in the middle.
+-- The one with the median time.
 local function median(list)
   table.sort(list, function(a, b) return a.time < b.time end)
   return list[math.ceil(#list / 2)]
 end
 
--- moonwarp's solution, or nil and why there is none, and by name those of its peers that have one.
+-- moonwarp's solution, or nil and the reason why there is none, and by name those of the peers that have one.
 local function solve_all(name, list)
   local own, others = {}, {}
   for _ = 1, ROUNDS do
@@ -58,8 +58,8 @@ local function solve_all(name, list)
   return median(own), others
 end
 
--- How near the kernel is to what its memory traffic or its arithmetic would take at the machine's best, by the one that
--- takes longer.
+-- The ratio of the time that the kernel's memory traffic or its arithmetic would take at the machine's limit, whichever
+-- is longer, to the kernel's time.
 local function of_limit(solved, limits)
   local moving = (solved.bytes or 0) / limits.bytes
   local computing = (solved.operations or 0) / limits.operations
@@ -114,7 +114,7 @@ local function kernels(names, list, limits)
   report:print()
 end
 
--- ---- what is measured, and where ----
+-- ---- the introduction: method and machine ----
 
 local function first_line(command) return (peers.capture(command) or ""):match("[^\n]*") end
 
@@ -158,7 +158,7 @@ local function introduce(limits)
   sheet.say("C: " .. first_line("cc --version") .. ", -O3 -march=native -ffast-math -fopenmp")
   local load = tonumber(first_line("cut -d' ' -f1 /proc/loadavg"))
   if load and load > 0.8 then
-    sheet.say(("The machine was not idle (load %.1f at the start): the figures say little."):format(load))
+    sheet.say(("The machine was not idle (load %.1f at the start): the figures are not reliable."):format(load))
   end
   if not sheet.markdown then print() end
 end

@@ -1,14 +1,14 @@
--- make bench ARGS=--scaling: what more processors give the kernels that compute much, with MOONWARP_THREADS = 1, 2, 4 …
--- up to all processors, or to as many as MOONWARP_THREADS says. Efficiency is the time of one thread over that of n
--- threads times n. A second table has four times as many elements: with many threads what is in the other tables takes
--- less than a millisecond, and of that it is a part how quickly threads wake and that the last of them end together.
+-- make bench ARGS=--scaling: the scaling of compute-bound kernels with MOONWARP_THREADS = 1, 2, 4 … up to all
+-- processors, or up to the value of MOONWARP_THREADS. Efficiency is the time of one thread divided by n times that of n
+-- threads. A second table has four times as many elements: with many threads, the other tables' problems take less than
+-- a millisecond, of which waking the threads and waiting for the last one are a considerable part.
 --
--- Processors do not always scale by themselves: two hardware threads may share a core and its arithmetic units, clocks
--- fall when many work, and others may work on the machine, too. So the last line is what independent multiply-adds by
--- so many threads get at best, and the last column, "of multiply-adds", what a kernel gets by all threads of what
--- multiply-adds get in turns with it, in the same hundredths of a second: how many times as fast it becomes, over how
--- many times as fast these do. More than 1 is what a second hardware thread gives to what waits now and then. All is
--- measured in several rounds: the best time counts, and the median of the ratios.
+-- Processors themselves do not always scale: two hardware threads may share a core and its arithmetic units, clocks are
+-- lower when many cores are busy, and the machine may have other load. So the last line is the best speedup of
+-- independent multiply-adds, and the last column, "of multiply-adds", is a kernel's speedup with all threads divided by
+-- that of multiply-adds that alternate with it every few hundredths of a second. It exceeds 1 if a second hardware
+-- thread helps a kernel that stalls. Everything is measured several times; the best time counts, and the median of the
+-- ratios.
 
 local measure = require "bench.measure"
 local peers = require "bench.peers"
@@ -33,8 +33,8 @@ local function counts(most)
   return list
 end
 
--- By name, of a process with so many threads and `times` as many elements: the time in milliseconds, where it is better
--- than one that was `found` before, and one more ratio.
+-- Runs a process with that many threads and `times` as many elements. By name, `found` gets the time in milliseconds if
+-- it is better than before, and one more ratio.
 local function measure_once(threads, times, found)
   local command = ("MOONWARP_THREADS=%d %s bench/scaling_times.lua %d %s"):format(threads, peers.interpreter, times,
     table.concat(scaling.names, " "))

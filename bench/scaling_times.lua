@@ -1,10 +1,9 @@
--- Of the kernels that are named behind how many times as many elements they are to have: milliseconds, and how many
--- times as long as so many multiply-adds they take. A process of scaling.lua.
+-- A process of scaling.lua. Arguments: a factor for the number of elements, and names of kernels. Prints for each
+-- kernel its milliseconds, and the ratio of its time to that of a fixed number of multiply-adds.
 --
--- Where others work on the machine, it is another one from one hundredth of a second to the next. So a kernel
--- Where others work on the machine, it is another one from one hundredth of a second to the next. So a kernel
--- behind a batch of launches is what it might have had. A batch is so many launches one behind the other that waiting
--- for the last one counts little. Milliseconds are those of the best batch, the ratio is the median.
+-- On a machine with other load, the speed changes within hundredths of a second. So batches of a kernel's launches
+-- alternate with batches of multiply-adds, and each ratio is of neighbouring batches. A batch has so many launches that
+-- waiting for the last one is negligible. The milliseconds are those of the best batch, the ratio is the median.
 
 package.path = "./?.lua;" .. package.path
 local mw = require "moonwarp"
@@ -29,27 +28,27 @@ local function multiply_adds()
   local blocks = 64 * mw.properties().multiprocessors
   local run = problems.compile("multiply_adds").multiply_adds(blocks, 256):bind(1000, 0.5, 1, mw.zeros(blocks * 256))
   local launches = launches_for(run, TURN)
-  return function() return seconds(run, launches) / launches / blocks end -- of a block
+  return function() return seconds(run, launches) / launches / blocks end -- for one block
 end
 
-local function measure_beside(run, beside)
-  local launches, least, before = launches_for(run, BATCH), math.huge, beside()
+local function measure_against(run, reference)
+  local launches, least, before = launches_for(run, BATCH), math.huge, reference()
   local ratio = measure.median(BATCHES, function()
     local time = seconds(run, launches) / launches
-    local behind = beside()
-    local between = (before + behind) / 2
-    least, before = math.min(least, time), behind
+    local after = reference()
+    local between = (before + after) / 2
+    least, before = math.min(least, time), after
     return time / between
   end)
   return least, ratio
 end
 
 problems.times = tonumber(arg[1])
-local beside = multiply_adds()
+local reference = multiply_adds()
 for i = 2, #arg do
   local name = arg[i]
   local problem = problems.open(name, problems.compile(name))
-  local least, ratio = measure_beside(problem.run, beside)
+  local least, ratio = measure_against(problem.run, reference)
   print(name .. " " .. least * 1000 .. " " .. ratio)
   collectgarbage()
 end

@@ -1,4 +1,4 @@
--- Tables for a terminal, or as Markdown for docs/build/benchmarks.md.
+-- Tables for a terminal, or in Markdown for docs/build/benchmarks.md.
 
 local sheet = {}
 local Table = {}

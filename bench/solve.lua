@@ -1,5 +1,5 @@
--- The problem that is named, solved in a process of its own, for run.lua: milliseconds, the digest of the result, the
--- tier of the kernel, and what it has to move and to compute ("-" where that cannot be said).
+-- Solves one problem in a process of its own, for run.lua, and prints milliseconds, the digest of the result, the
+-- kernel's tier, and its memory traffic and operations ("-" if they are not defined).
 
 package.path = "./?.lua;" .. package.path
 local measure = require "bench.measure"

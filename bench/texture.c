@@ -1,6 +1,7 @@
-/* The peer "C" of bench/texture.lua: bilinear fetches with a texture unit's arithmetic (docs/build/texture_arithmetic.md), clamped to the
- * edge, as a C programmer with time would write them: GCC's vector types, gathers where the machine has them.
- *   texture NAME...   measure; one line a problem: name median_ms digest scale */
+/* The peer "C" of bench/texture.lua: bilinear fetches with a texture unit's arithmetic
+ * (docs/build/texture_arithmetic.md), clamped to the edge, in optimised C: GCC's vector types, and gathers if the
+ * machine has them.
+ *   texture NAME...   measure; one line for each problem: name median_ms digest scale */
 #include "problems.h"
 #include "vectors.h"
 
@@ -48,7 +49,7 @@ static floats whole(floats v) {
 #endif
 }
 
-/* Between which texels of an axis, and how much the second weighs. */
+/* Two neighbouring texels on an axis, and the weight of the second. */
 typedef struct axis {
   ints first, second;
   floats weight;

@@ -1,5 +1,5 @@
--- Texture fetches beside C by hand (bench/texture.c): bilinear, from 2048 x 2048 floats, where threads read side by
--- side and where they walk about.
+-- Texture fetches compared with C (bench/texture.c): bilinear, from 2048 x 2048 floats, at neighbouring and at
+-- scattered positions.
 
 local mw = require "moonwarp"
 local measure = require "bench.measure"

@@ -1,5 +1,6 @@
--- What moves data and work between host and device: copies beside memcpy, tables beside the goal, streams that overlap
--- beside one stream, and graphs beside the launches that they stand for. A ratio is of two figures of the same minute.
+-- Transfers of data and work between host and device: copies compared with memcpy, tables with the goal, overlapping
+-- streams with one stream, and graphs with the same launches. The two figures of a ratio are measured in the same
+-- minute.
 
 local mw = require "moonwarp"
 local rt = require "moonwarp.runtime"
@@ -41,7 +42,7 @@ end
 
 -- ---- tables ----
 
-local GOAL = 50 -- million numbers a second, from Lua 5.4
+local GOAL = 50 -- million numbers per second, from Lua 5.4
 
 local function tables(report)
   local count, list = 1000000, {}
@@ -73,8 +74,8 @@ __global__ void work(const float *x, float *y, int n, int rounds) {
 __global__ void step(float *x) { x[threadIdx.x] += 1; }
 ]]
 
--- copy, kernel, copy, again and again, the pieces dealt out to one stream or two. The kernel has so few blocks that it
--- does not fill the device by itself: what overlaps is then to be seen.
+-- Repeated copy, kernel, copy, with the pieces in one stream or alternately in two. The kernel has too few blocks to
+-- fill the device, so that overlap is visible.
 local function overlap(report, m)
   local count, pieces = 2 ^ 18, 16
   local host_in, host_out, x, y = {}, {}, {}, {}
@@ -122,9 +123,9 @@ local function graphs(report, m)
   })
   local each = 1e6 / nodes
   replayed, prepared, plain = replayed * each, prepared * each, plain * each
-  report:add("a node of a graph, beside a prepared launch", ("%.2f us"):format(replayed), ("%.2f us"):format(prepared),
+  report:add("a node of a graph, and a prepared launch", ("%.2f us"):format(replayed), ("%.2f us"):format(prepared),
     ("%.2fx"):format(prepared / replayed))
-  report:add("the same, beside a launch as it is written", ("%.2f us"):format(replayed), ("%.2f us"):format(plain),
+  report:add("the same, and a launch that is not prepared", ("%.2f us"):format(replayed), ("%.2f us"):format(plain),
     ("%.2fx"):format(plain / replayed))
 end
 
@@ -132,14 +133,14 @@ local M = {}
 
 function M.print()
   local m = mw.compile(source)
-  local report = sheet.new("what", "moonwarp", "beside", "ratio")
+  local report = sheet.new("what", "moonwarp", "reference", "ratio")
   copies(report)
   tables(report)
   overlap(report, m)
   graphs(report, m)
   report:print()
-  sheet.say("Copies stand beside memcpy in C, tables beside the goal of 50 million numbers a second, two streams\n"
-    .. "beside one, graphs beside launches one by one.")
+  sheet.say("Copies are compared with memcpy in C, tables with the goal of 50 million numbers per second, two streams\n"
+    .. "with one, graphs with separate launches.")
 end
 
 return M
