@@ -137,7 +137,7 @@ describe("NumPy's files", function()
     end
   end)
 
-  it("do not allocate what they only promise", function()
+  it("do not allocate sizes that a header only claims", function()
     local function npy(shape)
       local header = ("{'descr': '<f8', 'fortran_order': False, 'shape': (%s), }\n"):format(shape)
       return temporary("\147NUMPY\1\0" .. little(#header, 2) .. header .. ("\0"):rep(64))

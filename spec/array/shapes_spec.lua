@@ -20,7 +20,7 @@ describe("shapes", function()
     assert.matches("works on numbers, not on elements of float2", message(mw.concat, { a, mw.zeros(2) }))
   end)
 
-  it("are what a plain loop makes of random arrays", function()
+  it("equal a plain loop, for random arrays", function()
     random "shapes"
     for _ = 1, 20 do
       local h, w = math.random(1, 6), math.random(1, 6)
@@ -77,7 +77,7 @@ describe("shapes", function()
     assert.matches("at most 8 dimensions", message(a.tile, a, { 1, 1, 1, 1, 1, 1, 1, 1, 2 }))
   end)
 
-  it("that do not fit are told", function()
+  it("that do not fit are errors", function()
     local a, v = mw.zeros(2, 3), mw.zeros(4)
     assert.matches("array 2 is {3, 2}, and array 1 {2, 3}; they may differ only along axis 1",
       message(mw.concat, { a, mw.zeros(3, 2) }))

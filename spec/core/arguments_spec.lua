@@ -57,7 +57,7 @@ __global__ void spell(Text t, char *out) { for (int i = 0; i < 8; i++) out[i] = 
 ]]
 
 describe("a scalar argument", function()
-  it("arrives as what the parameter says", function()
+  it("arrives with the parameter's type", function()
     local out = mw.zeros(11, "double")
     m.scalars(1, 1)(-128, 255, -32768, 65535, -2147483648, 4294967295, -(1 << 53), 1 << 53, 0.5, 0.1, true, out)
     assert.same({ -128, 255, -32768, 65535, -2147483648, 4294967295, -2.0 ^ 53, 2.0 ^ 53, 0.5, 0.1, 1 },
@@ -112,7 +112,7 @@ describe("the arguments", function()
     assert.equal(text .. "3", message(m.sum(1, 1), 1, 2, 3))
   end)
 
-  it("that are refused leave nothing behind", function()
+  it("that are refused leave no trace", function()
     collect()
     local before = mw.memory().count
     pcall(m.scalars(1, 1), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, true, "no array")

@@ -66,7 +66,7 @@ describe("an array", function()
       assert.equal(0, a:sum())
     end)
 
-    it("becomes no table where its rows without elements are too many to list", function()
+    it("cannot become a table if it has too many rows without elements", function()
       assert.same({ {}, {}, {} }, mw.zeros({ 3, 0 }):totable())
       assert.same({}, mw.zeros({ 0, 2 ^ 32 - 1, 2 }):totable())
       assert.equal(
@@ -81,7 +81,7 @@ describe("an array", function()
       assert.equal("element [3]: wants a table of 2, got the number 5", message(mw.array, { { 1, 2 }, { 3, 4 }, 5 }))
     end)
 
-    it("refuses what is no number, naming the element", function()
+    it("refuses elements that are not numbers, and names them", function()
       assert.matches('^element %[2%]%[1%] wants float, got the string "x"', message(mw.array, { { 1, 2 }, { "x", 4 } }))
       assert.matches("^element %[3%] wants int, got nil", message(mw.array, { 1, 2, nil, 4 }, "int"))
       assert.matches("^element %[1%] wants float, got true", message(mw.array, { true }))
@@ -94,7 +94,7 @@ describe("an array", function()
       assert.matches("^element %[1%] does not take 1e%+39", message(mw.array, { 1e39 }, "float"))
     end)
 
-    it("refuses what is no table", function()
+    it("refuses values other than tables", function()
       assert.matches("mw.array wants a table of numbers", message(mw.array, 5))
       assert.matches("got nil", message(mw.array))
     end)
@@ -145,7 +145,7 @@ describe("an array", function()
   end)
 
   describe("made of bytes", function()
-    it("holds what string.pack wrote", function()
+    it("holds the values that string.pack wrote", function()
       local a = mw.from_bytes(string.pack("<i4i4i4", 1, -2, 2147483647), "int")
       assert.same({ 1, -2, 2147483647 }, a:totable())
       assert.same({ 0.5, -0.25 }, mw.from_bytes(string.pack("<ff", 0.5, -0.25)):totable())
@@ -386,7 +386,7 @@ describe("an array", function()
       assert.equal(before, mw.memory().bytes)
     end)
 
-    it("refuses every use, but tells what it was", function()
+    it("refuses every use, but says what it was", function()
       local a = mw.array { 1, 2, 3 }
       local view = a:sub(2)
       a:free()
@@ -409,7 +409,7 @@ describe("an array", function()
       end
     end)
 
-    it("went at the end of its block", function()
+    it("is freed at the end of its block (to-be-closed variables)", function()
       local kept
       do
         local a <close> = mw.ones(10)
@@ -516,7 +516,7 @@ describe("an array", function()
     end)
   end)
 
-  it("knows what it is", function()
+  it("has its shape, dtype and device as fields", function()
     local a = mw.zeros(4, 5, "short")
     assert.equal("array", mw.type(a))
     assert.equal(2, a.rank)

@@ -42,7 +42,7 @@ end
 describe("copies of CUDA arrays in a stream", function()
   local s = stream()
 
-  it("do not wait, in whatever form", function()
+  it("do not wait, in any form", function()
     local flat = ok(rt.cudaMallocArray(float, 4, 3))
     local h = pinned(12, { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 })
     local back, part, box = pinned(12), pinned(5), pinned(4)
@@ -74,7 +74,7 @@ describe("copies of CUDA arrays in a stream", function()
     assert.same({ 5, 6, 7, 8, 9, 10, 11, 12 }, back:totable(8))
   end)
 
-  it("come between the kernels around them", function()
+  it("run between the kernels before and after them", function()
     local array, p, out = ok(rt.cudaMallocArray(float, 4, 2)), ok(rt.cudaMalloc(32)), ok(rt.cudaMalloc(8))
     local texture, h = texture_of(array), pinned(2)
     for i, first in ipairs { 0, 100 } do
@@ -87,7 +87,7 @@ describe("copies of CUDA arrays in a stream", function()
     assert.same({ 28, 828 }, h:totable(2))
   end)
 
-  it("keep what they copy, though it is freed meanwhile", function()
+  it("keep their source alive if it is freed before they run", function()
     local array, h, back = ok(rt.cudaMallocArray(float, 4)), pinned(4, { 1, 2, 3, 4 }), pinned(4)
     behind(s, function()
       ok(rt.cudaMemcpyToArrayAsync(array, 0, 0, h, 16, TO_DEVICE, s))
@@ -137,7 +137,7 @@ describe("a graph", function()
     ok(rt.cudaStreamSynchronize(s))
   end
 
-  it("has captured copies of CUDA arrays as nodes, which move what is there when they run", function()
+  it("has captured copies of CUDA arrays as nodes, which copy the contents at the time of the run", function()
     local s, h, back = stream(), pinned(8), pinned(9)
     local array, out = ok(rt.cudaMallocArray(float, 4, 2)), ok(rt.cudaMalloc(4))
     local texture = texture_of(array)

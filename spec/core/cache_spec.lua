@@ -36,7 +36,7 @@ local function files(folder)
 end
 
 describe("the compile cache", function()
-  it("has what was compiled before", function()
+  it("returns modules that were compiled before", function()
     local text = source(5)
     local hits, misses, m = count(function() return mw.compile(text) end)
     assert.same({ 0, 1 }, { hits, misses })
@@ -46,7 +46,7 @@ describe("the compile cache", function()
     assert.equal(5, value_of(m))
   end)
 
-  it("does not mind where the text stands, and says so in errors all the same", function()
+  it("ignores the position of the text, which errors still report", function()
     local text = source(5)
     mw.compile { source = text, name = "one.cu" }
     local hits, misses, m = count(function() return mw.compile { source = text, name = "two.cu" } end)
@@ -55,7 +55,7 @@ describe("the compile cache", function()
     assert.equal(2, m.f.line)
   end)
 
-  it("keeps apart what differs in options or headers", function()
+  it("distinguishes modules by options and headers", function()
     local text = '#include "h.h"\n' .. source(0):gsub("= 0", "= N + H")
     local function build(n, h)
       return mw.compile { source = text, options = { "-DN=" .. n }, headers = { ["h.h"] = "#define H " .. h } }
@@ -123,7 +123,7 @@ describe("the compile cache", function()
     mw.cache.limit = limit
   end)
 
-  it("is cleared, and what was loaded from it stays", function()
+  it("can be cleared, and loaded modules remain", function()
     local text = source(9)
     local m = mw.compile(text)
     mw.cache.clear()
@@ -184,7 +184,7 @@ describe("the compile cache", function()
     return result.output
   end
 
-  it("has nothing that stands under another entry's name", function()
+  it("ignores a file under another entry's name", function()
     local folder = os.tmpname()
     os.remove(folder)
     local script = [[
@@ -272,7 +272,7 @@ describe("a folder of temporary files", function()
     return there
   end
 
-  it("that a killed process left goes with the next compilation, hours after", function()
+  it("that a killed process left is removed by a compilation hours later", function()
     local gone = 2 ^ 22 + 12345 -- more than Linux gives out
     assert.is_false(is_left(("moonwarp-%d-a1B2c3"):format(gone), "1 day ago"))
     assert.is_true(is_left(("moonwarp-%d-a1B2c3"):format(gone), "1 minute ago"))

@@ -117,7 +117,7 @@ __global__ void k(const big b, int *r) { *r = b.v[%d]; }]]):format(ints, ints - 
     assert.equal("9.0", mw.capabilities()[#mw.capabilities()])
   end)
 
-  it("tells the source by __CUDA_ARCH__", function()
+  it("is the source's __CUDA_ARCH__", function()
     local source = "__global__ void arch(int *p) { *p = __CUDA_ARCH__; }"
     for _, capability in ipairs { "1.0", "2.1", "9.0" } do
       local arch = on(capability, function()
@@ -198,7 +198,7 @@ __global__ void f(int *p) {
     assert.matches("^atomic functions came with compute capability 1%.1, and this is compiled for 1%.0: ", err.message)
   end)
 
-  it("lets a program bring what is missing, as the guide's atomicAdd of double", function()
+  it("lets a program define missing functions, such as the guide's atomicAdd of double", function()
     on("5.2", function()
       local m = mw.compile [[
 #if __CUDA_ARCH__ < 600
@@ -236,7 +236,7 @@ __global__ void sum(double *x) { atomicAdd(x, threadIdx.x * 0.5); }
     end)
   end)
 
-  it("is asked for by an option on a device that is not opened as one", function()
+  it("can be requested by an option on any CPU device", function()
     local source = "__global__ void f(int *p) { p[0] = __CUDA_ARCH__; }"
     local a = mw.zeros(1, "int")
     mw.compile({ source = source, options = { "--capability=1.3" } }).f(1, 1)(a)

@@ -50,7 +50,7 @@ describe("several CPU devices", function()
     return x0, x1
   end
 
-  it("are as many as are asked for", function()
+  it("are as many as requested", function()
     assert.same({ "cpu:0", "cpu:1" }, { (table.unpack or unpack)(mw.devices(), 1, 2) })
     assert.equal("cpu:1", second.name)
     assert.equal(second, mw.device "cpu:1")
@@ -76,7 +76,7 @@ describe("several CPU devices", function()
     assert.has_error(function() mw.devices { cpu = 1.5 } end)
   end)
 
-  it("come from the environment too", function()
+  it("can be requested by the environment", function()
     local script = "local mw = require 'moonwarp' print(#mw.devices() .. mw.device().name .. mw.device().capability)"
     local function run(devices, device)
       return child({ script, environment = { MOONWARP_CPU_DEVICES = devices, MOONWARP_DEVICE = device } }).output
@@ -116,7 +116,7 @@ describe("several CPU devices", function()
     second:limit("memory", limit)
   end)
 
-  it("are in use inside of mw.with, and not after it, whatever happens", function()
+  it("are in use inside of mw.with, and not after it, even after an error", function()
     assert.equal("cpu:1", mw.with(second, function() return mw.device().name end))
     assert.has_error(function() mw.with(second, error, "no") end)
     assert.equal(usual, mw.device().name)
@@ -163,7 +163,7 @@ describe("several CPU devices", function()
     assert.same({ 100, 20, 101, 40 }, x1:totable())
   end)
 
-  it("are no peers of themselves, nor of what has memory elsewhere", function()
+  it("are not peers of themselves or of devices with other memory", function()
     assert.is_false(first:can_access_peer(first))
     local fine, err = pcall(first.enable_peer_access, first, first)
     assert.is_false(fine)
@@ -177,7 +177,7 @@ describe("several CPU devices", function()
     assert.same({ 1, 2, 3, 4 }, x1:totable())
   end)
 
-  it("get copies by a:to(device), and the device in use stays", function()
+  it("receive copies by a:to(device), which does not change the device in use", function()
     local before = mw.device()
     local x = mw.with(first, mw.array, { { 1, 2 }, { 3, 4 } }, "int")
     for _, y in ipairs { x:to(second), x:to "cpu:1" } do

@@ -212,7 +212,7 @@ describe("a vector dtype", function()
     assert.equal("(1, 20, 3, 4)", (tostring(v):gsub("%.0", ""))) -- LuaJIT writes 1 for 1.0
   end)
 
-  it("refuses what is not quite a vector", function()
+  it("refuses tables that are almost vectors", function()
     local a = mw.zeros(2, "float3")
     assert.matches("this element%.z is missing: float3 has 3 components", message(function() a[1] = { 1, 2 } end))
     assert.matches("wants float3, a table of 3 numbers; this one holds more",

@@ -24,7 +24,7 @@ describe("a function of elements", function()
     assert.equal("double", y.dtype)
   end)
 
-  it("writes into arrays that it is given, in place too", function()
+  it("writes into given arrays, also in place", function()
     local x, y = mw.array({ 1, 2, 3 }, "double"), mw.zeros(3, "double")
     raw.elementwise_run(fused, y, x, x, 1)
     assert.same({ 2, 5, 10 }, y:totable())
@@ -77,7 +77,7 @@ describe("a function of elements", function()
     assert.matches("y = a %* x %+ b;", text)
   end)
 
-  it("says which shapes do not fit, and what an argument should be", function()
+  it("names the shapes that do not fit, and the expected type of an argument", function()
     assert.matches("f: these shapes do not fit together .* x {3}, a {2}",
       message(raw.elementwise_run, fused, nil, mw.zeros(3, "double"), mw.zeros(2, "double"), 1))
     assert.matches("what is written needs the shape of all together: y {2}, x {3}",
@@ -90,7 +90,7 @@ describe("a function of elements", function()
       message(raw.elementwise_run, fused, nil, freed, mw.zeros(3, "double"), 1))
   end)
 
-  it("reports a mistake in its body where that stands", function()
+  it("reports a mistake in its body at the line of the script", function()
     local f = make("y = nothing;", { { "y", "out", "float" }, { "x", "in", "float" } },
       { file = "mine.lua", line = 70 })
     local ok, err = pcall(raw.elementwise_run, f, nil, mw.zeros(3))
@@ -160,7 +160,7 @@ describe("broadcasting", function()
 end)
 
 describe("an operator", function()
-  it("asks once for each combination of types", function()
+  it("calls its function once for each combination of types", function()
     local asked = 0
     local add = raw.array_operator(2, function(a, b)
       asked = asked + 1
@@ -176,7 +176,7 @@ describe("an operator", function()
     assert.equal(3, asked)
   end)
 
-  it("returns what is no function of elements as it is", function()
+  it("returns values other than functions of elements unchanged", function()
     local what = raw.array_operator(2, function(_, b) return b end)
     assert.equal("other", what(mw.zeros(2), "other"))
   end)

@@ -36,7 +36,7 @@ describe("misuse", function()
     assert.equal(("%s:%d: 7 is outside 1..3"):format(here, at), tostring(err))
   end)
 
-  it("points at the caller through the Lua layer too", function()
+  it("points at the caller, also through the Lua layer", function()
     local err, at = failure(function() mw.zeros() end), line()
     assert.equal(at, err.line)
     err, at = failure(function() mw.zeros(4):reshape(3) end), line()
@@ -54,7 +54,7 @@ describe("misuse", function()
     assert.matches("^stack traceback:\n[^\n]*error_spec.lua:%d+: in [^\n]*helper", err.traceback)
   end)
 
-  it("is raised by the forms that return errors, too", function()
+  it("is raised even by the forms that return errors", function()
     assert.equal("usage", failure(mw.try_compile, 5).kind)
     assert.equal("usage", failure(mw.try_load).kind)
   end)
@@ -131,13 +131,13 @@ describe("a compile error", function()
     assert.equal(first + 1, err.line)
   end)
 
-  it("of one quoted line stands on the line of the call", function()
+  it("in a string of one line has the line of the call", function()
     local _, err = mw.try_compile("__global__ void f() { \"\"; no" .. "where; }")
     assert.equal(line() - 1, err.line)
     assert.equal(here, err.file)
   end)
 
-  it("of a text that stands nowhere has the text's own lines, and says who compiled it", function()
+  it("in a text that is not in the script has the text's own lines, and names the line that compiled it", function()
     local text = table.concat({ "__global__ void f() {", "", "  gone;", "}" }, "\n")
     local _, err = mw.try_compile(text)
     local at = line() - 1
@@ -170,7 +170,7 @@ describe("a compile error", function()
     assert.equal(other.log, err.log)
   end)
 
-  it("is what a script that does not catch it ends with", function()
+  it("ends a script that does not catch it", function()
     local output, path = run [[
 local mw = require "moonwarp"
 mw.compile [=[
@@ -185,7 +185,7 @@ __global__ void f(float *x) {
   end)
 end)
 
-describe("an error that nobody catches", function()
+describe("an error that is not caught", function()
   it("ends with a traceback, as Lua's own do", function()
     local output, path = run [[
 local mw = require "moonwarp"
@@ -229,7 +229,7 @@ __global__ void boom(int *p, int at) {
     if not suite.on_gpu then mw.synchronize() end -- a GPU is lost
   end)
 
-  it("is raised by whatever reads results", function()
+  it("is raised by every function that reads results", function()
     if suite.on_gpu then return pending "CPU device only: a failure takes the whole GPU" end
     for _, read in ipairs {
       function(a) return a[1] end,
@@ -245,7 +245,7 @@ __global__ void boom(int *p, int at) {
     end
   end)
 
-  it("names the block, and where the launch stands", function()
+  it("names the block, and the line of the launch", function()
     if suite.on_gpu then return pending "CPU device only: CUDA does not tell the block" end
     m.boom(8, 32)(mw.zeros(1, "int"), 0)
     local at = line() - 1
@@ -254,7 +254,7 @@ __global__ void boom(int *p, int at) {
     assert.is_truthy(tostring(err):find(("%s:%d"):format(here, at), 1, true), tostring(err))
   end)
 
-  it("names the line of each launch, from whatever called it", function()
+  it("names the line of each launch, whatever called it", function()
     if suite.on_gpu then return pending "CPU device only: a failure takes the whole GPU" end
     local x = mw.zeros(1, "int")
     local launch, first = m.boom(8, 32), line() + 2
@@ -333,7 +333,7 @@ describe("mw", function()
     assert.matches("wants a whole number as b, got nil", failure(mw.cdiv, 5).message)
   end)
 
-  it("tells time that does not go back", function()
+  it("has a time that does not run backwards", function()
     local before = mw.time()
     for _ = 1, 100 do
       local now = mw.time()

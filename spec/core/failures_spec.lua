@@ -130,7 +130,7 @@ local function sweep(kind)
   assert.equal("", table.concat(bad, "\n"))
 end
 
-describe("where one call fails, a script gets an error or what it asked for:", function()
+describe("if one system call fails, a script gets an error or its result:", function()
   if os.getenv "MOONWARP_CONFIG" == "sanitize" then return end -- the sanitizers' own memory comes from the same calls
 
   it("an allocation of 64 KiB or more", function() sweep "memory" end)

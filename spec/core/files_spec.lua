@@ -58,7 +58,7 @@ for use, what in pairs(uses) do
 end
 
 describe("a module", function()
-  it("that is rubbish is known by its end, whatever its size", function()
+  it("that is damaged is recognised by its end, at any size", function()
     local output, peak = try(uses["a module"], "truncate -s 3G x.mwo")
     assert.matches("is not a moonwarp module", output)
     assert.is_true(peak < 1024 * 1024, output)

@@ -76,7 +76,7 @@ local function same(models, arrays)
   end
 end
 
-describe("nodes one behind the other", function()
+describe("nodes one after the other", function()
   it("run in their order, kernels of one block and of many, fills and copies", function()
     local seed = os.time()
     print("seed of graph_chain_spec: " .. seed)
@@ -131,7 +131,7 @@ describe("nodes one behind the other", function()
     assert.equal(table.concat(expected), table.concat(texts))
   end)
 
-  it("stand on both sides of functions and other branches", function()
+  it("may precede and follow functions and other branches", function()
     local x, y, z, log = mw.ones(1, "uint"), mw.zeros(1, "uint"), mw.ones(1, "uint"), {}
     local a, b = mw.stream(), mw.stream()
     local exec = mw.capture(a, function()
@@ -182,7 +182,7 @@ describe("a failure among them", function()
     end)
   end
 
-  it("is reported once for many launches in flight, and each time for what is waited for", function()
+  it("is reported once for many launches in flight, and each time for those that are waited for", function()
     local s, after = mw.stream(), mw.zeros(1, "int")
     local exec = mw.capture(s, function()
       m.count(1, 1)(after)
@@ -362,7 +362,7 @@ describe("copies and fills by address among them", function()
     ok(rt.cudaStreamDestroy(stream))
   end)
 
-  it("take other memory at the address of what was freed", function()
+  it("use other memory at the address of freed memory", function()
     local result = child [[ -- whose heap is fresh, and gives out the same place again
       local rt = require "moonwarp.runtime"
       local function ok(err, ...)
@@ -447,7 +447,7 @@ describe("kernels with texture references among them", function()
     t.from, t.to, t.table = mw.texture(array, { address = "border" }), mw.surface(array), mw.texture(mw.array(list))
   end
 
-  it("read what is bound when the graph is launched, launch after launch", function()
+  it("read the texture that is bound when the graph is launched, in each launch", function()
     bind(texels { 1, 2, 3, 4 }, { 1, 2, 3, 4 })
     local exec, x = graph(2)
     local expected = model({ 5, 6, 7, 8 }, 2, { 1, 2, 3, 4 })
@@ -463,7 +463,7 @@ describe("kernels with texture references among them", function()
     assert.same(model(expected, 2, { 10, 20, 30, 40 }, true), x:totable())
   end)
 
-  it("draw to what is bound, and leave what was", function()
+  it("draw to the bound surface, and not to the earlier one", function()
     local first, second = texels { 0, 0, 0, 0 }, texels { 0, 0, 0, 0 }
     bind(first, { 1, 2, 3, 4 })
     local exec = graph(1)
@@ -528,7 +528,7 @@ describe("kernels with textures among them", function()
     return exec, x, texture, texels
   end
 
-  it("read what stood before them, launch after launch", function()
+  it("read what earlier nodes wrote, in each launch", function()
     local exec, x = graph(2)
     exec:launch()
     assert.same({ 1, 2, 7, 8 }, x:totable()) -- of the border: 0 + 1, and one more from place to place
@@ -536,7 +536,7 @@ describe("kernels with textures among them", function()
     assert.same({ 1, 2, 3, 4 }, x:totable())
   end)
 
-  it("read as they are told between launches", function()
+  it("read with options that are set between launches", function()
     local exec, x, texture = graph(1)
     exec:launch()
     assert.same({ 1, 6, 7, 8 }, x:totable())

@@ -89,7 +89,7 @@ describe("a captured graph", function()
     assert.equal(1, seen[1])
   end)
 
-  it("keeps its arrays and its module, and runs in any stream behind what it ran before", function()
+  it("keeps its arrays and its module, and runs in any stream after its earlier runs", function()
     local out = mw.zeros(1, "int")
     local function make()
       local own = mw.compile "__global__ void twice(int *x, int *y) { x[0] *= 2; y[0] = x[0]; }"
@@ -114,7 +114,7 @@ describe("a captured graph", function()
     assert.matches("freed", failure(exec.launch, exec).message)
   end)
 
-  it("passes on what the function returns to nobody, and its error to the caller", function()
+  it("ignores what the function returns, and passes its error to the caller", function()
     local s = mw.stream()
     assert.equal("mine", failure(mw.capture, s, function() error("mine", 0) end))
     local x = mw.zeros(1, "int")
@@ -148,7 +148,7 @@ describe("a capture", function()
     assert.same({ 0, 0, 0, 0 }, x:totable())
   end)
 
-  it("refuses whatever else waits for the device", function()
+  it("refuses all calls that wait for the device", function()
     local s = mw.stream()
     for _, wait in ipairs {
       function() return x:sum() end,
@@ -169,7 +169,7 @@ describe("a capture", function()
       failure(mw.capture, mw.default_stream(), function() end).code)
   end)
 
-  it("is spoilt by what it refused", function()
+  it("is invalid after a refused call", function()
     local err = failure(mw.capture, mw.stream(), function()
       pcall(function() return x[1] end)
     end)
@@ -212,7 +212,7 @@ describe("a capture", function()
       rt.cudaStreamBeginCapture(s, 0)
       print(rt.cudaStreamDestroy(s))]],
   } do
-    it("ends when its stream is let go " .. what, function()
+    it("ends when its stream is collected " .. what, function()
       local result = run { 'local mw = require "moonwarp"\n' .. text .. "\nmw.zeros(3)\nmw.synchronize() print 'done'",
         seconds = 30 }
       assert.is_true(result.ok, result.output)
@@ -220,7 +220,7 @@ describe("a capture", function()
     end)
   end
 
-  it("leaves the streams that joined it free when the stream where it began is let go", function()
+  it("releases the streams that joined it when the stream where it began is collected", function()
     local raw = require "moonwarp.binding"
     local a, b, out = mw.stream(), mw.stream(), mw.zeros(4, "int")
     mw.synchronize()
@@ -233,7 +233,7 @@ describe("a capture", function()
     assert.same({ 2, 2, 2, 2 }, out:totable())
   end)
 
-  it("leaves events that stand for nothing that ran", function()
+  it("leaves events that mark no work", function()
     local s, e = mw.stream(), mw.event()
     mw.capture(s, function() e:record(s) end)
     assert.equal("cudaErrorCapturedEvent", failure(e.query, e).code)
@@ -266,7 +266,7 @@ describe("a graph by hand", function()
     assert.same({ 3004 }, order)
   end)
 
-  it("gets more dependencies, backwards only", function()
+  it("can be given more dependencies, on earlier nodes only", function()
     local graph = mw.graph()
     local a, b = graph:empty(), graph:empty()
     graph:depend(b, a)

@@ -51,7 +51,7 @@ describe("a picture", function()
     assert.matches("^P6%s1 1%s255%sABC$", read(path))
   end)
 
-  it("comes back as it went", function()
+  it("is read as it was written", function()
     local cases = { { "pgm", 7, 5 }, { "pgm", 1, 300 }, { "ppm", 6, 4, 3 } }
     if has_png then
       for _, case in ipairs { { "png", 9, 11 }, { "png", 5, 4, 3 }, { "png", 3, 8, 4 } } do cases[#cases + 1] = case end
@@ -104,7 +104,7 @@ describe("a picture", function()
     assert.is_true(mw.try_write_image(folder .. "/fine.pgm", mw.zeros(1, 1, "uchar")))
   end)
 
-  it("is refused where it is no picture, saying what one is", function()
+  it("is refused if it is not a picture, with the accepted formats", function()
     local path = folder .. "/refused.pgm"
     assert.matches("wants uchar pixels .- got an array of float with 2 dimensions",
       failure(mw.write_image, path, mw.zeros(2, 2)).message)

@@ -84,7 +84,7 @@ describe("a launch", function()
     end
   end)
 
-  it("gives a block the dynamic shared memory that it asks for", function()
+  it("gives a block the requested dynamic shared memory", function()
     local a = mw.arange(1000, "int")
     m.reverse(10, 100, 400)(a)
     local list = a:totable()
@@ -128,7 +128,7 @@ describe("a launch", function()
     assert.equal("launch sizes<<<{2, 3}, 4>>>", tostring(second))
   end)
 
-  it("outlives what it was made from", function()
+  it("outlives its kernel and module", function()
     local launch
     do
       local module = mw.compile "__global__ void seven(int *out) { out[threadIdx.x] = 7; }"
@@ -336,7 +336,7 @@ describe("a bound launch", function()
     for _, array in ipairs(others) do assert.equal(99000, array:sum()) end
   end)
 
-  it("is told from every other userdata", function()
+  it("is distinguished from every other userdata", function()
     if mw.binding == "ffi" then return pending "all objects of the FFI share one metatable" end
     local run = m.nothing(1, 1):bind()
     local call = debug.getmetatable(run).__call
@@ -357,7 +357,7 @@ describe("a bound launch", function()
 end)
 
 describe("a kernel", function()
-  it("tells what its source says", function()
+  it("has the properties of its source", function()
     local k = m.add
     assert.equal("add", k.name)
     assert.equal("kernel add(int n, const int *a, int *b)", tostring(k))

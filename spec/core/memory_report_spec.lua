@@ -36,7 +36,7 @@ describe("mw.memory", function()
     assert.equal(before.bytes, mw.memory().bytes)
   end)
 
-  it("tells where what lives was made, while it is traced", function()
+  it("lists the lines that made live objects, while tracing is on", function()
     assert.is_nil(mw.memory().live)
     assert.is_false(mw.trace_memory(true))
     assert.is_true(mw.trace_memory(true))
@@ -84,7 +84,7 @@ end)
 describe("memory pools", function()
   after_each(function() rt.cudaGetLastError() end)
 
-  it("count what they gave out", function()
+  it("count their allocations", function()
     local pool = ok(rt.cudaDeviceGetDefaultMemPool(0))
     local function used() return ok(rt.cudaMemPoolGetAttribute(pool, rt.cudaMemPoolAttrUsedMemCurrent)) end
     local before = used()

@@ -61,7 +61,7 @@ describe("a module", function()
     assert.matches("over%(int%s?%*, float%)", err.message)
   end)
 
-  it("lists what it has", function()
+  it("lists its kernels and variables", function()
     local kernels, symbols = m:names()
     local set = {}
     for _, name in ipairs(kernels) do set[name] = true end
@@ -76,7 +76,7 @@ describe("a module", function()
     assert.matches('a kernel called save is m:kernel%("save"%)', failure(function() m.save(1, 1) end).message)
   end)
 
-  it("says what there is where a name is not found", function()
+  it("lists its names if one is not found", function()
     local err = failure(function() return m.plian end)
     assert.equal("cudaErrorSymbolNotFound", err.code)
     assert.matches("'plian'", err.message)
@@ -107,7 +107,7 @@ describe("a module", function()
     assert.not_matches("more error", err.message, 1, true)
   end)
 
-  it("says what arguments a template wants that is named without, or with others", function()
+  it("names a template's parameters if its arguments are missing or wrong", function()
     local module = mw.compile [[
       template <typename T, int W = 8, bool up = true> __global__ void f(T *out) { out[0] = up ? W : -W; }
       namespace deep { template <class T, unsigned N, template <class> class A> __global__ void g(T *out) {} }
@@ -127,7 +127,7 @@ describe("a module", function()
     assert.not_matches("__mw_instance", err.message, 1, true)
   end)
 
-  it("knows a variable that is like a name, too", function()
+  it("suggests a variable with a similar name", function()
     local module = mw.compile "__constant__ float gain; __global__ void saxpy() {}"
     assert.matches("no kernel 'gian'; did you mean the variable 'gain'?",
       failure(function() module.gian = 3 end).message, 1, true)
@@ -170,7 +170,7 @@ describe("mw.compile", function()
     end
   end)
 
-  it("finds what -I names from where the host stands", function()
+  it("finds folders of -I relative to the working directory", function()
     local folder = os.tmpname()
     os.remove(folder)
     assert(os.execute("mkdir " .. folder))
@@ -196,7 +196,7 @@ describe("mw.compile", function()
     assert.equal(42, result(m.f(1, 1)))
   end)
 
-  it("reads a file, and what stands beside it", function()
+  it("reads a file, and headers beside it", function()
     local folder = os.tmpname()
     os.remove(folder)
     assert(os.execute("mkdir " .. folder))
@@ -229,7 +229,7 @@ describe("mw.compile", function()
     assert.equal("", mw.compile("__global__ void f() {}"):log())
   end)
 
-  it("refuses what it does not know", function()
+  it("refuses unknown options", function()
     assert.matches("wants CUDA C as a string", failure(mw.compile).message)
     assert.matches("wants CUDA C as a string, .- got a number", failure(mw.compile, 5).message)
     assert.matches("takes one argument: write mw.compile { source = ",

@@ -37,12 +37,12 @@ describe("occupancy", function()
     assert.equal(0, occupancy("8.0", 1024, 128).blocks)
   end)
 
-  it("takes off what the system keeps of shared memory from 8.0 on", function()
+  it("subtracts the system's shared memory from 8.0 on", function()
     assert.equal(9, occupancy("7.0", 32, 0, 10 * 1024).blocks) -- 96 / 10
     assert.equal(14, occupancy("8.0", 32, 0, 10 * 1024).blocks) -- 164 / 11
   end)
 
-  it("is what NVIDIA's guides and books work out", function()
+  it("agrees with the examples of NVIDIA's guides and of books", function()
     local published = {
       -- CUDA C Best Practices Guide (2.3 to 5.0), "calculating occupancy": 83 and 66 percent.
       { "1.1", 128, 12, 0, 5, 5 * 4 / 24 }, { "1.1", 256, 12, 0, 2, 2 * 8 / 24 },

@@ -16,7 +16,7 @@ local text = "__global__ void count(volatile int *p, int n) { for (int i = 0; i 
 ]]
 
 describe("a forked child", function()
-  it("is told that its parent's device is lost, whatever it asks of it, and opens one of its own", function()
+  it("gets an error from every use of its parent's device, and can open one of its own", function()
     local result = run { prelude .. [[
 local m, p, q = mw.compile(text), mw.zeros(2, "int"), mw.zeros(2, "int")
 local stream, event = mw.stream(), mw.event()
@@ -79,7 +79,7 @@ local mine = mw.zeros(4, "int")
     assert.is_true(result.ok)
   end
 
-  it("are told of their own kernels' failures only, wherever they wait", function()
+  it("receive the failures of their own kernels only, wherever they wait", function()
     check([[
       mw.compile(wild).wild(1, 1)(mine)
       there "mw.synchronize() return 'waited'"
@@ -95,7 +95,7 @@ local mine = mw.zeros(4, "int")
       "here\tcudaErrorIllegalAddress\nhere\tdone\nthere\twaited\n")
   end)
 
-  it("are each told, where several failed", function()
+  it("each receive theirs if several failed", function()
     check([[
       mw.compile(wild).wild(1, 1)(mine)
       in_state(other, "m = mw.compile '__global__ void trap() { __trap(); }' m.trap(1, 1)()")
@@ -122,7 +122,7 @@ local mine = mw.zeros(4, "int")
     ]], "there\t28\ngraph\tcudaErrorIllegalAddress\nthere\t28\nthere\t28\nbound\tcudaErrorIllegalAddress\n")
   end)
 
-  it("do not tell another's failure when they are closed", function()
+  it("do not report another's failure when they are closed", function()
     check([[
       mw.compile(wild).wild(1, 1)(mine)
       in_state(other, "mw.compile '__global__ void tame() {}'.tame(1, 1)()")
@@ -131,7 +131,7 @@ local mine = mw.zeros(4, "int")
     ]], "here\tcudaErrorIllegalAddress\n")
   end)
 
-  it("tell of their own then", function()
+  it("report their own when they are closed", function()
     local result = run { states .. [[
       in_state(other, "mw.compile '__global__ void trap() { __trap(); }'.trap(1, 1)()")
       tell("here", code_of(mw.synchronize))

@@ -41,7 +41,7 @@ describe("a reduction", function()
     assert.is_true(ok, tostring(why))
   end)
 
-  it("is what a plain loop gives, for random shapes and axes", function()
+  it("equals a plain loop, for random shapes and axes", function()
     for _ = 1, 40 do
       local rank, shape, count = random(1, 4), {}, 1
       for d = 1, rank do
@@ -67,7 +67,7 @@ describe("a reduction", function()
     end
   end)
 
-  it("keeps its dimensions where that is asked for, and writes where it is told to", function()
+  it("keeps its dimensions on request, and writes into a given array", function()
     local a = mw.arange(6):reshape(2, 3)
     assert.same({ 2, 1 }, a:sum { axis = 2, keepdims = true }.shape)
     assert.same({ 1, 1 }, a:sum { keepdims = true }.shape)
@@ -124,7 +124,7 @@ describe("a reduction", function()
     assert.equal(77777, a:argmax())
   end)
 
-  it("asks whether any or all are there, and how many", function()
+  it("finds whether any or all elements are not 0, and how many", function()
     local a = mw.array({ { 0, 1 }, { 0, 0 } }, "int")
     assert.is_true(a:any())
     assert.is_false(a:all())
@@ -144,7 +144,7 @@ describe("a reduction", function()
     assert.same({ 0, 0 }, mw.zeros(0, 2):sum { axis = 1 }:totable())
   end)
 
-  it("is the same whatever the threads are", function()
+  it("is the same for any number of threads", function()
     local list = {}
     for i = 1, 200000 do list[i] = random() * 2 - 1 end
     local a = mw.array(list)

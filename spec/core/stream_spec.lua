@@ -88,7 +88,7 @@ describe("a stream", function()
     assert.equal(7, y[1])
   end)
 
-  it("goes on at once where an event was never recorded", function()
+  it("does not wait for an event that was never recorded", function()
     local s, x = mw.stream(), mw.zeros(1, "int")
     s:wait(mw.event())
     m.add(1, 1, 0, s)(1, 1, x)
@@ -111,7 +111,7 @@ describe("a stream", function()
     assert.equal(21, x[1])
   end)
 
-  it("keeps what its work uses, and itself, when the script lets go", function()
+  it("keeps itself and the objects that its work uses alive without the script", function()
     local seen = mw.zeros(1, "int")
     do
       local s, x = mw.stream(), mw.full(1, 5, "int")
@@ -159,7 +159,7 @@ describe("a stream", function()
     if not suite.on_gpu then mw.synchronize() end -- a GPU is lost
   end)
 
-  it("tells what it is", function()
+  it("has its properties as fields", function()
     local least, greatest = mw.stream_priorities()
     assert.is_true(greatest < least)
     local s = mw.stream { priority = greatest - 10, nonblocking = true }
@@ -172,7 +172,7 @@ describe("a stream", function()
     assert.matches("non%-blocking", tostring(s))
   end)
 
-  it("of a higher priority goes first", function()
+  it("of a higher priority runs first", function()
     if suite.on_gpu then return pending "CPU device only: a GPU has room for both at once" end
     local high, low = mw.stream { priority = -5 }, mw.stream { priority = 0 }
     local gate, counter = mw.stream(), mw.zeros(1, "int")
@@ -252,7 +252,7 @@ describe("an event", function()
     assert.equal(1, x[1])
   end)
 
-  it("is waited for as it stood, whatever is recorded later", function()
+  it("is waited for as it was at the call, even if it is recorded again later", function()
     local a, b, x = mw.stream { nonblocking = true }, mw.stream { nonblocking = true }, mw.zeros(1, "int")
     mw.synchronize()
     local e, called = a:record(), false
@@ -296,7 +296,7 @@ describe("an event", function()
     assert.matches("no option", failure(mw.event, { time = true }).message)
   end)
 
-  it("goes to the stream of mw.with", function()
+  it("is recorded in the stream of mw.with", function()
     local s, called = mw.stream { nonblocking = true }, false
     local e = mw.event()
     s:call(function() called = true end)
@@ -308,7 +308,7 @@ describe("an event", function()
 end)
 
 describe("a function that a stream calls", function()
-  it("is called when the work before it is done, and before the work behind it", function()
+  it("is called after the work before it and before the work after it", function()
     local s, x, seen = mw.stream(), mw.zeros(1, "int"), nil
     m.slow(1, 1, 0, s)(ROUNDS, 1, x)
     s:call(function() seen = x[1] end)
@@ -320,7 +320,7 @@ describe("a function that a stream calls", function()
     assert.equal(2, x[1])
   end)
 
-  it("is called by whoever waits or reads", function()
+  it("is called by a thread that waits or reads", function()
     for _, wait in ipairs {
       function(s) s:synchronize() end,
       function() mw.synchronize() end,
@@ -339,7 +339,7 @@ describe("a function that a stream calls", function()
     end
   end)
 
-  it("runs on Lua's thread, whatever the stream does", function()
+  it("runs on Lua's thread, not on the stream's", function()
     local s, x, log = mw.stream(), mw.zeros(1, "int"), {}
     for i = 1, 100 do
       m.add(1, 1, 0, s)(1, 1, x)
@@ -362,7 +362,7 @@ describe("a function that a stream calls", function()
     assert.equal(1, x[1])
   end)
 
-  it("passes its error to whoever waits, and the stream goes on", function()
+  it("passes its error to the call that waits, and the stream continues", function()
     local s, x = mw.stream(), mw.zeros(1, "int")
     s:call(function() error("in the middle", 0) end)
     m.add(1, 1, 0, s)(1, 1, x)
@@ -379,7 +379,7 @@ describe("a function that a stream calls", function()
     assert.equal(3000, x[1])
   end)
 
-  it("is called by nobody where the script ends before", function()
+  it("is not called if the script ends before", function()
     local result = require "support.child" [[
       local mw = require "moonwarp"
       local m = mw.compile "__global__ void nothing() {}"
@@ -412,7 +412,7 @@ describe("mw.with", function()
     assert.same({ 4, 4, 4, 4 }, y:totable())
   end)
 
-  it("ends with an error too, and can be nested", function()
+  it("ends after an error as well, and can be nested", function()
     local a, b = mw.stream(), mw.stream()
     local order = {}
     a:call(function() order[#order + 1] = "a" end)

@@ -58,7 +58,7 @@ describe("a strided view", function()
     assert.same(walk(list, 23, { 4, 3 }, { -6, -1 }), flat(view(a, 23, { 4, 3 }, { -6, -1 })))
   end)
 
-  it("is written where its elements lie, and nowhere else", function()
+  it("is written at its elements, and nowhere else", function()
     local b = mw.zeros(12, "int")
     local t = view(b, 1, { 3, 2 }, { 4, 2 })
     t:fill(7)
@@ -118,7 +118,7 @@ describe("a strided view", function()
     assert.equal(0, #view(a, 0, { 0 }, { 100 }))
   end)
 
-  it("is refused by what needs one piece of memory, which says what to write", function()
+  it("is refused by functions that need contiguous memory, which say what to write", function()
     local t = view(a, 0, { 6, 4 }, { 1, 6 })
     local m = mw.compile [[
 struct box { float *p; };

@@ -6,7 +6,7 @@ local failure = require "support.failure"
 local function message(f) return failure(f).message end
 
 describe("a name that is not there", function()
-  it("is an error of moonwarp's, which asks for the one that was meant", function()
+  it("is an error that suggests the intended one", function()
     assert.equal("moonwarp has no 'zero'; did you mean 'zeros'?", message(function() return mw.zero end))
     assert.equal("moonwarp has no 'Compile'; did you mean 'compile'?", message(function() mw.Compile "" end))
     assert.equal("moonwarp has no 'sychronize'; did you mean 'synchronize'?", message(function() mw.sychronize() end))
@@ -16,7 +16,7 @@ describe("a name that is not there", function()
     assert.matches("suggest_spec.lua$", err.file)
   end)
 
-  it("is one of objects, too, fields and methods", function()
+  it("is an error for fields and methods of objects as well", function()
     local a = mw.zeros(3)
     assert.equal("an array has no 'shpe'; did you mean 'shape'?", message(function() return a.shpe end))
     assert.equal("an array has no 'smu'; did you mean 'sum'?", message(function() a:smu() end))
@@ -41,7 +41,7 @@ describe("a name that is not there", function()
       message(function() cu.cuMemAloc(3) end))
   end)
 
-  it("may be asked for without one", function()
+  it("can be tested without an error", function()
     assert.is_nil(rawget(mw, "zero"))
     for name in pairs(mw) do assert.not_equal("zero", name) end
   end)
@@ -52,7 +52,7 @@ describe("a name that is not there", function()
   end)
 end)
 
-describe("what is like a name", function()
+describe("names that are similar", function()
   local closest = require("moonwarp.diagnostics.nearest").name
 
   it("differs by few letters, put in, left out, changed or swapped", function()

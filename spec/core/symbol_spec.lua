@@ -40,7 +40,7 @@ __global__ void follow(float *out) { *out = pointer ? *pointer : -1; }
 ]]
 
 describe("a symbol", function()
-  it("is read with what the source gave it", function()
+  it("has the value from the source", function()
     assert.equal(42, m.i)
     assert.equal("integer", math.type(m.i))
     assert.equal(1.5, m.gain)
@@ -118,7 +118,7 @@ describe("a symbol", function()
     assert.equal("warp\0\0\0\0", m:symbol "word":bytes())
   end)
 
-  it("refuses what is not its type, by name, and keeps its value", function()
+  it("refuses values of other types, by name, and keeps its value", function()
     m.i = 1
     for _, case in ipairs {
       { "i", 2 ^ 31, "^i does not take 2147483648" },

@@ -31,7 +31,7 @@ describe("a key that is a table", function()
     assert.same({ -1, -1, 5, 6, 0, 0, 5, 8, 1, 1, 2, 3 }, flat(b))
   end)
 
-  it("that is wrong is told with its place", function()
+  it("that is wrong is an error that names the dimension", function()
     local function at(key) return message(function() return a[key] end) end
     assert.matches("index 2: 4 is outside 1..3", at { 1, 4 })
     assert.matches("index 1: 0 is outside 1..2 %(Lua counts from 1", at { 0 })
@@ -57,6 +57,11 @@ describe("views", function()
     assert.same({ 0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5 }, flat(a:broadcast_to(2, 2, 3)))
     assert.matches("does not become {2, 4}", message(a.broadcast_to, a, 2, 4))
     assert.matches("axis 2 has 3 elements", message(a.squeeze, a, 2))
+    assert.matches("wants a shape of whole numbers, got nil", message(a.broadcast_to, a, nil, 3))
+    assert.matches("wants a shape of whole numbers, got the string", message(a.broadcast_to, a, { 2, "x" }))
+    for _, name in ipairs { "squeeze", "flip" } do
+      assert.matches("an axis is a whole number, got nil", message(a[name], a, nil, 1))
+    end
     assert.is_true(a:contiguous() == a)
     assert.is_true(a:transpose():contiguous().is_contiguous)
   end)

@@ -34,7 +34,7 @@ describe("blocks run in any order", function()
     assert.is_true(is_free("x[i] = below(y[i]);", called))
   end)
 
-  it("but not where one may wait for another, or tell which ran before it", function()
+  it("but not if one may wait for another, or observe which ran before it", function()
     for _, body in ipairs {
       "while (v[0] != blockIdx.x) {} v[0] = blockIdx.x + 1;", "v[i] = 1;", "x[i] = atomicAdd(x, 1);",
       "if (atomicCAS(x, 0, 1)) x[1] = 2;", "x[i] = 1; __threadfence(); x[i + 1] = 2;", 'printf("%d", i);',

@@ -126,7 +126,7 @@ for _, tier in ipairs(rawget(_G, "jit") and { tiers[1] } or tiers) do
       end
     end)
 
-    it("keeps what threads and blocks hold", function()
+    it("keeps the state of threads and blocks", function()
       local blocks = 2 * multiprocessors()
       for _, threads in ipairs { 1, 33, 128, 300 } do
         local total, out = mw.zeros(1, "int"), mw.zeros(blocks * threads, "int")
@@ -155,7 +155,7 @@ for _, tier in ipairs(rawget(_G, "jit") and { tiers[1] } or tiers) do
       for b = 1, blocks do assert.equal(blocks - b + 1, out[b]) end
     end)
 
-    it("is what is_valid() tells of", function()
+    it("makes is_valid() true", function()
       if suite.on_gpu then return pending "CPU device only: a GPU's driver gives plain launches that memory, too" end
       local out = mw.zeros(2 * 8, "int")
       m.valid(2, 8)(out)
@@ -164,7 +164,7 @@ for _, tier in ipairs(rawget(_G, "jit") and { tiers[1] } or tiers) do
       for i = 1, 16 do assert.equal(2, out[i]) end
     end)
 
-    it("is asked for where a plain launch waits for its grid", function()
+    it("is suggested if a plain launch waits for its grid", function()
       if suite.on_gpu then return pending "CPU device only: a GPU has no word for it" end
       local err = fails(function()
         m.rounds(2, 32)(mw.zeros(8, "uint"), mw.zeros(8, "uint"), 8, 1)
@@ -235,7 +235,7 @@ describe("a cooperative launch", function()
     mw.limit("specialise", before)
   end)
 
-  it("goes where other launches go: streams, bound launches, graphs", function()
+  it("works in streams, bound launches and graphs", function()
     local s, p = mw.stream(), mw.zeros(1, "int")
     m.shared_memory:cooperative(2, 32, 32, s)(p)
     s:synchronize()

@@ -24,14 +24,14 @@ describe("shared memory that a block does not have", function()
     return failure(mw.synchronize).message
   end
 
-  it("is told as such, with the byte", function()
+  it("is reported as such, with the byte", function()
     assert.matches("^kernel dyn wrote to byte 400 of the block's shared memory, which has 128; ",
       said(m.dyn(1, 32, 128), 100))
     assert.matches("^kernel fixed wrote to byte 256 of the block's shared memory, which has 256; ",
       said(m.fixed(1, 32), 64))
   end)
 
-  it("is most often what the launch forgot", function()
+  it("is reported with the missing argument of the launch", function()
     local message = said(m.dyn(1, 32), 0)
     assert.matches("^kernel dyn wrote to byte 0 of the block's shared memory, which has 0; extern __shared__ arrays " ..
       "have the bytes that the launch names, here none: write dyn%(grid, block, bytes%); ", message)
@@ -56,7 +56,7 @@ describe("a kernel that does wrong, in this process:", function()
     end
   end)
 
-  it("guards arrays again when there were too many for it, and no longer are", function()
+  it("guards arrays again after there were too many of them", function()
     do
       local hold = {}
       for i = 1, 20000 do hold[i] = mw.zeros(8) end
@@ -93,7 +93,7 @@ describe("a kernel that does wrong, in another process:", function()
     end)
   end
 
-  it("is told at the end when nobody asks, and does not end the script", function()
+  it("is reported at the end if nothing waits, and does not end the script", function()
     local result = child [[
       local mw = require "moonwarp"
       local m = mw.compile "__global__ void wild(int *p) { p[threadIdx.x] = 1; }"
@@ -112,7 +112,7 @@ describe("failures of several launches", function()
     __global__ void other(int *p, long long at) { p[at + threadIdx.x] = 2; }
   ]]
 
-  it("are told once, the first of them", function()
+  it("are reported once, by the first of them", function()
     local a = mw.zeros(100, "int")
     m.other(1, 100)(a, 0)
     m.fail(1, 32)(a, 1 << 40)
@@ -123,7 +123,7 @@ describe("failures of several launches", function()
     assert.equal(200, a:sum())
   end)
 
-  it("do not stop the launches behind them", function()
+  it("do not stop later launches", function()
     local a = mw.zeros(100, "int")
     for i = 0, 99 do
       m.fail(1, 1)(a, 1 << 40)
@@ -136,7 +136,7 @@ end)
 
 -- ---- what is refused before anything runs
 
-describe("a launch that asks for too much", function()
+describe("a launch that requests too much", function()
   local m = mw.compile [[
     __global__ void f(int *p) { p[0] = 1; }
     __global__ void with_static(int *p) { __shared__ int cell[4000]; cell[threadIdx.x] = p[0]; p[1] = cell[0]; }
@@ -192,7 +192,7 @@ describe("a launch that asks for too much", function()
     mw.synchronize()
   end)
 
-  it("of local memory is refused, and told what to raise", function()
+  it("of local memory is refused, with the limit to raise", function()
     local before = mw.limit "stack"
     local err = failure(function() m.large_local(1, 32)(mw.zeros(1, "int"), 5) end)
     assert.equal("cudaErrorLaunchOutOfResources", err.code)
@@ -283,7 +283,7 @@ describe("an address of the host's, given as a pointer,", function()
     refused("parameter 1 'p' of plain", function() m.plain(1, 32):bind(address, 7)() end)
   end)
 
-  it("is refused within a struct, too", function()
+  it("is refused within a struct as well", function()
     local none = { f = 1, q = { mw.null, mw.null, mw.null } }
     refused("parameter 1 'h' of in_struct holds the address 0x%x+, which",
       function() m.in_struct(1, 32)({ n = 1, p = address, inner = none }, 7) end)

@@ -57,7 +57,7 @@ describe("blocks that are taken without the lock", function()
     end)
   end
 
-  it("stop where one fails, whoever took it", function()
+  it("stop if one fails, whichever thread took it", function()
     local result = child { [==[
       local mw = require "moonwarp"
       local m = mw.compile [[

@@ -69,14 +69,14 @@ describe("memory checks", function()
     assert.equal(number, err.line)
   end)
 
-  it("let through what lies in the array, its first and last element too", function()
+  it("allow accesses in the array, including its first and last element", function()
     local x = mw.zeros(10)
     for _, i in ipairs { 0, 9 } do fine(function() checked.write(1, 1)(x, i) end) end
     assert.equal(2, x:sum())
     fine(function() checked.read(1, 1)(x, x, 9) end)
   end)
 
-  it("find what would have hit nothing that faults: the rest of a page, another array", function()
+  it("find accesses that would not fault: to the rest of a page, to another array", function()
     local x, y = mw.zeros(10), mw.zeros(10)
     for _, i in ipairs { 10, 11, 63, -1, -7, 100000 } do
       local at = ("x[%d], and x ends with [9]"):format(i)
@@ -92,7 +92,7 @@ describe("memory checks", function()
     assert.matches("x%[90%], and x ends with %[89%]", said(function() checked.write(1, 1)(x[2], 90) end))
   end)
 
-  it("take bytes for what they are", function()
+  it("report bytes if an access is not an element of the array", function()
     fine(function() checked.bytes(1, 1)(mw.zeros(5, "char"), 3) end)
     assert.matches("wrote to bytes 4 to 5 of x, and there it has 5", said(function()
       checked.bytes(1, 1)(mw.zeros(5, "char"), 4)
@@ -146,14 +146,14 @@ describe("memory checks", function()
     assert.matches("kernel use wrote", said(function() m.use(1, 1)() end))
   end)
 
-  it("are for those who ask: other kernels run as lanes and say nothing", function()
+  it("are optional: other kernels run as lanes and report nothing", function()
     assert.equal("simd", plain.write.tier)
     assert.equal("loop", checked.write.tier)
     assert.matches("%-%-check%-memory", checked.write.tier_reason)
     fine(function() plain.write(1, 1)(mw.zeros(10), 10) end)
   end)
 
-  it("are on and off for what is compiled next", function()
+  it("are switched on and off for later compilations", function()
     assert.is_false(mw.check_memory())
     assert.is_false(mw.check_memory(true))
     local m = mw.compile "__global__ void f(int *p) { p[1] = 1; }"

@@ -20,7 +20,7 @@ describe("a mathematical function", function()
     assert.is_true(functions > 150, text)
   end)
 
-  it("is so in scalar code too", function()
+  it("has the same errors in scalar code", function()
     local names = "expf logf sinf cosf powf tanhf erff exp log sin cos tanh cbrtf __expf"
     local text, status = run("--points=500 --width=1 " .. names)
     assert.is_true(status == 0, text)

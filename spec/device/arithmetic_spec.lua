@@ -124,7 +124,7 @@ for _, options in ipairs { false, { "--width=1" } } do
       end)
     end
 
-    it("happens only where the program comes to it", function()
+    it("is executed only if the program reaches it", function()
       local a, b, q = mw.arange(200, "int"), mw.zeros(200, "int"), mw.zeros(200, "int")
       for i = 1, 200, 3 do b[i] = i % 7 end
       m.guarded(1, 256)(200, a, b, q)

@@ -411,7 +411,7 @@ for _, tier in ipairs(tiers) do
   end)
 end
 
-describe("an atomic behind a barrier", function()
+describe("an atomic after a barrier", function()
   -- What its address was made from is not kept at the barrier; only the address is.
   for _, width in ipairs { "4", "16", "4x2" } do
     it("finds its address, with " .. width .. " lanes", function()
@@ -442,7 +442,7 @@ end)
 
 describe("a pointer that is __restrict__", function()
   -- Only this thread may write through it by another pointer: other threads may by the same.
-  it("leads to what other threads wrote before a barrier, in a sine and a cosine too", function()
+  it("reads what other threads wrote before a barrier, also in a sine and a cosine", function()
     if suite.on_gpu then return pending "CPU device only: NVIDIA's compiler takes restrict at its word" end
     local m = mw.compile [[__global__ void k(float *__restrict__ x, float *o) {
       int t = threadIdx.x;
@@ -461,7 +461,7 @@ describe("a pointer that is __restrict__", function()
   end)
 end)
 
-describe("what threads race for", function()
+describe("values that threads race for", function()
   -- Kernels that write what others read between the same barriers: what each thread gets is open, not what it
   -- does with it.
   local loads = {

@@ -221,7 +221,7 @@ __global__ void sum(const float *array, unsigned n, volatile float *result) {
 }
 ]=]
 
-  it("each get a ticket of their own", function()
+  it("each draw a ticket of their own", function()
     local counter, taken = mw.zeros(1, "int"), mw.zeros(20000, "int")
     m.tickets(100, 200)(counter, taken)
     assert.equal(20000, counter[1])

@@ -340,7 +340,7 @@ for _, tier in ipairs(tiers) do
     local numbers = mw.array(values, "int")
 
     describe("a cuda::barrier", function()
-      it("of a whole block has all threads arrive before one goes on", function()
+      it("of a whole block lets no thread continue before all have arrived", function()
         for _, threads in ipairs { 1, 2, 33, 100, 256 } do
           local out = mw.zeros(threads, "int")
           m.all(2, threads)(out, 7)
@@ -359,7 +359,7 @@ for _, tier in ipairs(tiers) do
         for t = 0, 255 do assert.equal(255 * 128, out[t + 1]) end
       end)
 
-      it("may be one of several, and stand in global memory", function()
+      it("may be one of several, and in global memory", function()
         local out = mw.zeros(128, "int")
         m.either(1, 128)(out)
         for t = 0, 127 do assert.equal(t // 64 * 64 + (t + 1) % 64, out[t + 1]) end
@@ -367,13 +367,13 @@ for _, tier in ipairs(tiers) do
         for t = 0, 127 do assert.is_true(out[t + 1] >= 7) end
       end)
 
-      it("lets who fills and who reads wait for each other", function()
+      it("lets producers and consumers wait for each other", function()
         local out = mw.zeros(160, "int")
         m.parted(1, 160)(out, 10)
         for t = 32, 159 do assert.equal(285, out[t + 1]) end
       end)
 
-      it("may be one of many, each with who waits for it, and may be ended by another block", function()
+      it("may be one of many with different waiting threads, and another block may complete it", function()
         local out = mw.zeros(256, "int")
         m.many(1, 200)(out)
         for t = 0, 199 do assert.equal(2 * (199 - t), out[t + 1]) end
@@ -391,7 +391,7 @@ for _, tier in ipairs(tiers) do
         mw.device():reset()
       end)
 
-      it("counts fewer threads when some drop out, and calls what ends a phase", function()
+      it("counts fewer threads when some drop out, and calls its completion function", function()
         local out = mw.zeros(50, "int")
         m.dropping(1, 50)(out)
         for t = 0, 49 do assert.equal(t, out[t + 1]) end
@@ -444,7 +444,7 @@ for _, tier in ipairs(tiers) do
     end)
 
     describe("a barrier for a part of a block", function()
-      it("holds up nobody else", function()
+      it("does not delay other threads", function()
         local out = mw.zeros(256, "int")
         m.pairs(2, 256)(out)
         for t = 0, 255 do
@@ -453,7 +453,7 @@ for _, tier in ipairs(tiers) do
         end
       end)
 
-      it("lets some come without waiting", function()
+      it("lets some threads arrive without waiting", function()
         for items = 0, 7 do
           local out, want = mw.zeros(96, "int"), 0
           for i = 0, items - 1 do want = want + i * i + 1 end
@@ -462,7 +462,7 @@ for _, tier in ipairs(tiers) do
         end
       end)
 
-      it("counts whole warps, whatever lanes they have left", function()
+      it("counts whole warps, also those with few active lanes", function()
         for _, threads in ipairs { 103, 128 } do
           for _, gone in ipairs { 0, 1, 5 } do
             local out = mw.zeros(128, "int")
@@ -472,7 +472,7 @@ for _, tier in ipairs(tiers) do
         end
       end)
 
-      it("of a number or a count that there is not ends the launch, and so does one for more than come", function()
+      it("with an invalid number or count ends the launch, and so does one for more threads than arrive", function()
         if suite.on_gpu then return pending "CPU device only: a GPU does not look at either" end
         local function message(threads, ...)
           m.wrong(1, threads)(...)

@@ -257,7 +257,7 @@ __global__ void reach(float *out) {
       end
     end)
 
-    it("goes through shuffles and atomics", function()
+    it("works in shuffles and atomics", function()
       local out = mw.zeros(35)
       m.reach(1, 32)(out)
       out = out:totable()
@@ -268,7 +268,7 @@ __global__ void reach(float *out) {
 end
 
 describe("half precision", function()
-  it("comes from Lua's half arrays and goes back, numbers and pairs", function()
+  it("is read from and written to Lua's half arrays, as numbers and pairs", function()
     local m = mw.compile [[
 #include <cuda_fp16.h>
 struct Item { __half weight; __half2 range; int n; };

@@ -233,7 +233,7 @@ __global__ void packed(const int *x, const int *y, int *out) {
     end
   end)
 
-  it("takes packed arguments as vectors too", function()
+  it("takes packed arguments as vectors as well", function()
     local x = list(64, function() return s32(random(0, 0xffffffff)) end)
     local y = list(64, function(i) return s32(word2(i)) end)
     local out = mw.zeros(256, "int")
@@ -273,7 +273,7 @@ __global__ void k(const unsigned *x, const unsigned long long *y, unsigned *out,
 end)
 
 describe("a fast function", function()
-  it("is near the function that it stands for", function()
+  it("is close to the function that it approximates", function()
     local k = mw.compile [[
 __global__ void k(const float *x, float *out) {
   int i = threadIdx.x;

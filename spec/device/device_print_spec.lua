@@ -74,7 +74,7 @@ __global__ void k() {
       assert.equal(table.concat(want), text)
     end)
 
-    it("keeps the text of one call whole, whoever else prints", function()
+    it("does not mix the text of one call with that of others", function()
       local text = printed([[
 __global__ void k() {
   for (int i = 0; i < 3; ++i)
@@ -172,7 +172,7 @@ __global__ void objects(int *out) {
 end
 
 describe("mw.on_print", function()
-  it("is called when an array is read, too, and not when nothing was printed", function()
+  it("is called when an array is read, and not if nothing was printed", function()
     local m = mw.compile [[__global__ void k(int *x) { if (x[0]) printf("seen %d\n", x[0]); x[0]++; }]]
     local x, texts = mw.zeros(1, "int"), {}
     mw.on_print(function(text) texts[#texts + 1] = text end)
@@ -186,7 +186,7 @@ describe("mw.on_print", function()
     assert.equal("seen 1\nseen 2\n", table.concat(texts))
   end)
 
-  it("tells what was printed before a kernel failed", function()
+  it("is called for text that was printed before a kernel failed", function()
     local m = mw.compile [[__global__ void k() { printf("before\n"); __trap(); }]]
     local texts = {}
     mw.on_print(function(text) texts[#texts + 1] = text end)

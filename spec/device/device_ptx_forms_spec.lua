@@ -237,7 +237,7 @@ for _, tier in ipairs(tiers) do
       for i = 0, 63 do assert.equal(i < 5 and -1 or i < 60 and 95 + i or 40 + i, out[i + 1]) end
     end)
 
-    it("extends what it loads as the type says, whatever the order and the hints", function()
+    it("extends loaded values by the type, for any memory order and hints", function()
       local out, wide = mw.zeros(256, "short"), mw.zeros(256, "int")
       m.narrow(1, 256)(mw.array(ints(256, function(i) return i - 128 end), "char"), out, wide)
       for i = 0, 255 do
@@ -247,7 +247,7 @@ for _, tier in ipairs(tiers) do
       end
     end)
 
-    it("copies to shared memory, with zeros for what is not given", function()
+    it("copies to shared memory, with zeros for the missing bytes", function()
       local out = mw.zeros(32, "int4")
       m.copies(1, 32)(mw.array(ints(128, function(i) return i + 0x10000 end), "int"):as "int4", out, 20)
       local t = out:as("int"):totable()
@@ -274,7 +274,7 @@ for _, tier in ipairs(tiers) do
       assert.equal(9, s[1])
     end)
 
-    it("does what stands under a predicate for those that have it", function()
+    it("executes predicated instructions for the threads whose predicate holds", function()
       local x, out = mw.array(ints(41, function(i) return i end), "int"), mw.zeros(40, "int")
       m.predicated(1, 40)(x, out)
       assert.equal(100, x[1])
@@ -342,7 +342,7 @@ for _, tier in ipairs(tiers) do
       end
     end)
 
-    it("asks and waits for other threads", function()
+    it("communicates with other threads and waits for them", function()
       local out = mw.zeros(8 * 64, "int")
       m.together(1, 64)(out)
       out = out:totable()

@@ -273,7 +273,7 @@ __global__ void k(unsigned *out) {
       end
     end)
 
-    it("changes memory that others change, and asks the warp", function()
+    it("has atomics and warp instructions", function()
       local m = mw.compile {
         source = [[
 __global__ void k(int *x, unsigned *y, double *d, int *out) {

@@ -125,7 +125,7 @@ describe("cuRAND's Poisson numbers", function()
     end)
   end
 
-  it("of Philox come four at once", function()
+  it("of Philox are drawn four at once", function()
     for _, lambda in ipairs { 5, 5000 } do
       local threads, count = 16, 5
       local size = threads * count * 4

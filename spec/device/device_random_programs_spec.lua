@@ -131,7 +131,7 @@ local function call(spot, strike, rate, volatility, years, growth)
 end
 
 describe("a program with random numbers in kernels", function()
-  it("counts points for pi, and goes on from its states", function()
+  it("counts points for pi, and continues from its states", function()
     local m = mw.compile(programs.pi)
     local threads, rounds = 4096, 250
     local states = mw.zeros(threads, m:dtype "curandStateXORWOW")

@@ -111,7 +111,7 @@ describe("cuRAND's generator", function()
   end
 
   for what, type in pairs { bits = "uint4", uniform = "float4", uniform_double = "double4" } do
-    it("philox goes on with the host's " .. what, function()
+    it("philox continues the host's " .. what, function()
       local rounds = 2
       local out = mw.zeros(65536 * rounds * 4, types[what])
       m[("turns<%s>"):format(type)](512, 128)(1234, rounds, out:as(type))

@@ -75,7 +75,7 @@ __global__ void %s_%s(int n, const %s *x, %s *out) {
     rd = math.floor,
   }
 
-  it("of a real number to an integer rounds as asked and saturates", function()
+  it("of a real number to an integer rounds as specified and saturates", function()
     local range = {
       int = { -2147483648, 2147483647 },
       uint = { 0, 4294967295 },
@@ -107,7 +107,7 @@ __global__ void %s_%s(int n, const %s *x, %s *out) {
   end)
 
   -- PTX ISA, cvt: 0 from float to 32 bits, otherwise the sign bit alone.
-  it("of NaN to an integer gives what the hardware gives", function()
+  it("of NaN to an integer gives the hardware's result", function()
     assert.equal(0, run("float_int", { nan }, "float", "int")[1])
     assert.equal(0, run("float_uint", { nan }, "float", "uint")[1])
     assert.equal(-2147483648, run("double_int", { nan }, "double", "int")[1])
@@ -116,7 +116,7 @@ __global__ void %s_%s(int n, const %s *x, %s *out) {
     assert.equal(math.mininteger, run("double_ll", { nan }, "double", "longlong")[1])
   end)
 
-  it("of an integer to a real number rounds as asked", function()
+  it("of an integer to a real number rounds as specified", function()
     local function compare(from, to, dtype, xs, nearest, around)
       local got = run(from .. "_" .. to, xs, dtype, to)
       for i, x in ipairs(xs) do
@@ -155,7 +155,7 @@ __global__ void %s_%s(int n, const %s *x, %s *out) {
     compare("ull", "float", "ulonglong", positive, from_wide, float_neighbours)
   end)
 
-  it("of a double to a float rounds as asked, to denormals and beyond the range too", function()
+  it("of a double to a float rounds as specified, also to denormals and beyond the range", function()
     local special = { 0.0, -0.0, inf, -inf, nan, 1e300, -1e300, 1e-300, -1e-300, 3.4028235677973366e38, 2.0 ^ -150 }
     local xs = list(n, function(i)
       return special[i] or (random() < 0.5 and -1 or 1) * (1 + random()) * 2.0 ^ random(-152, 128)
@@ -358,7 +358,7 @@ __global__ void k%s(int n, const %s *x, const %s *y, %s *out) {
   end)
 
   -- A product minus itself, rounded: nothing is left, unless one of them was merged into a multiply-add.
-  it("of a product is never undone by what is done with it", function()
+  it("of a product is not undone by contraction with its use", function()
     local k = mw.compile [[
 __global__ void f(const float *x, const float *y, const float *product, float *out) {
   int i = threadIdx.x;

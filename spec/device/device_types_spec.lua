@@ -70,7 +70,7 @@ __global__ void sizes(int *out) {
     for i, value in ipairs(out:totable()) do assert.equal((i - 1) % 10 + 1, value) end
   end)
 
-  it("may stand in structs, unions, arrays, constant and shared memory", function()
+  it("may be in structs, unions, arrays, constant and shared memory", function()
     local m = mw.compile [[
 struct Particle { float3 position; float mass; int2 cell; };
 union Bits { float4 whole; float part[4]; };
@@ -231,7 +231,7 @@ __global__ void k(float *out, std::int32_t n) {
     assert.same({ 4, 2.5, 8, 2, 44, 7, 1, 0 }, out:totable())
   end)
 
-  it("of older toolkits are there for those who include them", function()
+  it("of older toolkits can be included", function()
     local names = { "texture_types.h", "texture_fetch_functions.h", "texture_indirect_functions.h", "surface_types.h",
       "surface_functions.h", "surface_indirect_functions.h", "cuda_texture_types.h", "cuda_surface_types.h",
       "channel_descriptor.h", "sm_11_atomic_functions.h", "sm_12_atomic_functions.h", "sm_13_double_functions.h",

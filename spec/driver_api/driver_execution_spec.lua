@@ -216,7 +216,7 @@ describe("cuLaunchKernel", function()
   end)
 end)
 
-describe("what is known of functions", function()
+describe("the attributes of functions", function()
   it("are attributes, of which two can be set", function()
     local sum = func "sum"
     assert.equal(mw.properties().max_threads_per_block,

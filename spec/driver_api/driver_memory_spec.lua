@@ -172,7 +172,7 @@ describe("host memory", function()
     code("CUDA_ERROR_OUT_OF_MEMORY", cu.cuMemAllocManaged(2 ^ 52, 1))
   end)
 
-  it("is told apart from the device's", function()
+  it("is distinguished from device memory", function()
     local d, h = ok(cu.cuMemAlloc(100)), ok(cu.cuMemAllocHost(100))
     assert.equal(cu.CU_MEMORYTYPE_DEVICE, ok(cu.cuPointerGetAttribute(cu.CU_POINTER_ATTRIBUTE_MEMORY_TYPE, d + 4)))
     assert.equal(cu.CU_MEMORYTYPE_HOST, ok(cu.cuPointerGetAttribute(cu.CU_POINTER_ATTRIBUTE_MEMORY_TYPE, h)))
@@ -235,7 +235,7 @@ describe("CUDA_MEMCPY2D", function()
     assert.same({ 10, 11, 12, 2, 3, 4, 6, 7, 8 }, contents(b, 9))
   end)
 
-  it("refuses what leaves memory, pitches that are too small, and kinds that are none", function()
+  it("refuses copies out of bounds, pitches that are too small, and unknown kinds", function()
     local p, h, a = ok(cu.cuMemAlloc(64)), cu.malloc(64), array_of(4, 4)
     local function copy(changes)
       local desc = {
@@ -259,7 +259,7 @@ describe("CUDA_MEMCPY2D", function()
     code("CUDA_ERROR_INVALID_VALUE", cu.cuMemcpy2DUnaligned(copy { Height = 5 }))
   end)
 
-  it("has three dimensions too", function()
+  it("has three dimensions as well", function()
     local array = ok(cu.cuArray3DCreate {
       Width = 2, Height = 2, Depth = 3, Format = cu.CU_AD_FORMAT_SIGNED_INT32, NumChannels = 1,
     })
@@ -295,7 +295,7 @@ describe("CUDA_MEMCPY2D", function()
 end)
 
 describe("arrays", function()
-  it("tell what they were made of", function()
+  it("have the descriptors that they were made of", function()
     local desc = { Width = 8, Height = 4, Format = cu.CU_AD_FORMAT_UNSIGNED_INT8, NumChannels = 4 }
     local array = ok(cu.cuArrayCreate(desc))
     assert.equal("uchar4", array.dtype)
@@ -354,7 +354,7 @@ describe("arrays", function()
 end)
 
 describe("copies in a stream", function()
-  it("go in its order, whatever their shape", function()
+  it("run in its order, for all shapes", function()
     local s = ok(cu.cuStreamCreate(0))
     local h = ok(cu.cuMemAllocHost(64)):cast("int")
     h:set(count_to(16))
@@ -414,7 +414,7 @@ describe("copies in a stream", function()
 end)
 
 describe("memory of moonwarp's own", function()
-  it("is the driver's too", function()
+  it("can be used by the driver API", function()
     local a = mw.arange(4, "int")
     ok(cu.cuMemsetD32(a, 5, 2))
     assert.same({ 5, 5, 2, 3 }, a:totable())

@@ -164,7 +164,7 @@ describe("contexts", function()
     code("CUDA_ERROR_INVALID_CONTEXT", cu.cuCtxDetach(a))
   end)
 
-  it("take with them what was made in them, and nothing else", function()
+  it("destroy the objects that were made in them, and nothing else", function()
     local outer = ok(cu.cuCtxCreate(0, 0))
     local kept = ok(cu.cuMemAlloc(1000))
     local inner = ok(cu.cuCtxCreate(0, 0))
@@ -191,7 +191,7 @@ describe("contexts", function()
     ok(cu.cuCtxDestroy(outer))
   end)
 
-  it("that were destroyed below others on the stack are told of where they come up", function()
+  it("that were destroyed below others on the stack are reported when they are on top", function()
     local a, b = ok(cu.cuCtxCreate(0, 0)), ok(cu.cuCtxCreate(0, 0))
     ok(cu.cuCtxDestroy(a))
     ok(cu.cuMemGetInfo())
@@ -321,7 +321,7 @@ describe("modules", function()
     code("CUDA_ERROR_INVALID_VALUE", cu.cuModuleLoadFatBinary {})
   end)
 
-  it("for GPUs are told apart from damage, with the reason", function()
+  it("for GPUs are distinguished from damaged ones, with the reason", function()
     if suite.on_gpu then return pending "CPU device only: it is about its own files" end
     local ptx = "//\n// Generated\n//\n.version 7.0\n.target sm_80\n.address_size 64\n.visible .entry f() { ret; }\n"
     code("CUDA_ERROR_NO_BINARY_FOR_GPU", cu.cuModuleLoadData(ptx))

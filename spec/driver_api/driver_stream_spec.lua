@@ -16,7 +16,7 @@ end)
 teardown(function() ok(cu.cuCtxDestroy(context)) end)
 
 describe("streams", function()
-  it("order work, and are asked and destroyed", function()
+  it("order work, and can be queried and destroyed", function()
     local s, h = ok(cu.cuStreamCreate(cu.CU_STREAM_DEFAULT)), ok(cu.cuMemAllocHost(8)):cast("int")
     local p, start, stop = ok(cu.cuMemAlloc(8)), ok(cu.cuEventCreate(0)), ok(cu.cuEventCreate(cu.CU_EVENT_DEFAULT))
     h:set { 40, 50 }
@@ -239,7 +239,7 @@ describe("graphs", function()
     code("CUDA_ERROR_INVALID_VALUE", cu.cuGraphAddDependencies(graph, { 99 }, { 1 }))
   end)
 
-  it("refuse what CUDA refuses", function()
+  it("refuse the same operations as CUDA", function()
     local s, p = ok(cu.cuStreamCreate(0)), ok(cu.cuMemAlloc(4))
     code("CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", cu.cuStreamBeginCapture(0))
     code("CUDA_ERROR_INVALID_VALUE", cu.cuStreamBeginCapture(s, 7))

@@ -59,7 +59,7 @@ local function floats_of(array, count)
 end
 
 describe("texture references", function()
-  it("read arrays, as what is set of them says from the next launch on", function()
+  it("read arrays, with options that apply from the next launch on", function()
     local image, array = reference "image", float_array(3, 2, { 1, 2, 3, 4, 5, 6 })
     ok(cu.cuTexRefSetArray(image, array, cu.CU_TRSA_OVERRIDE_FORMAT))
     assert.equal(array, ok(cu.cuTexRefGetArray(image)))
@@ -174,7 +174,7 @@ describe("texture references", function()
     end
   end)
 
-  it("refuse what cannot be set", function()
+  it("refuse invalid options", function()
     local image = reference "image"
     code("CUDA_ERROR_INVALID_VALUE", cu.cuTexRefSetArray(image, nil, cu.CU_TRSA_OVERRIDE_FORMAT))
     code("CUDA_ERROR_INVALID_VALUE", cu.cuTexRefSetArray(image, float_array(1, 1, { 1 }), 0))
@@ -207,7 +207,7 @@ describe("texture objects", function()
     end
   end)
 
-  it("read arrays, linear and pitched memory, and tell what they were made of", function()
+  it("read arrays, linear and pitched memory, and have the descriptors that they were made of", function()
     local resource = {
       resType = cu.CU_RESOURCE_TYPE_ARRAY, res = { array = { hArray = float_array(2, 2, { 1, 2, 3, 4 }) } },
     }
@@ -238,7 +238,7 @@ describe("texture objects", function()
     }, desc()))
   end)
 
-  it("are refused over what is none, and with views", function()
+  it("are refused over invalid resources, and with views", function()
     local array = { resType = 0, res = { array = { hArray = float_array(1, 1, { 1 }) } } }
     code("CUDA_ERROR_INVALID_VALUE", cu.cuTexObjectCreate(nil, desc()))
     code("CUDA_ERROR_INVALID_VALUE", cu.cuTexObjectCreate({ resType = 9, res = {} }, desc()))

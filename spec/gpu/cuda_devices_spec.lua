@@ -17,7 +17,7 @@ local function position(result, pattern, from)
 end
 
 describe("two GPUs", function()
-  it("copy between them directly, behind what the one had and before what it gets", function()
+  it("copy between them directly, after the source's earlier work and before its later work", function()
     local result = run [[
       local b = a:to "cuda:1"
       print(b.device.name, b[1], b[3], a.device.name, mw.device().name)
@@ -37,7 +37,7 @@ describe("two GPUs", function()
     assert.equal("1\t2\t3\n", result.output)
   end)
 
-  it("keep what a copy between them uses until it is done, and the thread goes on with its device", function()
+  it("keep the memory of a copy between them until it is done, and the thread keeps its device", function()
     local result = run([[
       local b = mw.with(second, mw.zeros, 3, "int")
       b:copy_from(a)
@@ -70,7 +70,7 @@ describe("two GPUs", function()
       result.calls[position(result, "^cuMemPoolSetAccess", on + 1)])
   end)
 
-  it("give no peer access where the driver gives none, and count what others gave", function()
+  it("have no peer access if the driver refuses it, and count access given by others", function()
     local none = run([[print(first:can_access_peer(second), pcall(first.enable_peer_access, first, second))]], nil,
       "peers=0")
     assert.matches("kernels of cuda:0 cannot access the memory of cuda:1: copy", none.output, 1, true)
@@ -112,7 +112,7 @@ describe("two GPUs", function()
     assert.equal("cuMemcpy3DPeerAsync 4 x 3 x 1 from 0 to 1", gpu.call(result, "cuMemcpy3DPeerAsync"))
   end)
 
-  it("may both be lost by a fault of one, and the other says by what", function()
+  it("may both be lost by a fault of one, and the other names the cause", function()
     local result = run([==[
       local m = mw.with(second, mw.compile, [[extern "C" __global__ void wild() {}
 /*PTX

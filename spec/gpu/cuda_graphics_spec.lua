@@ -78,7 +78,7 @@ describe("resources of OpenGL", function()
     end)
   end
 
-  it("have mipmapped arrays that are the driver's own, too", function()
+  it("have mipmapped arrays of the driver", function()
     local result, why = run { [[
       local mw = require "moonwarp"
       gl.call("glTexImage2D", 0x0de1, 1, 0x8058, 2, 1, 0, 0x1908, 0x1401, ("z"):rep(8))
@@ -138,7 +138,7 @@ describe("resources of OpenGL", function()
     assert.equal("3\t0\t1\t2\n", result.output) -- another vendor's context: all, and the CPU device
   end)
 
-  it("fail with what the driver says", function()
+  it("fail with the driver's error", function()
     local result, why = run { [[
       local one = ok(rt.cudaGraphicsGLRegisterBuffer(buffer, 0))
       print(rt.cudaGraphicsMapResources(1, one))

@@ -31,8 +31,8 @@ local function numbers(result)
   return list
 end
 
-describe("a kernel that tells of a failure", function()
-  it("fails its launch as on the CPU device: once, with its place, and the device goes on", function()
+describe("a kernel that reports a failure", function()
+  it("fails its launch as on the CPU device: once, with its position, and the device stays usable", function()
     local result = off(plain .. [[
       m.scale(1, 1)(x, 1)
       m.scale(2, 1)(x, 1)
@@ -54,7 +54,7 @@ describe("a kernel that tells of a failure", function()
     assert.same({ 0, 0, 0 }, numbers(result))
   end)
 
-  it("is the first of several that is told of, whatever their kinds", function()
+  it("is reported alone if it is the first of several, of any kind", function()
     local result = off(plain .. [[
       for _ = 1, 5 do m.scale(1, 1)(x, 1) end
       print(try(mw.synchronize).message)
@@ -64,7 +64,7 @@ describe("a kernel that tells of a failure", function()
       result.output)
   end)
 
-  it("is told of as a whole, where it is written over others that nobody has looked at", function()
+  it("is reported completely if its report overwrites others that were not read", function()
     local result = off(plain .. [[
       m.scale(1, 1)(x, 1)
       print(try(mw.synchronize).message)
@@ -103,7 +103,7 @@ describe("a kernel with memory checks on a GPU", function()
     assert.same({ 1, 2, 3 }, numbers(result))
   end)
 
-  it("is told of by bytes where they are no elements, and by what is near where there is no array", function()
+  it("reports bytes if an access is not an element, and the nearest array if there is none", function()
     local script = checked .. "m.scale(1, 1)(x, 1) print(try(mw.synchronize).message)"
     assert.matches("^kernel scale wrote to bytes 42 to 45 of x, and there it has 40, from 0 on; ",
       off(script, { cuda = "tells=1 kind=4 at=42" }).output)
@@ -114,7 +114,7 @@ describe("a kernel with memory checks on a GPU", function()
       aligned)
   end)
 
-  it("is told which arrays its pointers lead to", function()
+  it("receives the arrays that its pointers point to", function()
     local result = off(checked .. [[
       m.scale(1, 1)(x, 1)
       m.scale(1, 1)(mw.null, 1)
@@ -131,7 +131,7 @@ describe("a kernel with memory checks on a GPU", function()
     assert.same({ "itself 2800000000000000", "itself 0000000000000000" }, told)
   end)
 
-  it("gets a table of arrays, and another one when there are others", function()
+  it("receives a table of arrays, and a new one when they change", function()
     local result = off(checked .. [[
       local function launch() m.scale(1, 1)(x, 1) mw.synchronize() end
       launch() launch()
@@ -148,7 +148,7 @@ describe("a kernel with memory checks on a GPU", function()
     assert.equal(3, tables)
   end)
 
-  it("is by mwcc where NVRTC is there, too; without mwcc the reason is told", function()
+  it("is compiled by mwcc even with NVRTC; without mwcc the error says why", function()
     local script = checked .. "m.scale(1, 1)(x, 1)"
     local result = gpu { script }
     assert.is_true(result.ok, result.output)
@@ -161,7 +161,7 @@ describe("a kernel with memory checks on a GPU", function()
 end)
 
 describe("the limit of time on a GPU", function()
-  it("stops a kernel that was compiled under it; the device and what was queued behind go on", function()
+  it("stops a kernel that was compiled under it; later work runs", function()
     local result = off([[mw.limit("time", 0.05) ]] .. plain .. [[
       m.scale(1, 1)(x, 1)
       m.scale(1, 1)(x, 1)
@@ -181,7 +181,7 @@ describe("the limit of time on a GPU", function()
     assert.same({ 0 }, numbers(off(plain .. "m.scale(1, 1)(x, 1)")))
   end)
 
-  it("stops what a copy waits for, too", function()
+  it("stops a kernel that a copy waits for", function()
     local result = off([[mw.limit("time", 0.05) ]] .. plain .. [[
       m.scale(1, 1)(x, 1)
       print(try(function() return x[1] end).code)

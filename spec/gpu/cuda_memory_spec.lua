@@ -40,7 +40,7 @@ describe("memory of a GPU", function()
     assert.same({ "1 2 3 4", floats, floats }, borders)
   end)
 
-  it("that a CUDA array does not get is told of, and nothing stays counted", function()
+  it("that a CUDA array cannot have is an error, and nothing stays counted", function()
     local result = gpu {
       [[
         local ok, err = pcall(mw.cuda_array, nil, { kind = "1d", dtype = "int", width = 64 })

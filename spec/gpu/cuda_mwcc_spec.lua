@@ -135,7 +135,7 @@ describe("a module without NVRTC", function()
     assert.equal("kernel k(P p, const double *x)\n", result.output)
   end)
 
-  it("that the driver refuses comes with what its compiler says", function()
+  it("that the driver refuses is an error with its compiler's log", function()
     local result = off([[print(mw.try_compile "__global__ void k(int *x) {}")]],
       { fail = "cuModuleLoadData@*=218", cuda = "log=ptxas_says_no" })
     assert.matches("the driver refuses .*Its compiler says: ptxas_says_no", result.output)

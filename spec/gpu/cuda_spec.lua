@@ -91,13 +91,13 @@ describe("a GPU", function()
       true)
   end)
 
-  it("of an old kind is refused with what is needed", function()
+  it("of an old generation is refused, with the one that is needed", function()
     local script = [[print(mw.try_use "cuda")]]
     local result = gpu { script, cuda = "capability=37", environment = { MOONWARP_DEVICE = "cpu" } }
     assert.matches("compute capability 3.7, and moonwarp needs 5.0", result.output, 1, true)
   end)
 
-  it("without a driver, or with one that lacks a function or is too old, is none", function()
+  it("is not available without a driver, or with one that lacks a function or is too old", function()
     local script = [[print(#mw.array { 1 }, mw.device().name) io.write(mw.doctor())]]
     local none = gpu { script, environment = { MOONWARP_DEVICE = "", MOONWARP_CUDA = "/nowhere/libcuda.so.1" } }
     assert.matches("^1\tcpu:0\n.*was not found: looked for /nowhere/libcuda.so.1", none.output)
@@ -111,7 +111,7 @@ describe("a GPU", function()
     for _, result in ipairs { none, lacking, old, broken } do assert.is_true(result.ok, result.output) end
   end)
 
-  it("is told of by mw.doctor() with the libraries that were found", function()
+  it("is listed by mw.doctor() with the libraries that were found", function()
     local result = gpu { "io.write(mw.doctor())" }
     assert.matches("libfakecuda.so, CUDA 13.0", result.output, 1, true)
     assert.matches("NVRTC: .*libfakenvrtc.so, CUDA 13.0", result.output)
@@ -128,7 +128,7 @@ describe("a GPU", function()
 end)
 
 describe("memory of a GPU", function()
-  it("comes from the pool, goes back to it, and is written and read by copies", function()
+  it("is allocated from a pool, returned to it, and written and read by copies", function()
     local result = gpu [[
       local x = mw.array { 1, 2, 3 }
       x[2] = 7
@@ -158,7 +158,7 @@ describe("memory of a GPU", function()
     assert.equal(1, gpu.count(result, "cuMemFree"))
   end)
 
-  it("in large pieces goes through pinned memory", function()
+  it("in large pieces is copied through pinned memory", function()
     local result = gpu [[
       local text = ("moonwarp"):rep(2000001)
       print(mw.from_bytes(text, "uchar"):bytes() == text)
@@ -196,7 +196,7 @@ describe("memory of a GPU", function()
 end)
 
 describe("a module for a GPU", function()
-  it("is known by what NVRTC says of it: types, names, fields, references, limits", function()
+  it("is described by NVRTC: types, names, fields, references, limits", function()
     local result = gpu { scale .. [[
       print(m.scale)
       print(m.clear)
@@ -219,7 +219,7 @@ describe("a module for a GPU", function()
     assert.matches("\ntrue\n2.5\n$", result.output)
   end)
 
-  it("is known by what mwcc says of it, where it is there", function()
+  it("is described by mwcc if that is available", function()
     local result = gpu { scale .. [[
       print(m.scale)
       print(m.clear)
@@ -290,7 +290,7 @@ describe("a module for a GPU", function()
     assert.matches("It may be one for the CPU device", result.output, 1, true)
   end)
 
-  it("may be PTX by itself, whose linkage names tell what parameters are", function()
+  it("may be PTX, whose linkage names give the parameters' types", function()
     local result = gpu [==[
       local path = os.tmpname()
       local file = io.open(path, "w")
@@ -383,7 +383,7 @@ describe("a launch on a GPU", function()
     assert.is_true(gpu.count(result, "cuEventRecord") >= 1, "a mark every 256 launches")
   end)
 
-  it("that fails after others is told of with them, and how often each was launched", function()
+  it("that fails after others is reported with them, and with the number of launches of each", function()
     local result = gpu { scale .. [[
       local go = m.clear(1, 3):bind(x)
       for _ = 1, 3 do go() end
@@ -421,7 +421,7 @@ describe("a launch on a GPU", function()
 end)
 
 describe("textures on a GPU", function()
-  it("are the hardware's, with the modes that were asked for", function()
+  it("are the hardware's, with the requested modes", function()
     local result = gpu [[
       local image = mw.cuda_array(nil, { kind = "2d", dtype = "uchar4", width = 16, height = 8 })
       local t = mw.texture(image, { filter = "linear", address = "mirror", normalized = true })

@@ -45,7 +45,7 @@ describe("a kernel that fails on a GPU", function()
     aligned = { "cudaErrorMisalignedAddress", "not aligned" },
     trap = { "cudaErrorLaunchFailure", "a trap, or another fault" },
   } do
-    it("is told of by its name and the launch's line, and the process lives: " .. kernel, function()
+    it("is reported by its name and the launch's line, and the process lives: " .. kernel, function()
       local result = child(prelude .. ([[
         m.%s(1, 1)(x) -- the line that is named
         local ok, err = pcall(mw.synchronize)
@@ -61,7 +61,7 @@ describe("a kernel that fails on a GPU", function()
     end)
   end
 
-  it("and waits for the thread that failed is given up, with what that told", function()
+  it("and waits for the thread that failed is abandoned, with that thread's report", function()
     local result = child [==[
       local mw = require "moonwarp"
       local m = mw.compile [[
@@ -81,7 +81,7 @@ describe("a kernel that fails on a GPU", function()
     assert.matches("\ncuda:%d is lost since an earlier failure: kernel waiting ran longer .*\n3.0\n$", result.output)
   end)
 
-  it("for want of an end is left behind after the limit of time", function()
+  it("by not ending is abandoned after the limit of time", function()
     local result = child(prelude .. [[
       mw.limit("time", 1)
       m.endless(1, 1)(mw.zeros(1, "int"))

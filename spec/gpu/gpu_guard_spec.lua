@@ -107,7 +107,7 @@ __global__ void given(int *x) {
     describe("that fails an assertion or traps, compiled " .. kind .. ",", function()
       local m = mw.compile { source = text, options = kind:find "mwcc" and { "--check-memory" } or nil }
 
-      it("tells which one, and goes on", function()
+      it("reports which one, and stays usable", function()
         for _ = 1, 3 do
           local err = wait_for(function() m.claim(3, 40)(x) end)
           assert.equal("cudaErrorAssert", err.code)
@@ -133,7 +133,7 @@ __global__ void given(int *x) {
         works(m)
       end)
 
-      it("lets the launches behind it run, and tells the first of several", function()
+      it("runs later launches, and reports the first of several failures", function()
         m.fine(1, 64)(x, 64)
         m.trap(1, 64)(x)
         m.claim(1, 64)(x)
@@ -144,7 +144,7 @@ __global__ void given(int *x) {
         assert.equal(63, x[64])
       end)
 
-      it("ends grids and blocks that wait for what has ended", function()
+      it("ends grids and blocks that wait for threads that have ended", function()
         for _ = 1, 3 do
           local err = wait_for(function() m.with_grid:cooperative(8, 64)(x, 3) end)
           assert.matches("p%[0%] == 4711", err.message)
@@ -191,7 +191,7 @@ __global__ void given(int *x) {
       end)
     end
 
-    it("lets what is queued behind it run", function()
+    it("runs work that was queued later", function()
       local y = mw.zeros(1, "int")
       m.endless(1, 1)(y)
       m.fine(1, 64)(x, 64)
@@ -199,7 +199,7 @@ __global__ void given(int *x) {
       assert.equal(63, x[64])
     end)
 
-    it("stops what a copy waits for, and lets kernels end that take their time one after the other", function()
+    it("stops a kernel that a copy waits for, and not kernels that exceed the limit only together", function()
       local y = mw.zeros(1, "int")
       m.endless(1, 1)(y)
       assert.equal("cudaErrorLaunchTimeout", failure(function() return y[1] end).code)
@@ -294,7 +294,7 @@ __global__ void given(int *x) {
       works(m)
     end)
 
-    it("lets through what malloc gave, and arrays of pinned memory", function()
+    it("allows accesses to memory from malloc, and to arrays of pinned memory", function()
       fine(function() m.given(1, 1)(x) end)
       assert.equal(99, x[1])
       local pinned = mw.pinned(10)

@@ -26,7 +26,7 @@ local function code(body, options, before)
 end
 
 describe("PTX by mwcc", function()
-  it("is for the architecture and of the version that were asked for", function()
+  it("has the requested architecture and version", function()
     local source = "__global__ void k(int *x) { *x = __CUDA_ARCH__; }"
     assert.matches("%.version 8%.0\n%.target sm_90\n.*mov%.b32 [^\n]*, 900;", ptx(source))
     assert.matches("%.version 8%.3\n%.target sm_75\n", mwcc.run(source, "--target=nvptx --arch=sm_75 --ptx=8.3"))
@@ -67,7 +67,7 @@ describe("PTX by mwcc", function()
     assert.matches("tex%.2d%.v4%.f32%.f32", text)
   end)
 
-  it("takes user's inline PTX as it stands", function()
+  it("contains the user's inline PTX unchanged", function()
     local text = code [[asm volatile("{\n\t.reg .u32 t;\n\tmad.hi.cc.u32 t, %1, 3, 5;\n\tmov.u32 %0, t;\n\t}"
       : "=r"(i[0]) : "r"(i[1]));]]
     assert.matches("mad%.hi%.cc%.u32 t, %%r%d+, 3, 5;", text)
@@ -122,13 +122,13 @@ describe("PTX by mwcc", function()
     end
   end)
 
-  it("holds real numbers that no integer has, constants too", function()
+  it("holds real numbers that are not integers, including constants", function()
     local text = code [[double big = -4e18; i[0] = (int)big; ((short *)i)[2] = (short)(i[3] == 3 ? 70000.0f : f[0]);]]
     assert.matches("cvt%.rzi%.s32%.f64", text)
     assert.matches("cvt%.rzi%.s32%.f32", text)
   end)
 
-  it("is fast and flushes what is denormal with -use_fast_math", function()
+  it("is fast and flushes denormal numbers with -use_fast_math", function()
     local body = "f[0] = f[1] / f[2]; f[3] = sqrtf(f[4]); f[5] = sinf(f[6]);"
     local text = code(body, "-use_fast_math")
     for _, name in ipairs { "div.approx.ftz.f32", "sqrt.rn.ftz.f32", "sin.approx" } do
@@ -147,7 +147,7 @@ describe("PTX by mwcc", function()
     assert.matches("membar%.sys;[^;]*;\n\tst%.volatile[^\n]*\n\tmembar%.sys;", text)
   end)
 
-  it("refuses what the architecture has not, and what nobody defines, with the line", function()
+  it("refuses what the architecture lacks, and undefined functions, with the line", function()
     assert.matches(":2:%d+: error: __reduce_%*_sync%(%) came with compute capability 8.0, and this is compiled for 7.5",
       refused("__global__ void k(int *x) {\n  x[0] = __reduce_add_sync(~0u, x[1]);\n}", "--arch=sm_75"))
     assert.matches(":3:%d+: error: the function 'elsewhere' is not defined, neither in this source nor for GPUs",
@@ -171,7 +171,7 @@ describe("PTX by mwcc", function()
     assert.matches("%.maxnreg 32", ptx("__global__ void k(int *x) { x[0]++; }", "--maxrregcount=32"))
   end)
 
-  it("tells behind itself what a host has to know", function()
+  it("ends with the description that a host needs", function()
     local text = ptx([[
       struct Node { float x; int3 at; Node *next; };
       __constant__ Node first;

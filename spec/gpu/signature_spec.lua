@@ -53,7 +53,7 @@ describe("a kernel's signature", function()
     end
   end)
 
-  it("takes what it says: a table or its bytes for a struct by value, and no array", function()
+  it("takes a table or its bytes for a struct by value, and no array", function()
     for path, output in pairs(outputs(source .. [[
       local o = mw.zeros(1, "cuComplex")
       local In, two = { a = 1, b = { 1, 2, 3 } }, { x = 1, y = 2 }
@@ -113,7 +113,7 @@ end)
 describe("a module that NVRTC compiles without mwcc", function()
   local alone = nvrtc and { MOONWARP_NVRTC = nvrtc, MOONWARP_HOME = "/nowhere" }
 
-  it("has the types that the source and linkage names tell, and refuses what they do not", function()
+  it("has the types that follow from the source and linkage names, and refuses others", function()
     if not alone then return pending "there is no NVRTC on this machine" end
     local output = gpu { source .. [[
       print(m.k:signature())

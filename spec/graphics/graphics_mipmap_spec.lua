@@ -245,7 +245,7 @@ describe("the devices that draw", function()
     code("cudaErrorInvalidValue", rt.cudaGLGetDevices(-1, rt.cudaGLDeviceListAll))
   end)
 
-  it("are told of a current context only", function()
+  it("are used with a current context only", function()
     code("cudaErrorInvalidGraphicsContext", rt.cudaGLGetDevices(1, rt.cudaGLDeviceListAll))
   end)
 end)

@@ -89,7 +89,7 @@ describe("the bindings", function()
     assert.is_true(result.ok)
   end)
 
-  it("read what a script may never use when it is needed, wherever package.path leads by then", function()
+  it("load rarely used files on demand, even if package.path has changed", function()
     local result = child { [[
       local mw = require "moonwarp"
       for _, name in ipairs { "graph", "texture.texture", "diagnostics.memory_trace", "show.text",
@@ -153,7 +153,7 @@ describe("a 64-bit integer", function()
     assert.equal(("\255"):rep(8), mw.array({ top }, "ulonglong"):bytes())
   end)
 
-  it("goes into arrays, arguments and variables as it is", function()
+  it("is stored in arrays, arguments and variables unchanged", function()
     local x, y = mw.zeros(1, "longlong"), mw.zeros(1, "ulonglong")
     m.add(1, 1)(odd, top, x, y)
     assert.equal("\1\0\0\0\0\0\32\0", x:bytes())
@@ -190,7 +190,7 @@ describe("a 64-bit integer", function()
 end)
 
 describe("require \"moonwarp\"", function()
-  it("leaves for later what many scripts never use, and knows what is in it", function()
+  it("loads rarely used parts on demand, and knows their names", function()
     local result = child [[
       local mw = require "moonwarp"
       local before = {}

@@ -57,7 +57,7 @@ describe("moonwarp.curand", function()
   end
 
   for _, kind in ipairs(kinds) do
-    it("goes on as NVIDIA's generators do after calls of all kinds: " .. kind, function()
+    it("continues as NVIDIA's generators do after calls of all kinds: " .. kind, function()
       for seed = 1, 3 do same(expected("mixture", kind, seed, 30), calls.mixture(api, kind, seed, 30)) end
     end)
   end

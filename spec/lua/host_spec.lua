@@ -68,7 +68,7 @@ describe("a host view", function()
     assert.same({ 5, 6 }, list)
   end)
 
-  it("refuses what is outside, or does not fit, and stays as it was", function()
+  it("refuses indices out of range and values that do not fit, and is unchanged", function()
     local a = mw.array({ 1, 2, 3 }, "uchar")
     local h = a:host()
     assert.matches("0 is outside 1..3 %(Lua counts from 1", message(function() return h[0] end))
@@ -81,7 +81,7 @@ describe("a host view", function()
   end)
 
   -- In a process of its own, where nobody else's garbage is counted.
-  it("keeps the memory of an array that nobody else has", function()
+  it("keeps the memory of an array that the script has released", function()
     local result = child [[
       local mw = require "moonwarp"
       local function count() for _ = 1, 3 do collectgarbage() end return mw.memory().count end

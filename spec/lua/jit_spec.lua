@@ -51,7 +51,7 @@ describe("LuaJIT compiles", function()
     assert_compiled(traces("", "for i = 1, 1000 do a[i] = i * 0.5 end"))
   end)
 
-  it("elements of integers, of 64 bits too", function()
+  it("elements of integers, also of 64 bits", function()
     assert_compiled(traces("local b, c, sum = mw.zeros(1000, 'int'), mw.ones(1000, 'longlong'), 0",
       "for i = 1, 1000 do b[i] = i sum = sum + c[i] + b[i] end"))
   end)
@@ -60,7 +60,7 @@ describe("LuaJIT compiles", function()
     assert_compiled(traces("local h, sum = a:host(), 0", "for i = 1, 1000 do h[i] = h[i] + i end"))
   end)
 
-  it("and would tell if it did not", function()
+  it("and this spec would detect it if not", function()
     local output = traces("", "for i = 1, 1000 do a[i] = #debug.traceback() end")
     assert.is_true(output:find("TRACE ---", 1, true) ~= nil or output:find "stitch" ~= nil, output)
   end)
@@ -74,7 +74,7 @@ describe("a plain launch", function()
 
   -- Which of its traces the compiler gives up differs from run to run. What a launch costs is how often the stack is
   -- asked and how much garbage it leaves: its line once, in a table of LuaJIT, and no table for its arguments.
-  it("asks once where it stands, and makes no table for its arguments", function()
+  it("finds its line once, and makes no table for its arguments", function()
     local result = child [[
       local mw = require "moonwarp"
       local m = mw.compile "__global__ void f(int n, float a, float *x, float *y, unsigned k) {}"

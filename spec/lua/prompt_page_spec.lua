@@ -6,7 +6,7 @@ local session = require "support.prompt_session"
 local read = require("support.files").read
 
 describe("docs/learn/prompt.md", function()
-  it("shows what the prompt shows (make prompt writes it)", function()
+  it("shows the prompt's output (make prompt writes it)", function()
     local pty = os.tmpname()
     assert(os.execute(("cc -O1 -o '%s' spec/support/pty.c"):format(pty)))
     local played = session.play(pty, arg[-1])

@@ -107,7 +107,7 @@ describe("mw.random", function()
     end
   end)
 
-  it("goes on with mt19937's words where a turn of its states ends, and after jumps over turns", function()
+  it("continues mt19937's words across the ends of its states, and after jumps over them", function()
     local turn = 8192 * 624
     local g, other = mw.random(5, "mt19937"), mw.random(5, "mt19937")
     local all = g:bits(2 * turn + 100)
@@ -150,7 +150,7 @@ describe("mw.random", function()
     end
   end)
 
-  it("makes pairs of normal numbers of cuRAND's draws, in odd pieces too", function()
+  it("makes pairs of normal numbers from cuRAND's draws, also in odd pieces", function()
     for _, kind in ipairs { "philox", "xorwow", "mrg32k3a" } do
       for what, tolerance in pairs { normal = 2 ^ -22, normal_double = 2 ^ -51 } do
         local count = 20000
@@ -170,7 +170,7 @@ describe("mw.random", function()
     end
   end)
 
-  it("goes on after calls of several kinds where cuRAND's generator does", function()
+  it("continues after calls of several kinds as cuRAND's generator does", function()
     local words = mw.random(5, "xorwow"):bits(4096 * 4):totable()
     local g = mw.random(5, "xorwow")
     g:bits(10)
@@ -180,7 +180,7 @@ describe("mw.random", function()
     assert.equal(words[4096 * 2 + low + 2], g:bits())
   end)
 
-  it("is saved as text and goes on from there", function()
+  it("is saved as text and continues from there", function()
     for _, kind in ipairs { "philox", "xorwow", "mrg32k3a", "mtgp32", "mt19937", "sobol32", "scrambled_sobol64" } do
       local g = mw.random(99, kind, { offset = 5 })
       g:normal(1001)
@@ -253,7 +253,7 @@ describe("mw.random", function()
     same_bytes(mw.random(3):permutation(20):bytes(), mw.randperm(20):bytes())
   end)
 
-  it("refuses what is no kind, ordering, seed or shape, in words", function()
+  it("refuses invalid kinds, orderings, seeds and shapes, with a reason", function()
     refused("mw.random has no kind 'filox'; did you mean 'philox'? It has "
       .. "mrg32k3a, mt19937, mtgp32, philox, scrambled_sobol32, scrambled_sobol64, sobol32, sobol64, xorwow",
       function() mw.random(1, "filox") end)

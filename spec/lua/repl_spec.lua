@@ -138,12 +138,12 @@ describe("the prompt", function()
     end
   end
 
-  it("forgets a line on Ctrl-C, in the middle of an input too, and goes on", function()
+  it("drops a line on Ctrl-C, also in the middle of an input, and continues", function()
     play_both({ "wait > ", "type print 'never", "wait never", "key 3", "wait [1]> ", "send f = function(", "wait >> ",
       "send a, b", "wait >> ", "key 3", "wait [1]> ", "send 40 + 2", "wait 42", "wait [2]> ", "key 4" })
   end)
 
-  it("says on Ctrl-D what is missing of an input, and leaves where there is none", function()
+  it("says on Ctrl-D what is missing of an input, and leaves without one", function()
     play_both({ "wait [1]> ", "send x = (1 +", "wait >> ", "key 4", "wait [1]:1: unexpected symbol", "wait [1]> ",
       "send 40 + 2", "wait 42", "wait [2]> ", "key 4" })
   end)
@@ -180,7 +180,7 @@ describe("the prompt", function()
     play_both(lines)
   end)
 
-  it("tells in which input and line a mistake is, and how it came to it", function()
+  it("names the input and line of a mistake, and its traceback", function()
     play_both({ "wait > ", "send function f(x)", "wait >> ", "send return x.y end", "wait > ", "send function g(x)",
       "wait >> ", "send local r = f(x) return r end", "wait > ", "send g()", "wait > ", "send mw.zeros(-1)", "wait > ",
       "send g(", "wait >> ", "send ))", "wait > ", "send quit" }, function(output)
@@ -195,7 +195,7 @@ describe("the prompt", function()
     end)
   end)
 
-  it("says what to write where CUDA C that was typed stopped Lua's parser", function()
+  it("says what to write instead if typed CUDA C stops Lua's parser", function()
     play_both({ "wait > ", "send m.k<<<1, 32>>>(x)", "wait [2]> ", "send m = mw.compile [[", "wait >> ",
       "send __global__ void k(int *a, int *x) { a[x[0]] = 1; }", "wait [3]> ", "send x = = 3", "wait [4]> ",
       "send quit" },
@@ -220,7 +220,7 @@ describe("the prompt", function()
       "wait   ^", "wait [2]> ", "send quit" })
   end)
 
-  it("shows tables by what is in them", function()
+  it("shows the contents of tables", function()
     play_both({ "wait > ", "send { 3, 2, 1, name = 'x', deep = { { { { 1 } } } } }",
       'wait {3, 2, 1, deep = {{{...}}}, name = "x"}', "wait > ", "send t = { 1 } t.t = t", "wait > ", "send t",
       "wait {1, t = {...}}", "wait > ", "send mw.properties()", "wait   max_block = {1024, 1024, 64},", "wait > ",
@@ -234,7 +234,7 @@ describe("the prompt", function()
       "wait 123456789000", "wait 123456789", "wait > ", "send quit" }
   end)
 
-  it("tells how long something takes, the first time and then", function()
+  it("measures how long something takes, the first time and later", function()
     play_both({ "wait > ", "send m = mw.compile '__global__ void add(int *p) { *p += 1; }'", "wait > ",
       "send p = mw.zeros(1, 'int')", "wait > ", "send time(m.add(1, 1)(p))", "wait first run ", "wait , then ",
       "wait median of ", "wait memory here", "wait > ", "send n = p[1]", "wait > ", "send n > 1", "wait true",
@@ -243,7 +243,7 @@ describe("the prompt", function()
       "wait > ", "send quit" })
   end)
 
-  it("tells of time that went into compiling", function()
+  it("reports the time of compiling", function()
     local source = ("__global__ void k() {} // %s"):format(tostring({})) -- compiled never before
     play_both({ "wait > ", "send m = mw.compile '" .. source .. os.tmpname():match "[^/]*$" .. "'", "wait > ",
       "send quit" }, function(output, _, plain)
@@ -289,7 +289,7 @@ describe("the program moonwarp", function()
     os.remove(path)
   end)
 
-  it("tells its version, how to use it, and what is wrong", function()
+  it("prints its version, its usage, and errors", function()
     assert.equal("moonwarp " .. mw.version .. "\n", (run "--version"))
     assert.matches("usage: moonwarp", (run "--help"))
     local output, ok = run "--nonsense"
@@ -303,7 +303,7 @@ describe("the program moonwarp", function()
     assert.is_false(ok)
   end)
 
-  it("says what to write where CUDA C stopped Lua's parser", function()
+  it("says what to write instead if CUDA C stops Lua's parser", function()
     local function said(text)
       local path = os.tmpname()
       write(path, text)
@@ -323,7 +323,7 @@ describe("the program moonwarp", function()
     end
   end)
 
-  it("takes a prompt's input from a pipe too", function()
+  it("reads a prompt's input from a pipe as well", function()
     local command = "printf 'x = mw.ones(2)\\nx:sum() == 2\\n' | %s bin/moonwarp -q"
     local pipe = assert(io.popen(command:format(interpreter)))
     assert.matches("true", pipe:read "*a")

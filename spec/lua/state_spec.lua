@@ -36,7 +36,7 @@ describe("a state that ends", function()
     end
   end)
 
-  it("with a failure that nobody asked about tells it and ends", function()
+  it("with a failure that nothing waited for reports it and ends", function()
     local result = child(prelude .. [[m.count(100, 32)(nil)]])
     assert.equal("exit", result.how)
     assert.equal(1, result.code)
@@ -52,7 +52,7 @@ describe("a state that ends", function()
     assert.matches("the script's own", result.output)
   end)
 
-  it("after the device's handles went one by one ends in peace", function()
+  it("ends without an error after the device's handles were released one by one", function()
     check_end(prelude .. [[
       local things = { mw.device(), m, m.count, m.count(1, 1), mw.zeros(10), m:symbol "total", m.add }
       m.count(1, 1)(mw.zeros(1, "int"))

@@ -15,7 +15,7 @@ local function output(script) return child(head .. script).output end
 local function count(text) return select(2, text:gsub("never called", "")) end
 
 describe("a launch that was configured and never called", function()
-  it("is told with its line when the script is over", function()
+  it("is reported with its line at the end of the script", function()
     local text = output 'io.stderr:write(debug.getinfo(1, "l").currentline, "\\n") m.k(1, 4)\nm.k:each(8)\n'
     local first = tonumber(text:match "^%d+")
     assert.matches((":%d: warning: a launch of k was configured here and never called: the arguments are given in a " ..
@@ -24,7 +24,7 @@ describe("a launch that was configured and never called", function()
     assert.equal(2, count(text))
   end)
 
-  it("is told when it is collected, once for a line", function()
+  it("is reported when it is collected, once for each line", function()
     local text = output [[
 for i = 1, 3 do
   m.k(i, 4)
@@ -37,7 +37,7 @@ print "collected"
     assert.equal(1, count(text))
   end)
 
-  it("is none where it was called, bound or asked, or its arguments were refused", function()
+  it("is not reported if it was called, bound or inspected, or its arguments were refused", function()
     assert.equal("", output [[
 m.k(1, 4)(x)
 m.k:each(4)(x)
@@ -54,7 +54,7 @@ collectgarbage() collectgarbage()
 ]])
   end)
 
-  it("goes where warnings go", function()
+  it("is handled like other warnings", function()
     assert.equal("", output "mw.warnings(false)\nm.k(1, 4)\n")
     assert.equal("warning\tk\ttrue\n", output [[
 local line = debug.getinfo(1, "l").currentline + 2

@@ -133,7 +133,7 @@ describe("an event that was freed", function()
     end)
   end
 
-  it("is looked for where it should stand, and nowhere else", function()
+  it("is recognised as a launch's stream argument, and nowhere else", function()
     local mw = require "moonwarp"
     local s, e = mw.stream(), mw.event()
     local ok, err = pcall(function() s:wait(3, e) end)

@@ -97,7 +97,7 @@ end
 local documents = list("ls README.md CONTRIBUTING.md docs/README.md docs/*/*.md")
 
 describe("kernels in the documentation and in examples", function()
-  it("stand in long strings that no index ends", function()
+  it("are in long strings that no index ends", function()
     for _, path in ipairs(list "ls README.md docs/*/*.md examples/*.lua examples/*/*.lua") do
       for content in read(path):gmatch "%[%[(.-)%]%]" do
         assert.is_nil(content:match "\n[^\n]*__[%a]+__[^\n]*", path)

@@ -11,7 +11,7 @@ end
 describe("the table of CUDA's functions", function()
   local list = page.functions()
 
-  it("is what its sources say: make functions writes it", function()
+  it("agrees with its sources: make functions writes it", function()
     local file = assert(io.open "docs/use/functions.md")
     local text = file:read "*a"
     file:close()

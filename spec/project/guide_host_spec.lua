@@ -38,7 +38,7 @@ local sections = {
 
 describe("the guide's host code", function()
   for _, section in ipairs(sections) do
-    it("runs and prints what it promises: " .. section, function()
+    it("runs and prints the documented output: " .. section, function()
       local path = "examples/guide/" .. section .. ".lua"
       local printed = run(path)
       assert.same(promised(path), printed)

@@ -262,7 +262,7 @@ for _, tier in ipairs(tiers) do
       end
     end)
 
-    it("that copies symbols both ways", function()
+    it("that copies symbols in both directions", function()
       local data = random_list(256, -1000, 1000)
       m.constant_data = data
       m.device_value = 3.5

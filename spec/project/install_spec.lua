@@ -32,7 +32,7 @@ describe("the build tree", function()
     assert.equal("true\tc\n", must(("cd / && %s/bin/moonwarp -e '%s'"):format(home, script)))
   end)
 
-  it("has programs that tell what they are", function()
+  it("has programs that print their versions", function()
     local version = must(home .. "/bin/moonwarp --version"):match "^moonwarp ([%d.]+)\n$"
     assert.matches("mwcc " .. version .. " (LLVM ", must(home .. "/bin/mwcc --version"), 1, true)
     assert.matches("mwcc --help", must(home .. "/bin/moonwarp --help"), 1, true)
@@ -48,7 +48,7 @@ end)
 
 describe("an installation", function()
   -- What it says may be pasted.
-  it("tells what to export, which then is all", function()
+  it("prints what to export, which suffices", function()
     local at = folder .. "/told"
     local told = must(make .. "install PREFIX=" .. at)
     assert.matches(("installed: %s/bin/moonwarp is the prompt, %s/bin/mwcc the compiler"):format(at, at), told, 1, true)
@@ -124,7 +124,7 @@ describe("an installation", function()
     assert.matches("turned: 0 wrong", must(("MOONWARP_HOME=%s %s/static"):format(at, folder)))
   end)
 
-  it("goes without a trace", function()
+  it("is removed without a trace", function()
     must(make .. "uninstall PREFIX=" .. folder .. "/moved")
     assert.equal("", must(("find %s/moved -type f"):format(folder)))
   end)
@@ -145,12 +145,12 @@ describe("a tree of LuaRocks", function()
     must(("cd %s && printf '__global__ void f() {}' | %s/bin/mwcc -o f.mwo - && test -s f.mwo"):format(folder, tree))
   end
 
-  it("gets the compiler as it is linked, without minutes of laying it out", function()
+  it("has the compiler as it is linked, without BOLT's layout", function()
     local command = "BOLT=llvm-bolt make -n BUILD='%s/none' ROCK_LUA=lua5.4 rock"
     local commands = must(command:format(folder))
     assert.matches("/none/bin/mwcc", commands, 1, true)
     assert.not_matches("lay_out.sh", commands, 1, true)
   end)
-  it("gets all that moonwarp is", function() return check("5.4", "lua5.4", "c") end)
-  it("gets it for LuaJIT", function() return check("5.1", "luajit", "ffi") end)
+  it("has all of moonwarp", function() return check("5.4", "lua5.4", "c") end)
+  it("has all of it for LuaJIT", function() return check("5.1", "luajit", "ffi") end)
 end)

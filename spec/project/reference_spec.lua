@@ -30,7 +30,7 @@ local internal = { ["texture.describe"] = true, ["texture.configure"] = true, ["
 describe("the reference", function()
   local names = documented()
 
-  it("is what its source says: make reference writes it", function()
+  it("agrees with its sources: make reference writes it", function()
     local file = assert(io.open "docs/use/reference.md")
     local text = file:read "*a"
     file:close()
@@ -78,7 +78,7 @@ describe("the reference", function()
     assert.same({}, wrong)
   end)
 
-  it("goes on with a parameter over several lines, tells values from functions, and what types stand for", function()
+  it("continues parameters over several lines, distinguishes values from functions, and explains type names", function()
     local text = dofile("docs/use/reference.lua").text()
     for _, name in ipairs { "version", "binding", "null", "cache" } do
       assert.truthy(text:find("### `mw." .. name .. "`\n", 1, true), name)

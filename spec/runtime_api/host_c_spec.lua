@@ -45,7 +45,7 @@ local function declared()
 end
 
 describe("the library of CUDA's names", function()
-  it("exports what its headers declare, and nothing else", function()
+  it("exports exactly what its headers declare", function()
     local names, found, missing, more = declared(), {}, {}, {}
     for line in output_of("nm -D --defined-only " .. home .. "/lib/libmoonwarp_cuda.so"):gmatch "[^\n]+" do
       local name = line:match "%s[TDRBW]%s+([%w_]+)$"
@@ -134,7 +134,7 @@ describe("functions under CUDA's names in C", function()
   for _, name in ipairs {
     "runtime", "runtime_array", "driver", "driver_array", "driver_object", "driver_later", "more", "opengl", "threads",
   } do
-    it("do what they are documented to: " .. name, function()
+    it("behave as documented: " .. name, function()
       local text, ok = program("cc", name .. ".c", "-std=c11")(folder)
       assert.is_true(ok, text)
       local why = text:match "^(no OpenGL: .-)\n"

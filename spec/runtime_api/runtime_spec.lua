@@ -47,7 +47,7 @@ describe("result codes", function()
     assert.equal("unrecognized error code", rt.cudaGetErrorName(-1))
   end)
 
-  it("are kept until they are asked for", function()
+  it("are kept until they are read", function()
     rt.cudaGetLastError()
     assert.equal(0, rt.cudaPeekAtLastError())
     code("cudaErrorInvalidValue", rt.cudaFree(12345))
@@ -113,7 +113,7 @@ describe("devices", function()
     code("cudaErrorInvalidValue", rt.cudaChooseDevice(nil))
   end)
 
-  it("have a limit for what kernels allocate, which may change while they hold nothing", function()
+  it("have a limit for kernels' allocations, which may change while there are none", function()
     local result = require "support.child" [[
       local rt = require "moonwarp.runtime"
       print(rt.cudaDeviceSetLimit(rt.cudaLimitMallocHeapSize, 4096) == rt.cudaSuccess,
@@ -147,7 +147,7 @@ describe("devices", function()
     code("cudaErrorInvalidValue", rt.cudaDeviceSetSharedMemConfig(9))
   end)
 
-  it("have them under the names before CUDA 4.0, too", function()
+  it("have them under their names before CUDA 4.0 as well", function()
     local old = ok(rt.cudaThreadGetLimit(rt.cudaLimitPrintfFifoSize))
     ok(rt.cudaThreadSetLimit(rt.cudaLimitPrintfFifoSize, 8192))
     assert.equal(8192, ok(rt.cudaDeviceGetLimit(rt.cudaLimitPrintfFifoSize)))
@@ -190,7 +190,7 @@ describe("launches", function()
     return rt.cudaLaunch(kernel)
   end
 
-  it("come from a configuration, arguments at offsets, and cudaLaunch", function()
+  it("are made by a configuration, arguments at offsets, and cudaLaunch", function()
     ok(rt.cudaMemcpyToSymbol(m:symbol "gain", pack("f", 0.5), 4))
     local a, b, c = device("float", { 1, 2, 3 }), device("float", { 10, 20, 30 }), device("float", { 0, 0, 0 })
     ok(triple(m.add, 1, 32, 0, { a, 8, 0 }, { b, 8, 8 }, { c, 8, 16 }, { 3, 4, 24 }))

@@ -14,7 +14,7 @@ __global__ void increment(int n, int *x) {
 ]]
 
 describe("streams and events", function()
-  it("order work, and are asked", function()
+  it("order work, and can be queried", function()
     local s = ok(rt.cudaStreamCreate())
     local h = ok(rt.cudaMallocHost(4)):cast("int")
     h[0] = 41

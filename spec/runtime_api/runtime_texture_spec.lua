@@ -62,7 +62,7 @@ local function contents(array, count)
 end
 
 describe("texture references", function()
-  it("are the same ones each time, and go by their names, too", function()
+  it("are the same ones each time, and can be found by name", function()
     local reference = ok(rt.cudaGetTextureReference "picture")
     assert.equal(reference, ok(rt.cudaGetTextureReference "picture"))
     assert.not_equal(reference, ok(rt.cudaGetTextureReference "line"))
@@ -129,7 +129,7 @@ describe("texture references over pitched memory", function()
     reference.filterMode = rt.cudaFilterModePoint
   end)
 
-  it("tell the offset of an address that is not aligned", function()
+  it("have the offset of an address that is not aligned", function()
     local offset = ok(rt.cudaBindTexture2D(reference, p + 8, float, 3, 3, pitch))
     assert.equal(8, offset)
     assert.equal(offset, ok(rt.cudaGetTextureAlignmentOffset(reference)))
@@ -218,7 +218,7 @@ describe("texture objects", function()
 
   local modes = { addressMode = { rt.cudaAddressModeClamp, rt.cudaAddressModeClamp }, readMode = 0 }
 
-  it("read pitched memory, and tell what they were made of", function()
+  it("read pitched memory, and have the descriptors that they were made of", function()
     local p, pitch = pitched()
     local resource = {
       resType = rt.cudaResourceTypePitch2D,
@@ -323,7 +323,7 @@ describe("surfaces", function()
 end)
 
 describe("graphs", function()
-  it("tell their edges, roots and dependents", function()
+  it("list their edges, roots and dependents", function()
     local g = ok(rt.cudaGraphCreate(0))
     local a = ok(rt.cudaGraphAddEmptyNode(g, {}))
     local b = ok(rt.cudaGraphAddEmptyNode(g, { a }))

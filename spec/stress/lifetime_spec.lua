@@ -267,7 +267,7 @@ describe("under a collector that", function()
     work()
   end)
 
-  it("stands still nothing is lost", function()
+  it("is stopped nothing is lost", function()
     collectgarbage "stop"
     work()
   end)

@@ -48,7 +48,7 @@ local function operations(array, model)
 end
 
 describe("eight streams", function()
-  it("leave what one would, whatever overlaps", function()
+  it("give the result of one stream, whatever overlaps", function()
     local default = mw.default_stream()
     local streams, array, model, last = { default }, {}, {}, {}
     for i = 1, STREAMS do

@@ -121,7 +121,7 @@ for _, tier in ipairs(tiers) do
       end
     end)
 
-    it("that goes through memory in threes misses nothing", function()
+    it("that accesses memory with a step of three misses nothing", function()
       for _, block in ipairs(blocks) do
         local n = 2 * block.threads
         local list, wanted = {}, {}

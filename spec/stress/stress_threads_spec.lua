@@ -140,7 +140,7 @@ for _, tier in ipairs(tiers) do
       end
     end)
 
-    it("whose threads take turns with a lock comes to its end", function()
+    it("whose threads take a lock in turn ends", function()
       for _, block in ipairs(blocks) do
         local lock, total = mw.zeros(1, "int"), mw.zeros(1, "int")
         m.try_lock(5, block.size)(lock, total)
@@ -148,7 +148,7 @@ for _, tier in ipairs(tiers) do
       end
     end)
 
-    it("whose blocks wait for those before them comes to its end", function()
+    it("whose blocks wait for those before them ends", function()
       for _, n in ipairs { 1, 256, 1000, 50000 } do
         local list, wanted, sum = {}, {}, 0
         for i = 1, n do
@@ -183,7 +183,7 @@ for _, tier in ipairs(tiers) do
       end
     end)
 
-    it("that goes on while any thread finds something finds all", function()
+    it("that repeats while any thread finds something finds all", function()
       for _, threads in ipairs { 1, 31, 96, 1024 } do
         local nodes, edges = 300, {}
         local first, next_node = {}, {}

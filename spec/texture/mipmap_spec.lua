@@ -132,7 +132,7 @@ describe("a mipmapped array of moonwarp.runtime", function()
     assert.same({ width = 2, height = 2, depth = 2 }, extent)
   end)
 
-  it("is freed with its levels, and by itself where nobody has it", function()
+  it("is freed with its levels, and when it is collected", function()
     local mipmap = pyramid()
     local level = ok(rt.cudaGetMipmappedArrayLevel(mipmap, 1))
     code("cudaErrorInvalidValue", rt.cudaFreeArray(level))
@@ -180,7 +180,7 @@ describe("a mipmapped array of moonwarp.driver", function()
     return mipmap
   end
 
-  it("is made, asked for its levels and destroyed", function()
+  it("is made, gives its levels and is destroyed", function()
     local mipmap = pyramid()
     local level = ok(cu.cuMipmappedArrayGetLevel(mipmap, 1))
     assert.same({ Width = 2, Height = 2, Format = cu.CU_AD_FORMAT_FLOAT, NumChannels = 1 },

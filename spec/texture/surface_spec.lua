@@ -91,7 +91,7 @@ describe("a surface in a kernel", function()
     end
   end)
 
-  it("shows a texture over the same array what was written, from the next launch on", function()
+  it("writes what a texture over the same array reads, from the next launch on", function()
     local array = mw.cuda_array(mw.zeros(2, 4, "float"))
     local surface, texture, out = mw.surface(array), mw.texture(array), mw.zeros(4)
     for value = 1, 2 do

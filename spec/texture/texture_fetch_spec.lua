@@ -59,7 +59,7 @@ local function close(expected, got)
 end
 
 describe("a texture reference", function()
-  it("reads what an object over the same memory reads", function()
+  it("reads the same as an object over the same memory", function()
     local texels = mw.arange(48):reshape(6, 8)
     m.plain = mw.texture(texels, { filter = "linear" })
     local at, n = {}, 32
@@ -223,7 +223,7 @@ describe("an object of integers", function()
     assert.are.same({ -3, 0, 0, 0, -3, 0, 0, 0, 5, 0, 0, 0 }, { table.unpack(out:as("int"):totable(), 1, 12) })
   end)
 
-  it("is gathered as another type, too", function()
+  it("is gathered as another type as well", function()
     local flat = textures("char", { -3, 5, 6, 7, 8 })
     local out = mw.zeros(1, "int4")
     fetching["gather<int4, int4>"](1, 1)(flat, out)

@@ -47,8 +47,8 @@ end
 
 local function value(v) return mw.full({ 1, 8 }, v) end
 
-describe("what is bound", function()
-  it("is kept, though nobody else has the texture or its memory", function()
+describe("a bound texture", function()
+  it("is kept alive without other references to it or its memory", function()
     local out = mw.zeros(1)
     m.img = mw.texture(value(3))
     collect()
@@ -65,7 +65,7 @@ describe("what is bound", function()
     assert.equal(20, #others)
   end)
 
-  it("goes with the binding, and with the module", function()
+  it("is released with the binding, and with the module", function()
     collect()
     m.img, m.canvas = nil, nil
     collect()
@@ -146,7 +146,7 @@ describe("work in flight", function()
   local out
   before_each(function() out = mw.zeros(1) end)
 
-  it("reads what was bound to it, when another texture is bound and the first is gone", function()
+  it("reads the texture that was bound at its launch, after another is bound and the first is collected", function()
     m.img = mw.texture(value(11))
     m.read(1, 1)(LONG, sink, out)
     m.img = mw.texture(value(12))
@@ -157,7 +157,7 @@ describe("work in flight", function()
     assert.equal(20, #others)
   end)
 
-  it("reads memory that is freed by hand meanwhile", function()
+  it("reads memory that is freed by hand in the meantime", function()
     local memory = value(13)
     m.img = mw.texture(memory)
     m.read(1, 1)(LONG, sink, out)
@@ -176,7 +176,7 @@ describe("work in flight", function()
     assert.equal(20, #others)
   end)
 
-  it("keeps texture objects whose handles stand in an array", function()
+  it("keeps texture objects whose handles are in an array", function()
     m.read_listed(1, 1)(LONG, sink, mw.array({ mw.texture(value(15)) }, "cudaTextureObject_t"), out)
     collectgarbage()
     collectgarbage()
@@ -185,7 +185,7 @@ describe("work in flight", function()
     assert.equal(20, #others)
   end)
 
-  it("keeps what is bound when its module is collected", function()
+  it("keeps bound textures when its module is collected", function()
     do
       local own = mw.compile(text)
       own.img = mw.texture(value(16))
@@ -198,7 +198,7 @@ describe("work in flight", function()
     assert.equal(20, #others)
   end)
 
-  it("writes into a surface that nobody has any more", function()
+  it("writes into a surface that the script has released", function()
     local array = mw.cuda_array(value(0))
     m.canvas = mw.surface(array)
     m.paint(1, 1)(LONG, sink, 17)
@@ -208,7 +208,7 @@ describe("work in flight", function()
     assert.equal(17, array:array():sum())
   end)
 
-  it("is bound launches too: they keep their texture, and read what is bound when they run", function()
+  it("includes bound launches: they keep their texture, and read the one that is bound when they run", function()
     local prepared = m.read_object(1, 1):bind(1, sink, mw.texture(value(18)), out)
     collect()
     local others = write_over()
@@ -225,7 +225,7 @@ describe("work in flight", function()
 end)
 
 describe("many textures", function()
-  it("made, bound, used and dropped leave nothing behind", function()
+  it("made, bound, used and released leave no memory in use", function()
     m.img, m.other, m.canvas = nil, nil, nil
     collect()
     local before = mw.memory()

@@ -118,7 +118,7 @@ describe("a pitched array", function()
     matches("freed", function() m.rows(1, 1)(p, 4, 1, 1, mw.zeros(1)) end)
   end)
 
-  it("refuses what is no size", function()
+  it("refuses invalid sizes", function()
     matches("mw%.pitched%(height, width%[, dtype%]%)", mw.pitched, 3)
     matches("whole number", mw.pitched, 3, 2.5)
     matches("no dtype", mw.pitched, 3, 2, "flaot")
@@ -138,7 +138,7 @@ describe("a CUDA array", function()
 
   for _, case in ipairs(kinds) do
     local spec = case.spec
-    it("of kind " .. spec.kind .. " gives back what was copied into it, texel by texel", function()
+    it("of kind " .. spec.kind .. " returns what was copied into it, texel by texel", function()
       local count = 1
       for _, size in ipairs(case.shape) do count = count * size end
       local bytes = noise(count * 4)
@@ -339,7 +339,7 @@ describe("a copy of a region", function()
     end
   end)
 
-  it("comes after the work before it", function()
+  it("runs after the work before it", function()
     local slow = mw.compile [[
       __global__ void slow(volatile int *p, int rounds) { for (int i = 0; i < rounds; i++) *p = i; *p = -1; }
     ]]
@@ -366,7 +366,7 @@ describe("a copy of a region", function()
     end
   end)
 
-  it("is captured, and reads what is there when the graph is launched", function()
+  it("is captured, and reads the contents at the graph's launch", function()
     local first, last = mw.array(table_of(0), "int"), mw.zeros(5, 7, "int")
     local pitched, array = forms.pitched(table_of(7)), forms["CUDA array"](table_of(8))
     local graph = mw.capture(function()

@@ -110,7 +110,7 @@ describe("a texture reference", function()
     assert.same({ 2, 2 }, sizes:totable())
   end)
 
-  it("may be declared with what it reads like, where that is what a binding has by default", function()
+  it("may be declared with modes, if they are the defaults of a binding", function()
     local declared = mw.compile [[
       texture<float, 2, cudaReadModeElementType> img(0, cudaFilterModePoint, cudaAddressModeClamp);
       static texture<uchar4, 2, cudaReadModeNormalizedFloat> photo(false);
@@ -141,7 +141,7 @@ describe("a texture reference", function()
       "__global__ void k(cudaSurfaceObject_t s, float3 *out) { *out = surf2Dread<float3>(s, 0, 0); }")
   end)
 
-  it("sees what is written into the memory that it is bound to", function()
+  it("sees writes to the memory that it is bound to", function()
     local array = mw.zeros(2, 4)
     m.img = mw.texture(array)
     assert.equal(0, read(1, 1))
@@ -272,7 +272,7 @@ describe("a texture reference", function()
     matches("a texture cannot be made of double", mw.texture, mw.zeros(4, 4, "double"))
   end)
 
-  it("reads elements as it declares, and keeps to what a texture says", function()
+  it("reads elements as it declares, with the texture's options", function()
     local texture = mw.texture(mw.zeros(4, 4, "uchar4"))
     assert.equal("auto", texture.read)
     m.pic = texture
@@ -319,7 +319,7 @@ describe("a launch", function()
     assert.equal(4, out[1])
   end)
 
-  it("finds what is bound when its kernel was compiled again for its blocks", function()
+  it("finds bound textures when its kernel was specialised for its block size", function()
     local before = mw.limit("specialise", 1)
     local own = mw.compile [[
       texture<float, 2> one, two;
@@ -349,7 +349,7 @@ describe("a launch", function()
     assert.equal(0, out[1])
   end)
 
-  it("reads what was bound when it was made, whatever is bound while it waits", function()
+  it("reads the texture that was bound when it was made, even if another is bound while it waits", function()
     local sink, first, second = mw.zeros(1, "int"), mw.zeros(1), mw.zeros(1)
     m.img = mw.texture(mw.full({ 1, 4 }, 1))
     m.late(1, 1)(3000000, sink, first)
@@ -359,7 +359,7 @@ describe("a launch", function()
     assert.same({ 1, 2 }, { first[1], second[1] })
   end)
 
-  it("does so in every stream, a non-blocking one too", function()
+  it("does so in every stream, including non-blocking ones", function()
     for _, stream in ipairs { mw.stream(), mw.stream { nonblocking = true } } do
       local sink, first, second = mw.zeros(1, "int"), mw.zeros(1), mw.zeros(1)
       local one, two = mw.full({ 1, 4 }, 1), mw.full({ 1, 4 }, 2)
@@ -384,7 +384,7 @@ describe("a launch", function()
     end
   end)
 
-  it("reads as was said when it was made, whatever is changed while it waits", function()
+  it("reads with the options at the time when it was made, even if they change while it waits", function()
     local sink, first, second = mw.zeros(1, "int"), mw.zeros(1, "uint"), mw.zeros(1, "uint")
     m.img = mw.texture(rows, { filter = "point" })
     m.filter_of(1, 1)(3000000, sink, first)
@@ -465,7 +465,7 @@ describe("a texture's options", function()
     assert.equal("point", texture.filter)
   end)
 
-  it("do not make memory of what is none", function()
+  it("do not make memory of other values", function()
     matches("a texture reads an array, a pitched one .* got the number 3", mw.texture, 3)
     matches("got nil", mw.texture)
     matches("an array of 4 dimensions", mw.texture, mw.zeros(2, 2, 2, 2))
@@ -488,12 +488,12 @@ describe("a texture object", function()
     assert.equal(10, out[1])
   end)
 
-  it("may stand in a struct", function()
+  it("may be in a struct", function()
     m.read_scene(1, 1)({ x = 1, y = 1, background = mw.texture(rows) }, out)
     assert.equal(5, out[1])
   end)
 
-  it("may stand in an array of objects, of type cudaTextureObject_t", function()
+  it("may be in an array of objects, of type cudaTextureObject_t", function()
     local list = {}
     for i = 1, 5 do list[i] = mw.texture(mw.full({ 1, 4 }, i * i)) end
     local objects, results = mw.array(list, "cudaTextureObject_t"), mw.zeros(5)
@@ -514,14 +514,14 @@ describe("a texture object", function()
     matches("got a texture", mw.array, { texture }, "float")
   end)
 
-  it("reads by element, or as normalized floats where a linear filter asks for it", function()
+  it("reads by element, or as normalized floats if a linear filter needs it", function()
     assert.equal(0, sampler(mw.texture(mw.zeros(4, 4, "uchar4")))[5])
     assert.equal(1, sampler(mw.texture(mw.zeros(4, 4, "uchar4"), { filter = "linear" }))[5])
     assert.equal(1, sampler(mw.texture(mw.zeros(4, 4, "uchar4"), { read = "normalized" }))[5])
     assert.equal(0, sampler(mw.texture(rows, { filter = "linear" }))[5])
   end)
 
-  it("tells what it is", function()
+  it("has its properties as fields", function()
     assert.equal("texture, filter point, over float {3, 4} on cpu:0", tostring(mw.texture(rows)))
     assert.equal("texture", mw.type(mw.texture(rows)))
     assert.equal(rows, mw.texture(rows).memory)
@@ -531,7 +531,7 @@ describe("a texture object", function()
 end)
 
 describe("a surface", function()
-  it("writes what textures over the same array read, and the host", function()
+  it("writes what textures over the same array and the host read", function()
     local array = mw.cuda_array(mw.zeros(3, 4))
     m.canvas, m.img = mw.surface(array), mw.texture(array)
     m.paint(1, { 4, 3 })(100)

@@ -279,7 +279,7 @@ for _, tier in ipairs(tiers) do
       end)
     end)
 
-    it("is tiles of a size that comes with the launch", function()
+    it("is tiles of a size that the launch gives", function()
       for _, size in ipairs { 2, 8, 32 } do
         for _, block in ipairs(tier.blocks) do
           local n, list, wanted = block.threads, {}, {}

@@ -312,7 +312,7 @@ for _, tier in ipairs(tiers) do
   end)
 end
 
-describe("lanes that wait for others that never come", function()
+describe("lanes that wait for others that never arrive", function()
   it("end the launch, with the reason and the line", function()
     if suite.on_gpu then return pending "CPU device only: a GPU goes on without them, or hangs" end
     local m = mw.compile {

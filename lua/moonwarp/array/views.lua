@@ -184,6 +184,7 @@ function array:permute(...)
   local order = type((...)) == "table" and (...) or { ... }
   local rank, shape, strides = self.rank, self.shape, self.strides
   if #order == 0 then
+    order = {}
     for d = 1, rank do order[d] = rank - d + 1 end
   end
   if #order ~= rank then usage("a:permute wants each of the %d axes once, got %d", rank, #order) end
@@ -217,8 +218,8 @@ end
 ---@return moonwarp.array
 function array:squeeze(...)
   local rank, shape, strides, drop = self.rank, self.shape, self.strides, {}
-  for _, axis in ipairs { ... } do
-    axis = M.axis("a:squeeze", axis, rank)
+  for i = 1, select("#", ...) do
+    local axis = M.axis("a:squeeze", (select(i, ...)), rank)
     if shape[axis] ~= 1 then usage("a:squeeze: axis %d has %d elements, not 1", axis, shape[axis]) end
     drop[axis] = true
   end
@@ -248,7 +249,17 @@ end
 ---@param ... integer|integer[]
 ---@return moonwarp.array
 function array:broadcast_to(...)
-  local wanted = type((...)) == "table" and (...) or { ... }
+  local wanted, count = ..., select("#", ...)
+  if type(wanted) ~= "table" then
+    wanted = { ... }
+  else
+    count = #wanted
+  end
+  for d = 1, count do
+    if not is_whole(wanted[d]) or wanted[d] < 0 then
+      usage("a:broadcast_to wants a shape of whole numbers, got %s", raw.describe(wanted[d]))
+    end
+  end
   local shape, strides, missing = self.shape, self.strides, #wanted - self.rank
   if missing < 0 then
     usage("a:broadcast_to: %s has fewer dimensions than the array, %s", shape_text(wanted), shape_text(shape))
@@ -270,7 +281,7 @@ end
 ---@return moonwarp.array
 function array:flip(...)
   local rank, shape, strides, offset, axes = self.rank, self.shape, self.strides, 0, {}
-  for _, axis in ipairs { ... } do axes[M.axis("a:flip", axis, rank)] = true end
+  for i = 1, select("#", ...) do axes[M.axis("a:flip", (select(i, ...)), rank)] = true end
   for d = 1, rank do
     if (axes[d] or select("#", ...) == 0) and shape[d] > 0 then
       offset = offset + (shape[d] - 1) * strides[d]
