@@ -43,7 +43,7 @@ local function write_brief(out, receiver, entries)
   out[#out + 1] = ""
   if receiver == "mw" then
     out[#out + 1] = "They take arrays, whose shapes broadcast, and numbers, and return a new array; `{ out = y }` as\n"
-      .. "the last argument is the array to write into instead. All but `mw.where` are methods of arrays, too."
+      .. "the last argument is the array to write into instead. All are methods of arrays as well."
     out[#out + 1] = ""
   end
   out[#out + 1] = "| | |\n|---|---|"

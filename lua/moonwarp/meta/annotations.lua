@@ -1,13 +1,14 @@
 -- The annotations of every function, method and field, which editors (LuaLS), the reference and help at the prompt show.
--- They stand above the functions in lua/moonwarp/; those of the bindings' functions in this folder, those of functions
--- that are made from tables in array/meta.lua.
+-- They stand above the functions in lua/moonwarp/; those of the bindings' functions, and of functions that are made from
+-- tables, in this folder.
 
 local M = {}
 
-local FILES = { "init", "array", "array/views", "array/scan", "array/own", "array/moments",
-  "array/quantile", "array/indices", "array/masks", "array/joining", "array/matrices", "array/meta", "array/files/npy", "array/files/csv", "array/files/wav",
+local FILES = { "init", "array", "array/views", "array/scan", "array/own", "array/moments", "array/quantile",
+  "array/indices", "array/masks", "array/joining", "array/matrices", "array/files/npy", "array/files/csv",
+  "array/files/wav",
   "module/module", "module/kernel", "stream", "graph", "random", "texture/texture_memory", "texture/texture",
-  "texture/opengl", "texture/image", "device", "meta/values", "meta/memory", "meta/execution" }
+  "texture/opengl", "texture/image", "device", "meta/values", "meta/memory", "meta/array", "meta/execution" }
 local INTERNAL = { ["array/views"] = true } -- only methods of theirs are public
 
 local function lines_of(path)

@@ -1,7 +1,7 @@
 ---@meta
 -- The functions of elements (array/operators.lua) and the reductions (array/reduction.lua), which are made from tables,
 -- for editors (LuaLS), the reference and help. Never loaded.
-error("moonwarp.array.meta is for editors; require \"moonwarp\"")
+error("moonwarp.meta.array is for editors; require \"moonwarp\"")
 
 ---An array, whose shape broadcasts, or a number.
 ---@alias moonwarp.operand moonwarp.array|number|boolean
