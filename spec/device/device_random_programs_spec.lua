@@ -205,4 +205,17 @@ describe("a program with random numbers in kernels", function()
       assert.equal(0, status, text)
     end)
   end
+
+  -- A module of each family's, as mw.random and curand.h's functions compile them.
+  for header, macros in pairs {
+    columns_stream = "MW_COLUMNS_FILL(philox, normal_double)", mtgp32_stream = "MW_MTGP_FILL(uniform)",
+    mt19937_stream = "MW_MT_BEGIN", sobol_stream = "MW_SOBOL_FILL(ull, poisson)",
+    direction_vectors = "MW_MAKE_VECTORS(make32, unsigned)", discrete_table = "MW_DISCRETE_TABLE",
+  } do
+    it("draws streams on GPUs as well: " .. header, function()
+      local source = ("#include <moonwarp/random/%s.h>\n%s\n"):format(header, macros)
+      local text, status = mwcc.try(source, "--target=nvptx --arch=sm_90")
+      assert.equal(0, status, text)
+    end)
+  end
 end)

@@ -1,6 +1,8 @@
 /* The headers in C++: default arguments, typed forms, dim3. */
 #include "check.h"
 
+#include <curand.h>
+
 static const char source[] = "__constant__ float gain;\n"
                              "__global__ void scale(float *p, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
                              "  if (i < n) p[i] *= gain; }\n";
@@ -22,6 +24,10 @@ int main() {
   OK(cudaMemcpyAsync(got, p, sizeof got, cudaMemcpyDeviceToHost));
   OK(cudaDeviceSynchronize());
   EXPECT(got[0] == 9 && got[7] == 72);
+  curandGenerator_t generator;
+  EXPECT(curandCreateGenerator(&generator, CURAND_RNG_PSEUDO_DEFAULT) == CURAND_STATUS_SUCCESS);
+  EXPECT(curandGenerateUniform(generator, p, 8) == CURAND_STATUS_SUCCESS);
+  EXPECT(curandDestroyGenerator(generator) == CURAND_STATUS_SUCCESS);
   cudaChannelFormatDesc desc = cudaCreateChannelDesc<uchar4>();
   EXPECT(desc.x == 8 && desc.w == 8 && desc.f == cudaChannelFormatKindUnsigned);
   desc = cudaCreateChannelDesc<float>();
