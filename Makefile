@@ -335,13 +335,13 @@ $(FAKES): $(BUILD)/test/libfake%.so: spec/support/fake/%.c $(wildcard spec/suppo
 	$(call say,LINK)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O1 -g -fPIC -shared -Isrc -o $@ $<
 
-$(TEST_FAILING) $(TEST_PROCESS): $(BUILD)/test/lib%.so: spec/support/%.c
+$(TEST_FAILING) $(TEST_PROCESS): $(BUILD)/test/lib%.so: spec/support/native/%.c
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O1 -g -fPIC -shared -fvisibility=hidden -o $@ $< -ldl
 
 # OpenGL for specs (spec/graphics_spec.lua): libraries of GL and headers of Lua are not needed here.
-$(TEST_GL): spec/support/gl.c spec/support/gl_context.h
+$(TEST_GL): spec/support/native/gl.c spec/support/native/gl_context.h
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O1 -g -fPIC -shared -fvisibility=hidden -o $@ $< -ldl
@@ -374,12 +374,12 @@ $(ACCURACY): $(wildcard spec/accuracy/*.[ch]) src/moonwarp_abi.h $(LIB)
 # Speed. What the figures are compared with: C with OpenMP, the machine's limits, and the OpenCL platforms that are there.
 BENCH_HAVE_OPENCL := $(shell $(PKG_CONFIG) --exists OpenCL 2>/dev/null && echo $(BUILD)/bench/opencl)
 BENCH_PROGRAMS := $(addprefix $(BUILD)/bench/,native texture limits) $(BENCH_HAVE_OPENCL)
-BENCH_PROBLEMS := $(addprefix bench/,problems.c classics.c fields.c functions.c)
+BENCH_PROBLEMS := $(addprefix bench/peers/,problems.c classics.c fields.c functions.c)
 bench: all $(BENCH_PROGRAMS)
 	@$(ENV) MOONWARP_DEVICE=cpu $(LUA) bench/run.lua $(ARGS)
 	@$(ENV) MOONWARP_DEVICE=cpu $(LUA) bench/bindings.lua
 
-$(BENCH_PROGRAMS): $(BUILD)/bench/%: bench/%.c $(BENCH_PROBLEMS) bench/problems.h bench/vectors.h
+$(BENCH_PROGRAMS): $(BUILD)/bench/%: bench/peers/%.c $(BENCH_PROBLEMS) bench/peers/problems.h bench/peers/vectors.h
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O3 -march=native -ffast-math -fopenmp -o $@ $(filter %.c,$^) \
@@ -387,7 +387,7 @@ $(BENCH_PROGRAMS): $(BUILD)/bench/%: bench/%.c $(BENCH_PROBLEMS) bench/problems.
 
 # The same on an NVIDIA GPU, with launches from C beside: what docs/use/gpu.md has a table of.
 .PHONY: bench-gpu
-$(BUILD)/bench/gpu_launch: bench/gpu_launch.c src/cuda/types.h
+$(BUILD)/bench/gpu_launch: bench/peers/gpu_launch.c src/cuda/types.h
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O2 -Isrc -o $@ $< -ldl
@@ -417,7 +417,7 @@ functions:
 	$(LUA) -e 'local page = dofile("docs/use/functions.lua") io.write(page.text(page.functions()))' > docs/use/functions.md
 # The session in docs/learn/prompt.md, played anew.
 prompt: all
-	@$(CC) -O1 -o $(BUILD)/pty spec/support/pty.c
+	@$(CC) -O1 -o $(BUILD)/pty spec/support/native/pty.c
 	@$(ENV) $(LUA) -e 'package.path = "spec/?.lua;" .. package.path local s = require "support.prompt_session" '\
 	'local file = io.open "docs/learn/prompt.md" local page = file:read "*a" file:close() '\
 	'local played = s.play("$(BUILD)/pty", "$(LUA)") io.open("docs/learn/prompt.md", "w"):write(s.insert(page, played))'

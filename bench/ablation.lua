@@ -32,7 +32,7 @@ end
 
 local function measure(part, parts, only, mcpu, names)
   local mw = require "moonwarp"
-  local problems = require "bench.problems"
+  local problems = require "bench.problems.problems"
   local best_of_each = require("bench.measure").best_of_each
   if #names == 0 then
     for _, list in ipairs { problems.classics, problems.functions, problems.fields, problems.held } do

@@ -16,8 +16,10 @@ for kernel in data sgemm_naive sgemm_tiled conv2d nbody blackscholes mandelbrot 
   "$home/bin/mwcc" --mcpu="$CPU" "bench/kernels/$kernel.cu" -o "$out/modules/$kernel.mwo"
 done
 cc -std=c11 -D_GNU_SOURCE -O3 -march="$CPU" -ffast-math -fopenmp -o "$out/lib/bench/limits" \
-  bench/limits.c bench/problems.c bench/classics.c bench/fields.c bench/functions.c -lm
+  bench/peers/limits.c bench/peers/problems.c bench/peers/classics.c bench/peers/fields.c bench/peers/functions.c -lm
+mkdir -p "$out/bench/problems"
 cp bench/*.lua "$out/bench"
+cp bench/problems/*.lua "$out/bench/problems"
 cp -r lua "$out/lua"
 mkdir -p "$out/lib/lua/5.4/moonwarp"
 cp "$home/lib/lua/5.4/moonwarp/core.so" "$out/lib/lua/5.4/moonwarp"

@@ -5,7 +5,7 @@
 local mw = require "moonwarp"
 local measure = require "bench.measure"
 local peers = require "bench.peers"
-local problems = require "bench.problems"
+local problems = require "bench.problems.problems"
 local sheet = require "bench.sheet"
 
 local compiles = { COLD_LIMIT = 100, CLASS_LIMIT = 60, WARM_LIMIT = 2 }
@@ -29,7 +29,7 @@ function compiles.time_class(name, salt)
   return peers.fresh(([[
     package.path = "./?.lua;" .. package.path
     local mw = require "moonwarp"
-    local problems = require "bench.problems"
+    local problems = require "bench.problems.problems"
     local file = io.open "bench/kernels/%s.cu"
     local problem = problems.open(%q, mw.compile(file:read "*a" .. "// %s"))
     mw.synchronize()

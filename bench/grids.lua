@@ -2,7 +2,7 @@
 
 local mw = require "moonwarp"
 local measure = require "bench.measure"
-local problems = require "bench.problems"
+local problems = require "bench.problems.problems"
 local sheet = require "bench.sheet"
 
 local ROUNDS, WARM = 15, 300

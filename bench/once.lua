@@ -4,7 +4,7 @@ local mw = require "moonwarp"
 local compiles = require "bench.compiles"
 local measure = require "bench.measure"
 local peers = require "bench.peers"
-local problems = require "bench.problems"
+local problems = require "bench.problems.problems"
 local sheet = require "bench.sheet"
 
 local median = measure.median

@@ -12,7 +12,7 @@
 package.path = "./?.lua;" .. package.path
 local mw = require "moonwarp"
 local peers = require "bench.peers"
-local problems = require "bench.problems"
+local problems = require "bench.problems.problems"
 local sheet = require "bench.sheet"
 
 local function same(a, b, scale) return math.abs(a - b) <= 1e-4 * scale end
@@ -137,7 +137,7 @@ local function introduce(limits)
 - Every figure is the median of at least 7 warm runs; for kernels, the median of three processes.
 - The peers solve the same problem in the same minute, and a digest of the result confirms that they solved it. A ratio
   above 1 means that moonwarp is faster.
-- The kernels are in `bench/kernels/` as CUDA C and as OpenCL C; the C with OpenMP is in `bench/native.c`.
+- The kernels are in `bench/kernels/` as CUDA C and as OpenCL C; the C with OpenMP is in `bench/peers/native.c`.
 - "Of limit" compares with the time in which the bytes can be copied, or the arithmetic be done by independent
   multiply-adds, both measured in the same run. Memory traffic that stays in the caches can exceed the limit.]]
   end

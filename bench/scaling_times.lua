@@ -8,7 +8,7 @@
 package.path = "./?.lua;" .. package.path
 local mw = require "moonwarp"
 local measure = require "bench.measure"
-local problems = require "bench.problems"
+local problems = require "bench.problems.problems"
 
 local BATCHES, BATCH, TURN = 15, 6e-3, 2e-3
 

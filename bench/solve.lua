@@ -3,7 +3,7 @@
 
 package.path = "./?.lua;" .. package.path
 local measure = require "bench.measure"
-local problems = require "bench.problems"
+local problems = require "bench.problems.problems"
 
 local name = arg[1]
 local problem = problems.open(name, problems.compile(name))

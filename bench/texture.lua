@@ -1,10 +1,10 @@
--- Texture fetches compared with C (bench/texture.c): bilinear, from 2048 x 2048 floats, at neighbouring and at
+-- Texture fetches compared with C (bench/peers/texture.c): bilinear, from 2048 x 2048 floats, at neighbouring and at
 -- scattered positions.
 
 local mw = require "moonwarp"
 local measure = require "bench.measure"
 local peers = require "bench.peers"
-local problems = require "bench.problems"
+local problems = require "bench.problems.problems"
 local sheet = require "bench.sheet"
 
 local SIZE, WALKS, STEPS = 2048, 2 ^ 18, 32

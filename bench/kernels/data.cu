@@ -1,4 +1,4 @@
-// Inputs and digests, the same as bench/problems.c makes them for the peers.
+// Inputs and digests, the same as bench/peers/problems.c makes them for the peers.
 __device__ unsigned hash(unsigned i, unsigned seed) {
   unsigned h = i * 2654435761u + seed;
   h = (h ^ h >> 16) * 0x85ebca6bu;

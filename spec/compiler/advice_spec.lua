@@ -3,7 +3,7 @@
 
 local mw = require "moonwarp"
 local suite = require "support.suite"
-local gpu = require "support.fake_gpu"
+local gpu = require "support.fake.gpu"
 
 -- The error for a source, as a script that does not catch it shows it.
 local function refused(text)

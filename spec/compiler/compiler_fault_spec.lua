@@ -4,7 +4,7 @@
 
 local mw = require "moonwarp"
 local child = require "support.child"
-local check_works = require "support.works"
+local check_works = require "support.faults.works"
 
 -- A folder in which bin/mwcc is a shell script, with the rest of the build tree.
 local function fake_home(script)

@@ -4,7 +4,7 @@
 -- CPU device only: about the code that mwcc makes
 
 local mw = require "moonwarp"
-local elf = require "support.elf"
+local elf = require "support.compile.elf"
 local files = require "support.files"
 local shell = require "support.shell" "LD_PRELOAD"
 

@@ -4,7 +4,7 @@
 local mw = require "moonwarp"
 local failure = require "support.failure"
 local child = require "support.child"
-local fake_gpu = require "support.fake_gpu"
+local fake_gpu = require "support.fake.gpu"
 
 -- An index past the end of an array, on line 3 of the source.
 local careless = [==[

@@ -3,7 +3,7 @@
 
 local mw = require "moonwarp"
 local files = require "support.files"
-local seal = require "support.seal"
+local seal = require "support.compile.seal"
 
 local text = [[
 struct block { char bytes[1234]; };

@@ -296,7 +296,7 @@ end)
 
 describe("copies and fills by address among them", function()
   local rt = require "moonwarp.runtime"
-  local runtime = require "support.runtime"
+  local runtime = require "support.api.runtime"
   local random = require "support.random" "graph_chain_spec"
   local ok, code = runtime.ok, runtime.code
   local COUNT, BYTES = 64, 256

@@ -4,8 +4,8 @@
 
 local mw = require "moonwarp"
 local child = require "support.child"
-local faults = require "support.faults"
-local check_works = require "support.works"
+local faults = require "support.faults.faults"
+local check_works = require "support.faults.works"
 
 local function failure(f, ...)
   local ok, err = pcall(f, ...)
@@ -81,7 +81,7 @@ describe("a kernel that does wrong, in another process:", function()
     it(("%s, and up to %s"):format(faults.cases[first].name, faults.cases[last].name), function()
       local result = child([[
         local first, last = ...
-        local faults = require "support.faults"
+        local faults = require "support.faults.faults"
         for i = tonumber(first), tonumber(last) do
           io.stderr:write("now: ", faults.cases[i].name, "\n")
           faults.check(faults.cases[i])

@@ -4,7 +4,7 @@
 local mw = require "moonwarp"
 local suite = require "support.suite"
 local blocks = require "support.blocks"
-local lists = require "support.lists"
+local lists = require "support.models.lists"
 local tiers = require "support.tiers"
 require "support.random" "barrier_spec"
 

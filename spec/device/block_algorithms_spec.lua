@@ -4,7 +4,7 @@
 
 local mw = require "moonwarp"
 local blocks = require "support.blocks"
-local lists = require "support.lists"
+local lists = require "support.models.lists"
 local tiers = require "support.tiers"
 local random = require "support.random" "block_algorithms_spec"
 

@@ -2,7 +2,7 @@
 
 local mw = require "moonwarp"
 local cu = require "moonwarp.driver"
-local driver = require "support.driver"
+local driver = require "support.api.driver"
 
 local ok, code = driver.ok, driver.code
 

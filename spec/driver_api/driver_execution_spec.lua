@@ -3,7 +3,7 @@
 local mw = require "moonwarp"
 local suite = require "support.suite"
 local cu = require "moonwarp.driver"
-local driver = require "support.driver"
+local driver = require "support.api.driver"
 
 local pack = string.pack
 

@@ -2,7 +2,7 @@
 
 local cu = require "moonwarp.driver"
 local gl = require "support.gl"
-local driver = require "support.driver"
+local driver = require "support.api.driver"
 
 local ok, code = driver.ok, driver.code
 

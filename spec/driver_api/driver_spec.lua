@@ -4,7 +4,7 @@ local mw = require "moonwarp"
 local collect = require("support.lifetime").collect
 local suite = require "support.suite"
 local cu = require "moonwarp.driver"
-local driver = require "support.driver"
+local driver = require "support.api.driver"
 local child = require "support.child"
 local files = require "support.files"
 

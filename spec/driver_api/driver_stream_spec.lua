@@ -1,7 +1,7 @@
 -- moonwarp.driver: streams, events and graphs by the names of CUDA's driver API.
 
 local cu = require "moonwarp.driver"
-local driver = require "support.driver"
+local driver = require "support.api.driver"
 
 local ok, code = driver.ok, driver.code
 

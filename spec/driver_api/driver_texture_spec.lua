@@ -2,7 +2,7 @@
 
 local suite = require "support.suite"
 local cu = require "moonwarp.driver"
-local driver = require "support.driver"
+local driver = require "support.api.driver"
 
 local pack = string.pack
 

@@ -3,7 +3,7 @@
 -- Lua 5.4 only: the bindings have nothing to do with it.
 
 local mw = require "moonwarp"
-local paths = require "support.paths"
+local paths = require "support.compile.paths"
 
 local loads = { "__ldg", "__ldca", "__ldcg", "__ldcs", "__ldlu", "__ldcv" }
 local stores = { "__stwb", "__stcg", "__stcs", "__stwt" }

@@ -1,6 +1,6 @@
 -- Two NVIDIA GPUs, on machines without one: copies between them, peer access, and whose context is the thread's.
 
-local gpu = require "support.fake_gpu"
+local gpu = require "support.fake.gpu"
 
 local function run(script, fail, cuda)
   return gpu { [[

@@ -2,7 +2,7 @@
 -- cannot share.
 -- Lua 5.4 only: the driver is the same under every interpreter.
 
-local gpu = require "support.fake_gpu"
+local gpu = require "support.fake.gpu"
 
 describe("resources of OpenGL", function()
   local prelude = [[

@@ -1,7 +1,7 @@
 -- Kernels on a GPU that fail without losing it: what the driver makes of what they tell, with libraries that stand for
 -- libcuda and NVRTC (support/fake/cuda.c). What real ones tell is in gpu_guard_spec.lua.
 
-local gpu = require "support.fake_gpu"
+local gpu = require "support.fake.gpu"
 
 local function off(script, spec)
   spec = spec or {}

@@ -1,7 +1,7 @@
 -- Functions that a stream of an NVIDIA GPU calls, on machines without one: the stream stands still meanwhile, and what
 -- the function reads and writes goes past it.
 
-local gpu = require "support.fake_gpu"
+local gpu = require "support.fake.gpu"
 
 describe("a function that a GPU's stream calls", function()
   local function run(where)

@@ -1,6 +1,6 @@
 -- What an NVIDIA GPU's memory goes to besides arrays, on machines without one.
 
-local gpu = require "support.fake_gpu"
+local gpu = require "support.fake.gpu"
 
 describe("memory of a GPU", function()
   it("that CUDA arrays have counts against the limit, and is free again when they go", function()

@@ -1,7 +1,7 @@
 -- Modules for a GPU where there is no NVRTC: mwcc makes PTX of them. With a false driver (support/fake/cuda.c), which
 -- takes whatever it is given; spec/gpu/nvptx_spec.lua is about the PTX.
 
-local gpu = require "support.fake_gpu"
+local gpu = require "support.fake.gpu"
 
 local function off(script, spec)
   spec = spec or {}

@@ -1,7 +1,7 @@
 -- The NVIDIA driver's own logic, on machines without a GPU: what it asks of libcuda and NVRTC, and what it makes of
 -- failures. What kernels compute there is the whole suite's affair, with MOONWARP_DEVICE=cuda on a machine with a GPU.
 
-local gpu = require "support.fake_gpu"
+local gpu = require "support.fake.gpu"
 
 -- A source that the false NVRTC knows the machine code of.
 local scale = [==[

@@ -2,8 +2,8 @@
 -- the fields of structs are the same. Each thirtieth source is compared; MOONWARP_LAYOUTS=1 compares every one.
 -- Lua 5.4 only: what is compared is what compilers tell.
 
-local paths = require "support.paths"
-local sources = require "support.sources"
+local paths = require "support.compile.paths"
+local sources = require "support.compile.sources"
 
 local step = tonumber(os.getenv "MOONWARP_LAYOUTS") or 30
 

@@ -5,7 +5,7 @@ local mw = require "moonwarp"
 local rt = require "moonwarp.runtime"
 local failure = require "support.failure"
 local gl = require "support.gl"
-local runtime = require "support.runtime"
+local runtime = require "support.api.runtime"
 
 local ok, code = runtime.ok, runtime.code
 local with_gl = gl.spec(it, pending)

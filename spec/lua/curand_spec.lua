@@ -3,7 +3,7 @@
 local mw = require "moonwarp"
 local curand = require "moonwarp.curand"
 local rt = require "moonwarp.runtime"
-local oracle = require "support.curand"
+local oracle = require "support.random.curand"
 local calls = require "support.curand_calls"
 
 -- The lines of a set of calls in NVIDIA's library.

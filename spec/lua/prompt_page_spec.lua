@@ -8,7 +8,7 @@ local read = require("support.files").read
 describe("docs/learn/prompt.md", function()
   it("shows the prompt's output (make prompt writes it)", function()
     local pty = os.tmpname()
-    assert(os.execute(("cc -O1 -o '%s' spec/support/pty.c"):format(pty)))
+    assert(os.execute(("cc -O1 -o '%s' spec/support/native/pty.c"):format(pty)))
     local played = session.play(pty, arg[-1])
     os.remove(pty)
     local page = read "docs/learn/prompt.md"

@@ -1,7 +1,7 @@
 -- mw.random: streams are those of NVIDIA's host generators, drawn at once or in pieces, and go on after g:save.
 
 local mw = require "moonwarp"
-local curand = require "support.curand"
+local curand = require "support.random.curand"
 
 local BIG = "0x8000000000000005"
 local seeds = { 0, 1234, 987654321 }

@@ -1,4 +1,4 @@
--- The prompt, driven through a pseudo-terminal as a person drives it (support/pty.c), and its parts by themselves.
+-- The prompt, driven through a pseudo-terminal as a person drives it (support/native/pty.c), and its parts alone.
 -- CPU device only: its scenarios show what is printed on it; what the prompt does with results is no matter of devices.
 
 local mw = require "moonwarp"
@@ -8,7 +8,7 @@ local interpreter = arg[-1]
 local pty -- the driver, compiled once
 setup(function()
   pty = os.tmpname()
-  local pipe = assert(io.popen(("cc -O1 -o '%s' spec/support/pty.c 2>&1"):format(pty)))
+  local pipe = assert(io.popen(("cc -O1 -o '%s' spec/support/native/pty.c 2>&1"):format(pty)))
   local output = pipe:read "*a"
   assert(pipe:close(), output)
 end)

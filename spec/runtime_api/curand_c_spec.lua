@@ -2,7 +2,7 @@
 -- generators need no GPU; another one checks what needs a device.
 -- Lua 5.4 only: programs of their own are what runs.
 
-local oracle = require "support.curand"
+local oracle = require "support.random.curand"
 
 local home = os.getenv "MOONWARP_HOME"
 local sanitized = os.getenv "MOONWARP_CONFIG" == "sanitize"

@@ -168,14 +168,14 @@ describe("functions under CUDA's names in C", function()
 
   it("fail with the codes that moonwarp.runtime returns for the same calls", function()
     local found = named(codes_of "codes", rt.cudaGetErrorName)
-    assert.same(named(require "support.host_codes"(), rt.cudaGetErrorName), found)
+    assert.same(named(require "support.api.host_codes"(), rt.cudaGetErrorName), found)
     assert.equal("cudaErrorInvalidPitchValue", found["memcpy2d narrow pitch"])
   end)
 
   it("fail with the codes that moonwarp.driver returns for the same calls", function()
     local function name(code) return select(2, cu.cuGetErrorName(code)) end
     local found = named(codes_of "driver_codes", name)
-    assert.same(named(require "support.driver_codes"(), name), found)
+    assert.same(named(require "support.api.driver_codes"(), name), found)
     assert.equal("CUDA_ERROR_NOT_SUPPORTED", found["texture with a view"])
     assert.equal("CUDA_ERROR_INVALID_CONTEXT", found["module without a context"])
   end)

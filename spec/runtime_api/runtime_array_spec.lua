@@ -2,7 +2,7 @@
 
 local mw = require "moonwarp"
 local rt = require "moonwarp.runtime"
-local runtime = require "support.runtime"
+local runtime = require "support.api.runtime"
 
 local m = mw.compile [[
 texture<float, 2, cudaReadModeElementType> image;

@@ -3,7 +3,7 @@
 local mw = require "moonwarp"
 local suite = require "support.suite"
 local rt = require "moonwarp.runtime"
-local runtime = require "support.runtime"
+local runtime = require "support.api.runtime"
 
 local m = rt.register(mw.compile [[
 texture<int, 1, cudaReadModeElementType> unbound;

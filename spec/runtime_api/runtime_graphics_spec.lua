@@ -3,7 +3,7 @@
 local mw = require "moonwarp"
 local rt = require "moonwarp.runtime"
 local gl = require "support.gl"
-local runtime = require "support.runtime"
+local runtime = require "support.api.runtime"
 local child = require "support.child"
 
 local ok, code = runtime.ok, runtime.code

@@ -2,7 +2,7 @@
 
 local mw = require "moonwarp"
 local rt = require "moonwarp.runtime"
-local runtime = require "support.runtime"
+local runtime = require "support.api.runtime"
 
 local ok, code, device, fetch = runtime.ok, runtime.code, runtime.device, runtime.fetch
 local pack = string.pack

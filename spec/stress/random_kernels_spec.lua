@@ -1,9 +1,9 @@
 -- Random structured kernels, compiled for every number of lanes: they do what a plain interpreter does. A failure tells
--- its seed and kernel; KERNEL_SEED=n runs that one alone, with all widths. See support/kernels.lua for more of them.
+-- its seed and kernel; KERNEL_SEED=n runs that one alone, with all widths. support/kernels/trial.lua has more of them.
 -- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
-local kernels = require "support.kernels"
+local kernels = require "support.kernels.trial"
 
 local SEEDS, BATCH = 60, 6
 local only = tonumber(os.getenv "KERNEL_SEED")

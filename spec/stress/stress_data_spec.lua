@@ -3,7 +3,7 @@
 -- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
 
 local blocks = require "support.blocks"
-local thread_cases = require "support.thread_cases"
+local thread_cases = require "support.models.thread_cases"
 local tiers = require "support.tiers"
 require "support.random" "stress_data_spec"
 

@@ -4,9 +4,9 @@
 
 local mw = require "moonwarp"
 local blocks = require "support.blocks"
-local linear = require "support.linear"
-local lists = require "support.lists"
-local int = require("support.thread_cases").int
+local linear = require "support.models.linear"
+local lists = require "support.models.lists"
+local int = require("support.models.thread_cases").int
 local tiers = require "support.tiers"
 local random = require "support.random" "stress_memory_spec"
 

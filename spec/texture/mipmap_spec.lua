@@ -4,8 +4,8 @@
 local mw = require "moonwarp"
 local rt = require "moonwarp.runtime"
 local cu = require "moonwarp.driver"
-local runtime = require "support.runtime"
-local driver = require "support.driver"
+local runtime = require "support.api.runtime"
+local driver = require "support.api.driver"
 
 local source = [[
 texture<float, 2> picture;

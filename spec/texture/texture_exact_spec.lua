@@ -2,7 +2,7 @@
 -- fetches, and all of them are the same to the bit.
 
 local suite = require "support.suite"
-local data = require "support.texture_data"
+local data = require "support.models.texture_data"
 
 -- The worst difference, and how many results are not the same; results are scalars, in order.
 local function compare(got, expected)

@@ -3,7 +3,7 @@
 -- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
-local tiers = require "support.warp_tiers"
+local tiers = require "support.compile.warp_tiers"
 local random = require "support.random" "cooperative_groups_spec"
 
 require "support.time_limit" (setup, teardown)

@@ -3,8 +3,8 @@
 -- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
-local tiers = require "support.warp_tiers"
-local warps = require "support.warps"
+local tiers = require "support.compile.warp_tiers"
+local warps = require "support.models.warps"
 local random = require "support.random" "warp_shuffle_spec"
 
 local list_of, array_of, compare = warps.list_of, warps.array_of, warps.compare

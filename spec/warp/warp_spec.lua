@@ -4,8 +4,8 @@
 
 local mw = require "moonwarp"
 local suite = require "support.suite"
-local tiers = require "support.warp_tiers"
-local warps = require "support.warps"
+local tiers = require "support.compile.warp_tiers"
+local warps = require "support.models.warps"
 local random = require "support.random" "warp_spec"
 
 local each_warp, warpwise, ballot, fold = warps.each_warp, warps.warpwise, warps.ballot, warps.fold

@@ -3,7 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "check.h"
 
-#include "../gl_context.h"
+#include "../native/gl_context.h"
 
 #include <cudaGL.h>
 #include <cuda_gl_interop.h>

@@ -1,5 +1,5 @@
 -- Compiles and runs spec/data/random/values.cu, whose kernel prints: a program, as what kernels print goes to output.
---   lua5.4 spec/support/random_values.lua
+--   lua5.4 spec/support/random/random_values.lua
 
 local mw = require "moonwarp"
 

@@ -1,5 +1,5 @@
 -- Draws numbers from NVIDIA's libcurand, whose host generators need no GPU. LuaJIT runs it as a program, so that no
--- test's process has that library (spec/support/curand.lua):
+-- test's process has that library (spec/support/random/curand.lua):
 --   luajit curand_host.lua LIBRARY KIND SEED OFFSET ORDERING DIMENSIONS WHAT COUNT [A [B]]
 -- writes COUNT values as bytes to standard output. WHAT is bits, bits64, uniform, uniform_double, normal, …, poisson,
 -- or several of them, "bits,uniform", COUNT values each; or vectors and constants, of COUNT dimensions. "-" stands for

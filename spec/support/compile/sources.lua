@@ -1,6 +1,6 @@
 -- What spec files compile, without running them: their sources, in order, with options and with the template instances
 -- that are asked for by name.
---   local sources = require "support.sources"
+--   local sources = require "support.compile.sources"
 --   sources "spec/device/device_std_spec.lua"
 --   --> { { source =, options =, headers =, instances = { "fill<float>", … } }, … }
 --

@@ -6,8 +6,8 @@
 --   kernels.text(k)                          CUDA C
 --
 -- spec/stress/random_kernels_spec.lua uses it; by hand:
---   lua5.4 spec/support/fuzz.lua FIRST LAST  tries those seeds at all widths
---   lua5.4 spec/support/fuzz.lua --reduce SEED WIDTH  makes a failing one small
+--   lua5.4 spec/support/kernels/fuzz.lua FIRST LAST  tries those seeds at all widths
+--   lua5.4 spec/support/kernels/fuzz.lua --reduce SEED WIDTH  makes a failing one small
 
 local mw = require "moonwarp"
 local types = require "support.kernels.types"

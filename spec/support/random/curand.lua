@@ -1,5 +1,5 @@
 -- NVIDIA's libcurand as the tests' oracle, where it is: sh setup.sh --peers fetches it, or MOONWARP_CURAND names it.
---   local curand = require "support.curand"
+--   local curand = require "support.random.curand"
 --   if curand.missing then pending(curand.missing) end
 --   curand.draw { kind = "xorwow", seed = 1234, what = "bits", count = 100 }   --> 400 bytes
 -- Fields besides: offset, ordering, dimensions, and a, b, the distribution's parameters. curand_host.lua has `what`.
@@ -26,7 +26,7 @@ end
 function M.draw(request)
   local count = ("%d"):format(request.count)
   local path = os.tmpname()
-  local command = table.concat({ "luajit spec/support/curand_host.lua", "'" .. M.path .. "'", request.kind,
+  local command = table.concat({ "luajit spec/support/random/curand_host.lua", "'" .. M.path .. "'", request.kind,
     word(request.seed), word(request.offset), word(request.ordering), word(request.dimensions),
     request.what or "bits", count, request.a or 0, request.b or 1, ">", path }, " ")
   local ok = os.execute(command)

@@ -1,5 +1,5 @@
 -- What works however much has gone wrong before: a module is compiled, an array made, and a kernel counts on it.
---   local check_works = require "support.works"
+--   local check_works = require "support.faults.works"
 
 local assert = require "luassert"
 local mw = require "moonwarp"

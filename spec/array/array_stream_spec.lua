@@ -2,7 +2,7 @@
 
 local mw = require "moonwarp"
 local rt = require "moonwarp.runtime"
-local runtime = require "support.runtime"
+local runtime = require "support.api.runtime"
 
 local ok, code = runtime.ok, runtime.code
 
@@ -182,7 +182,7 @@ end)
 
 describe("the driver's copies of CUDA arrays", function()
   local cu = require "moonwarp.driver"
-  local driver = require "support.driver"
+  local driver = require "support.api.driver"
   local good = driver.ok
 
   local context

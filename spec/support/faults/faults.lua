@@ -6,7 +6,7 @@
 -- fault_spec runs all of them in its own process, and again in others.
 
 local mw = require "moonwarp"
-local witness = require "support.witness"
+local witness = require "support.faults.witness"
 
 local faults = { cases = {} }
 local sanitized = os.getenv "MOONWARP_CONFIG" == "sanitize"

@@ -12,7 +12,7 @@
 --   thread_cases.check(kernel(1), list[1].model, block, 3)
 
 local mw = require "moonwarp"
-local linear = require "support.linear"
+local linear = require "support.models.linear"
 
 local thread_cases = {}
 

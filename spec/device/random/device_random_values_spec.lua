@@ -18,7 +18,7 @@ local function read(lines)
   return list
 end
 
--- What spec/support/random_values.lua prints: MTGP32's rows are another program's.
+-- What spec/support/random/random_values.lua prints: MTGP32's rows are another program's.
 local function ours_has(key) return not key:find "^mtgp" end
 
 local function number(word)
@@ -38,7 +38,7 @@ end
 describe("cuRAND's device functions", function()
   local ours
   setup(function()
-    local pipe = assert(io.popen "lua5.4 spec/support/random_values.lua")
+    local pipe = assert(io.popen "lua5.4 spec/support/random/random_values.lua")
     ours = read(pipe:lines())
     pipe:close()
   end)

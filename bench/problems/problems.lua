@@ -73,7 +73,8 @@ problems.digest = digest
 
 -- in parentheses: without the path that 5.4 adds
 local lists = {
-  (require "bench.classics"), (require "bench.fields"), (require "bench.functions"), (require "bench.held.problems"),
+  (require "bench.problems.classics"), (require "bench.problems.fields"), (require "bench.problems.functions"),
+  (require "bench.held.problems"),
 }
 
 local function find(name)

@@ -38,7 +38,7 @@ function warps.compare(wanted, got, n, what)
 end
 
 ---What kernels begin with.
-warps.preamble = require "support.linear"
+warps.preamble = require "support.models.linear"
 
 ---Per warp, `f(values, count, lane)`, values from 0.
 function warps.warpwise(values, n, parts)

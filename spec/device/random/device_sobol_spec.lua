@@ -3,7 +3,7 @@
 -- Lua 5.4 only: what is tested is the compiler and device headers.
 
 local mw = require "moonwarp"
-local curand = require "support.curand"
+local curand = require "support.random.curand"
 
 local source = [[
 #include <curand_kernel.h>

@@ -2,7 +2,7 @@
 -- which has PTX by mwcc (fake/nvrtc.c), and NVIDIA's own where the machine has it: compiling needs no GPU.
 
 local child = require "support.child"
-local gpu = require "support.fake_gpu"
+local gpu = require "support.fake.gpu"
 
 local M = {}
 

@@ -1,4 +1,4 @@
-/* OpenGL for specs: functions for Lua, of support/gl_context.h. Written against what Lua 5.4 and LuaJIT have in common, which
+/* OpenGL for specs: functions for Lua, of support/native/gl_context.h. Written against what Lua 5.4 and LuaJIT have in common, which
  * is declared here, so that one library does for both. */
 #include "gl_context.h"
 

@@ -3,7 +3,7 @@
 -- Lua 5.4 only: what is tested is the compiler and device headers.
 
 local mw = require "moonwarp"
-local curand = require "support.curand"
+local curand = require "support.random.curand"
 
 local seeds = { 0, 1, 1234, 987654321, math.mininteger + 5 } -- the last is 2^63 + 5
 local offsets = { 0, 1, 3, 4096, 1000007 }

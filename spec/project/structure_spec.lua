@@ -1,0 +1,96 @@
+-- The shape of the tree: folders that a reader can take in at a glance, and files of one noun each.
+-- Lua 5.4 only: it reads the sources.
+
+local FILES, LINES = 20, 450
+
+-- Folders that may have more files, and why.
+local larger_folders = {
+  ["src/device"] = "CUDA names its headers, and includes find them by name alone",
+  ["src/device/cuda/std"] = "headers with libcu++'s names",
+  ["src/device/moonwarp/random"] = "cuRAND's generators, a header for each part that NVRTC is given as a string",
+  ["bench/kernels"] = "kernels as data: a file for each problem",
+  ["bench/held"] = "kernels as data: a file for each problem that nothing is tuned for",
+  ["spec/data/arrays/files"] = "files of other programs, read as they are",
+}
+
+-- Files that may have more lines, and why.
+local longer_files = {
+  ["src/moonwarp_abi.h"] = "the public interface and its manual are one text",
+  ["lua/moonwarp/random/joe_kuo.lua"] = "a table of direction numbers",
+}
+
+-- Files that are still to be split, with the lines that they have at most: no entry is added, and none grows.
+local to_be_split = {
+  ["lua/moonwarp/ffi/array/array.lua"] = 472,
+  ["spec/array/array_spec.lua"] = 569,
+  ["spec/compiler/divergence/analyses_spec.lua"] = 540,
+  ["spec/compiler/divergence/vector_shape_spec.lua"] = 571,
+  ["spec/compiler/grid_stride/grid_stride_spec.lua"] = 499,
+  ["spec/compiler/widen/uniform_path_spec.lua"] = 530,
+  ["spec/core/graph_chain_spec.lua"] = 559,
+  ["spec/core/stream_spec.lua"] = 458,
+  ["spec/device/barrier_spec.lua"] = 567,
+  ["spec/device/device_barrier_spec.lua"] = 528,
+  ["spec/device/math/device_math_spec.lua"] = 499,
+  ["spec/device/math/device_rounding_spec.lua"] = 478,
+  ["spec/support/c/runtime.c"] = 548,
+  ["spec/support/fake/cuda.c"] = 557,
+  ["spec/support/faults/faults.lua"] = 565,
+  ["spec/support/kernels/reference.lua"] = 540,
+  ["spec/support/kernels/statements.lua"] = 467,
+  ["spec/texture/texture_spec.lua"] = 601,
+  ["src/cpu/memory/heap.c"] = 476,
+  ["src/cuda/compile/signature/demangle.c"] = 494,
+  ["src/host/driver/context.c"] = 453,
+  ["src/lua/array/array.c"] = 503,
+  ["src/mwcc/opt/register_blocking.c"] = 492,
+}
+
+local function listed()
+  local pipe, list = assert(io.popen "find src lua spec bench examples -type f | LC_ALL=C sort"), {}
+  for path in pipe:lines() do list[#list + 1] = path end
+  pipe:close()
+  return list
+end
+
+local function count_lines(path)
+  local count = 0
+  for _ in io.lines(path) do count = count + 1 end
+  return count
+end
+
+describe("the tree", function()
+  it("has no folder of more than 20 files but those that are data or are named by CUDA", function()
+    local count, wrong = {}, {}
+    for _, path in ipairs(listed()) do
+      local folder = path:match "^(.+)/"
+      count[folder] = (count[folder] or 0) + 1
+    end
+    for folder, files in pairs(count) do
+      if files > FILES and not larger_folders[folder] then wrong[#wrong + 1] = folder .. " has " .. files .. " files" end
+    end
+    assert.same({}, wrong)
+    for folder in pairs(larger_folders) do
+      assert.is_true((count[folder] or 0) > FILES, folder .. " needs no exception any more")
+    end
+  end)
+
+  it("has no file of more than 450 lines but the public interface and tables", function()
+    local wrong, seen = {}, {}
+    for _, path in ipairs(listed()) do
+      if path:match "%.[ch]$" or path:match "%.cc$" or path:match "%.lua$" then
+        local lines = count_lines(path)
+        seen[path] = lines
+        if lines > (to_be_split[path] or LINES) and not longer_files[path] then
+          wrong[#wrong + 1] = path .. " has " .. lines .. " lines"
+        end
+      end
+    end
+    assert.same({}, wrong)
+    for _, exceptions in ipairs { longer_files, to_be_split } do
+      for path in pairs(exceptions) do
+        assert.is_true((seen[path] or 0) > LINES, path .. " needs no exception any more")
+      end
+    end
+  end)
+end)
