@@ -4,12 +4,12 @@ local mw = require "moonwarp"
 local curand = require "moonwarp.curand"
 local rt = require "moonwarp.runtime"
 local oracle = require "support.random.curand"
-local calls = require "support.curand_calls"
+local calls = require "support.random.curand_calls"
 
 -- The lines of a set of calls in NVIDIA's library.
 local function expected(...)
   if oracle.missing then pending(oracle.missing) end
-  local pipe = assert(io.popen("luajit spec/support/curand_oracle.lua '" .. oracle.path .. "' " ..
+  local pipe = assert(io.popen("luajit spec/support/random/curand_oracle.lua '" .. oracle.path .. "' " ..
     table.concat({ ... }, " ")))
   local lines = {}
   for line in pipe:lines() do lines[#lines + 1] = line end

@@ -3,7 +3,7 @@
 
 package.path = "spec/?.lua;" .. package.path
 local ffi = require "ffi"
-local calls = require "support.curand_calls"
+local calls = require "support.random.curand_calls"
 
 ffi.cdef [[
 typedef struct generator *generator_t;
