@@ -100,9 +100,10 @@ __mw_device_template unsigned int curand(curandStateMtgp32_t *state) {
   return word;
 }
 
-/* Floats from the word's bits: its upper 23 and a table give a number from 1 to 2, from which 1 is subtracted. */
+/* Floats from the word's bits: its upper 23 and a table give a number from 1 up to, but not, 2. NVIDIA's curand_mtgp32_single
+ * draws the next thread's word and damages the state (CUDA 13.0, on an H100); here it is the thread's own. */
 __mw_device_template float __mw_mtgp_single(const curandStateMtgp32_t *state, unsigned int word, unsigned int t) {
-  return __int_as_float((int)(word >> 9 ^ state->k->single_temper_tbl[state->pIdx][__mw_mtgp_entry(t)])) - 1.0f;
+  return __int_as_float((int)(word >> 9 ^ state->k->single_temper_tbl[state->pIdx][__mw_mtgp_entry(t)]));
 }
 __mw_device_template float curand_mtgp32_single_specific(curandStateMtgp32_t *state, unsigned char index,
                                                          unsigned char n) {
