@@ -10,6 +10,8 @@ local errors = require "moonwarp.diagnostics.error"
 local arguments = require "moonwarp.check.arguments"
 local signatures = require "moonwarp.check.signatures"
 local nearest = require "moonwarp.diagnostics.nearest"
+local results = require "moonwarp.random.results"
+local sampling = require "moonwarp.random.sampling"
 
 local usage, floor = errors.usage, math.floor
 
@@ -164,121 +166,66 @@ local function fill(g, what, out, a, b)
   end
 end
 
-local function sizes(shape)
-  if shape == nil then return { 1 } end
-  return type(shape) == "table" and shape or { shape }
-end
-
 -- An array of the shape, of numbers of `what`; or one number, where no shape is given.
-local function drawn(g, what, shape, dtype, a, b)
-  local out = raw.array_new(dtype, sizes(shape))
+local function drawn(g, what, shape, dtype, options, a, b)
+  local name = what:gsub("_double$", "")
+  local out = results.array(name, shape, dtype, options)
   fill(g, what, out.rank == 1 and out or out:reshape(-1), a or 0, b or 0)
-  if shape == nil then return out[1] end
-  return out
-end
-
-local function real(name, options)
-  local dtype = options and options.dtype or "float"
-  if dtype ~= "float" and dtype ~= "double" then
-    usage("g:%s makes numbers of float or double, not of %s", name, tostring(dtype))
-  end
-  return dtype, dtype == "double" and "_double" or ""
+  return results.given(out, shape, options)
 end
 
 ---The generator's words: uint, of sobol64 and scrambled_sobol64 ulonglong.
 ---@param shape? integer|integer[] without one: a number
+---@param options? { out?: moonwarp.array } an array to fill instead of a new one, as all these methods take
 ---@return moonwarp.array|integer
-function generator:bits(shape)
-  return drawn(self, "bits", shape, self.stream.wide and "ulonglong" or "uint")
+function generator:bits(shape, options)
+  return drawn(self, "bits", shape, self.stream.wide and "ulonglong" or "uint", options)
 end
 
 ---Uniform numbers above 0, up to and with 1.
 ---@param shape? integer|integer[] without one: a number
----@param options? { dtype?: "float"|"double" }
+---@param options? { dtype?: "float"|"double", out?: moonwarp.array }
 ---@return moonwarp.array|number
 function generator:uniform(shape, options)
-  local dtype, suffix = real("uniform", options)
-  return drawn(self, "uniform" .. suffix, shape, dtype)
+  local dtype, suffix = results.real("uniform", options)
+  return drawn(self, "uniform" .. suffix, shape, dtype, options)
 end
 
 ---Normal numbers.
 ---@param shape? integer|integer[] without one: a number
----@param options? { dtype?: "float"|"double", mean?: number, std?: number } mean 0, standard deviation 1 by default
+---@param options? { dtype?: "float"|"double", mean?: number, std?: number, out?: moonwarp.array } mean 0, standard
+---deviation 1 by default
 ---@return moonwarp.array|number
 function generator:normal(shape, options)
-  local dtype, suffix = real("normal", options)
-  options = options or {}
-  return drawn(self, "normal" .. suffix, shape, dtype, options.mean or 0, options.std or 1)
+  local dtype, suffix = results.real("normal", options)
+  local mean, std = options and options.mean or 0, options and options.std or 1
+  return drawn(self, "normal" .. suffix, shape, dtype, options, mean, std)
 end
 
 ---Log-normal numbers: e to the power of normal ones, whose mean and standard deviation are given.
 ---@param shape? integer|integer[] without one: a number
----@param options? { dtype?: "float"|"double", mean?: number, std?: number } mean 0, standard deviation 1 by default
+---@param options? { dtype?: "float"|"double", mean?: number, std?: number, out?: moonwarp.array } mean 0, standard
+---deviation 1 by default
 ---@return moonwarp.array|number
 function generator:lognormal(shape, options)
-  local dtype, suffix = real("lognormal", options)
-  options = options or {}
-  return drawn(self, "lognormal" .. suffix, shape, dtype, options.mean or 0, options.std or 1)
+  local dtype, suffix = results.real("lognormal", options)
+  local mean, std = options and options.mean or 0, options and options.std or 1
+  return drawn(self, "lognormal" .. suffix, shape, dtype, options, mean, std)
 end
 
--- ---- what is made of words and uniform numbers ----
-
--- Two words for each of `count` numbers.
-local function pairs_of_words(g, name, count)
-  if g.stream.dimensions then
-    usage("g:%s takes two words a number, which %s cannot give: its words belong to dimensions", name, g.kind)
+---Numbers of Poisson's distribution, by its inverse: one word each.
+---@param shape? integer|integer[] without one: a number
+---@param options? { lambda?: number, out?: moonwarp.array } the mean, 1 by default
+---@return moonwarp.array|integer uint
+function generator:poisson(shape, options)
+  local lambda = options and options.lambda or 1
+  if not (lambda > 0 and lambda <= 400000) then
+    usage("g:poisson wants a mean above 0, up to 400000, got %s", tostring(lambda))
   end
-  return g:bits(2 * count)
+  return drawn(self, "poisson", shape, "uint", options, lambda)
 end
 
-local function result(out, shape)
-  if shape == nil then return out[1] end
-  return out
-end
-
----Whole numbers from low to high, both included, each as likely as another.
----@param low integer
----@param high integer
----@param shape? integer|integer[] without one: a number
----@return moonwarp.array|integer longlong
-function generator:integers(low, high, shape)
-  if high < low then usage("g:integers: there is no whole number from %s to %s", tostring(low), tostring(high)) end
-  local out = raw.array_new("longlong", sizes(shape))
-  raw.part("random.distributions").run("integers", out.count, pairs_of_words(self, "integers", out.count), low,
-    high - low + 1, out)
-  return result(out, shape)
-end
-
----True with the probability p.
----@param p number
----@param shape? integer|integer[] without one: a boolean
----@return moonwarp.array|boolean bool
-function generator:bernoulli(p, shape)
-  if not (p >= 0 and p <= 1) then usage("g:bernoulli wants a probability from 0 to 1, got %s", tostring(p)) end
-  local out = raw.array_new("bool", sizes(shape))
-  raw.part("random.distributions").run("bernoulli", out.count, self:uniform(out.count, { dtype = "double" }), p, out)
-  return result(out, shape)
-end
-
----Exponential numbers, whose mean is `scale`.
----@param shape? integer|integer[] without one: a number
----@param options? { dtype?: "float"|"double", scale?: number } scale 1 by default
----@return moonwarp.array|number
-function generator:exponential(shape, options)
-  local dtype, suffix = real("exponential", options)
-  local out = self:uniform(sizes(shape), { dtype = dtype })
-  raw.part("random.distributions").run("exponential" .. suffix, out.count, options and options.scale or 1, out)
-  return result(out, shape)
-end
-
----The numbers 1 to n in random order.
----@param n integer
----@return moonwarp.array int
-function generator:permutation(n)
-  local out = raw.array_new("int", { n })
-  raw.part("random.distributions").permute(n, pairs_of_words(self, "permutation", n), out)
-  return out
-end
+for name, method in pairs(sampling) do generator[name] = method end
 
 -- ---- the stream ----
 

@@ -94,18 +94,26 @@ M.mw = {
 }
 
 local shape = "shape?: integer|table"
-local real = shape .. ", options?: {dtype: dtype}"
-local normal = shape .. ", options?: {dtype: dtype, mean: number, std: number}"
+local filled = shape .. ", options?: {out: array}"
+local real = shape .. ", options?: {dtype: dtype, out: array}"
+local normal = shape .. ", options?: {dtype: dtype, mean: number, std: number, out: array}"
+local scaled = shape .. ", options?: {dtype: dtype, scale: number, out: array}"
 
 -- mw.random's generators, which are tables.
 M.generator = {
-  bits = shape,
+  bits = filled,
   uniform = real,
   normal = normal,
   lognormal = normal,
-  integers = "low: integer, high: integer, " .. shape,
-  bernoulli = "p: number, " .. shape,
-  exponential = shape .. ", options?: {dtype: dtype, scale: number}",
+  poisson = shape .. ", options?: {lambda: number, out: array}",
+  integers = "low: integer, high: integer, " .. filled,
+  bernoulli = "p: number, " .. filled,
+  exponential = scaled,
+  gamma = "a: number, " .. scaled,
+  beta = "a: number, b: number, " .. real,
+  binomial = "n: integer, p: number, " .. filled,
+  choice = "from: integer|array, " .. shape .. ", options?: {replace: boolean, weights: table|array}",
+  shuffle = "a: array",
   permutation = "n: integer",
   jump = "n: integer",
   split = "count: integer",

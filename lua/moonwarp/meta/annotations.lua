@@ -7,7 +7,8 @@ local M = {}
 local FILES = { "init", "array", "array/views", "array/scan", "array/own", "array/moments", "array/quantile",
   "array/indices", "array/masks", "array/joining", "array/matrices", "array/files/npy", "array/files/csv",
   "array/files/wav",
-  "module/module", "module/kernel", "stream", "graph", "random", "texture/texture_memory", "texture/texture",
+  "module/module", "module/kernel", "stream", "graph", "random", "random/sampling", "texture/texture_memory",
+  "texture/texture",
   "texture/opengl", "texture/image", "device", "meta/values", "meta/memory", "meta/array", "meta/execution" }
 local INTERNAL = { ["array/views"] = true } -- only methods of theirs are public
 
