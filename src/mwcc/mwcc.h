@@ -74,14 +74,14 @@ typedef struct options {
   int width, vectors;   /* SIMD lanes (0: the processor's, 1: none), and vectors of a gang (0: by the cost model) */
   const char *launch_kernel; /* compile only this kernel, for one block size; or NULL: launch_specialization.c */
   unsigned launch_block[3];
-  unsigned launch_columns; /* the width of its grids is a multiple of this: 1 or 2 */
-  bool launch_few;         /* its grids have so few blocks that workers share them: gang_loop.c */
-  bool launch_one;         /* its grids have one block; implies launch_few */
+  unsigned launch_columns;    /* the width of its grids is a multiple of this: 1 or 2 */
+  bool launch_few;            /* its grids have so few blocks that workers share them: gang_loop.c */
+  bool launch_one;            /* its grids have one block; implies launch_few */
   unsigned reach, null_reach; /* see program's; or MWCC_REACH_UNKNOWN */
-  int capability; /* the compute capability that the source may use, major * 10 + minor; 0: no limit */
-  int registers;  /* at most, of a thread on a GPU; 0: the driver chooses */
-  bool gpu;       /* PTX for an NVIDIA GPU: arch.c, nvptx.c */
-  bool line_info; /* source lines of instructions */
+  int capability;             /* the compute capability that the source may use, major * 10 + minor; 0: no limit */
+  int registers;              /* at most, of a thread on a GPU; 0: the driver chooses */
+  bool gpu;                   /* PTX for an NVIDIA GPU: arch.c, nvptx.c */
+  bool line_info;             /* source lines of instructions */
   bool fast_math;
   bool no_cxx;                                /* use our versions of the C++ library's headers */
   bool check;                                 /* only print clang's diagnostics, as JSON: diagnostics_json.c */
@@ -209,13 +209,13 @@ typedef struct kernel {
   size_t reference_count;
   const char *tier, *tier_reason;
   bool chases; /* it mainly gathers: variants.c */
-  LLVMValueRef
-      iterations_end; /* the bound of the grid-stride loop whose iterations the body runs, or NULL: interchange.c */
+  /* The bound of the grid-stride loop whose iterations the body runs, or NULL: interchange.c. */
+  LLVMValueRef iterations_end;
   bool iterations_signed;
-  footprints
-      iteration_footprints; /* what its iterations access; none: they may depend on each other (parallel_iterations.c) */
-  LLVMValueRef iterations;  /* as in mw_mwo_kernel; or NULL */
-  bool saves_state;         /* the body is a strip of iterations, between which state is saved: reduction_state.c */
+  /* The memory that its iterations access; none if they may depend on each other: parallel_iterations.c. */
+  footprints iteration_footprints;
+  LLVMValueRef iterations; /* as in mw_mwo_kernel; or NULL */
+  bool saves_state;        /* the body is a strip of iterations, between which state is saved: reduction_state.c */
   uint32_t saved_bytes, strip_blocks; /* bytes for each thread; blocks of a strip, known once the kernel is widened */
   bool private_shared;     /* each of these blocks has its own copy of shared memory: shared_privatization.c */
   uint32_t column_bytes;   /* as in mw_mwo_kernel: nontemporal_stores.c */

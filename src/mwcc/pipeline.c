@@ -26,7 +26,7 @@
    CodeGenPrepare's iteration over all blocks until nothing changes: its mode for very large functions, which revisits
    changed blocks only, is sufficient. LLVM ends the process if it does not know an option, so this is done for the
    version that it was tested with. */
-static void spare_passes(const options *o) {
+static void disable_codegen_passes(const options *o) {
   if (o->gpu) {
     static const char *const fast[] = {"mwcc", "-nvptx-prec-divf32=0"}; /* CUDA's -prec-div=false */
     if (o->fast_math) LLVMParseCommandLineOptions((int)MW_COUNT(fast), fast, "");
@@ -145,7 +145,7 @@ __attribute__((visibility("default"))) void mwcc_stages(program *p, front_job *c
   stage_done(p, "load");
   if (o->objects.count) link_objects(p);
   choose_target(p);
-  spare_passes(o);
+  disable_codegen_passes(o);
   make_types(p);
   make_machine(p);
   p->optimise = optimise_partition;

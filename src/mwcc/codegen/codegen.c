@@ -11,7 +11,7 @@
 /* Do not spend compile time on the general variant, for launches that no SIMD variant fits: it is rarely run, so its
    loops are not vectorised and unrolled. Nor are loops that mainly gather: their trip counts are small and vary, and an
    unrolled copy adds a branch that is hard to predict. */
-static void spare_general(program *p, const kernel *k) {
+static void mark_general_cold(program *p, const kernel *k) {
   if (k->chases) add_attribute(p, k->run, "optsize");
   if (!k->general) return;
   add_attribute(p, k->general, "optsize");
@@ -48,11 +48,11 @@ static const char *thread_code(const kernel *k) {
   return mw_strdup(LLVMGetValueName2(k->general ? k->general : k->run, &length));
 }
 
-void spare_cold_code(program *p) {
+void mark_cold_code(program *p) {
   p->all_in_lanes = all_in_lanes(p);
   for (size_t i = 0; i < p->kernel_count; i++) {
     p->kernels[i].thread_code = thread_code(&p->kernels[i]);
-    spare_general(p, &p->kernels[i]);
+    mark_general_cold(p, &p->kernels[i]);
   }
 }
 

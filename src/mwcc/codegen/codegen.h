@@ -13,7 +13,7 @@
 #include "mwcc/mwcc.h"
 
 /* codegen.c: mark cold code, before anything else of this room; then run LLVM's pipeline */
-void spare_cold_code(program *p);
+void mark_cold_code(program *p);
 void run_pipeline(program *p);
 void write_stack_sizes(program *p); /* stack_depth.c: local_bytes of the kernels, and in the table */
 void emit(program *p);

@@ -4,8 +4,8 @@
 
 #include "mwcc/mwcc.h"
 
-void build_runs(program *p);      /* workitem_loops.c: the block functions */
-void build_table(program *p);     /* module_table.c */
+void build_block_functions(program *p); /* workitem_loops.c: the block functions */
+void build_table(program *p);           /* module_table.c */
 void set_local_bytes(program *p); /* module_table.c: in the finished table, the stack sizes that are known by then */
 void simplify_module(program *p); /* store_sandbox.c: promote stack slots to registers */
 void sandbox_stores(program *p);  /* store_sandbox.c */

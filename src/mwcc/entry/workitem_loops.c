@@ -208,7 +208,7 @@ static void build_fiber(program *p, kernel *k, const char *name) {
   k->run = f.value;
 }
 
-void build_runs(program *p) {
+void build_block_functions(program *p) {
   for (size_t i = 0; i < p->kernel_count; i++) {
     kernel *k = &p->kernels[i];
     if (p->options->launch_kernel && !k->variant_count)

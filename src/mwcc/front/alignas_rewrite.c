@@ -69,7 +69,7 @@ static void exchange(char *text, size_t start, size_t middle, size_t end) {
   free(first);
 }
 
-void order_specifiers(char *text, size_t length) {
+void move_alignas(char *text, size_t length) {
   size_t start = 0, at = 0;
   bool open = false, keyword = false; /* at `at`, a declaration has only specifiers so far; one of them is CUDA's */
   while (at < length) {

@@ -9,7 +9,7 @@ char *find_device_headers(void);        /* their folder */
 char *find_installed(const char *path); /* relative to the prefix: <prefix>/<path> for <prefix>/bin/mwcc */
 void add_system_headers(strings *args, const char *clang, const char *device, bool cxx);
 /* Move alignas to where clang accepts it, in place (alignas_rewrite.c). */
-void order_specifiers(char *text, size_t length);
+void move_alignas(char *text, size_t length);
 /* Add `text` to `out` with each % before a special register's name in an asm statement doubled (asm_rewrite.c). */
 void escape_registers(mw_text *out, const char *text);
 /* Add a file to a list of dependencies; a missing file is left out. */
@@ -22,7 +22,7 @@ bool depend_unchanged(char *list);
 /* The precompiled form of `header` for this clang command, which includes every option that matters to it. */
 pch pch_find(const strings *command, const char *device, const char *header);
 /* clang failed with this precompiled header: do not use it again. */
-void pch_refused(const pch *p);
+void pch_reject(const pch *p);
 /* Write one to `path`, or end the process. */
 void pch_make(const strings *command, const char *header, const char *path);
 /* Start clang on the program's source. One of front_finish() and front_check() has to follow. */

@@ -176,7 +176,7 @@ static mw_text make_text(const program *p) {
     escape_registers(&text, p->source.data);
   else
     mw_text_add(&text, p->source.data, p->source.length);
-  order_specifiers(text.data + start, text.length - start);
+  move_alignas(text.data + start, text.length - start);
   if (!p->options->gpu) add_ptx_functions(&text, &p->source); /* on a GPU, inline PTX stays as it is */
   add_instances(&text, p->options);
   add_guard_calls(&text, p->options);
@@ -269,7 +269,7 @@ static mw_child_result compile(program *p, front_job *f) {
   if (is_suspect(&result, &f->pch)) {
     begin(f, p->options, NULL);
     result = finish(f);
-    if (has_compiled(&result)) pch_refused(&f->pch);
+    if (has_compiled(&result)) pch_reject(&f->pch);
     p->precompiled = NULL;
   }
   if (has_compiled(&result)) tidy(&result.errors);

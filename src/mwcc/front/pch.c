@@ -227,7 +227,7 @@ pch pch_find(const strings *command, const char *device, const char *header) {
   return p;
 }
 
-void pch_refused(const pch *p) {
+void pch_reject(const pch *p) {
   mw_text none = {0};
   if (!p->is_cached) return;
   if (p->is_new)

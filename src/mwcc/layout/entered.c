@@ -1,10 +1,11 @@
-/* Which functions of a program are entered: a library for LD_PRELOAD (lay_out.sh), for x86-64 programs at a fixed address.
+/* Records which functions of a program are entered: a library for LD_PRELOAD (lay_out.sh), for x86-64 programs at a
+ * fixed address.
  *
- * ENTERED_FROM names a file with the functions' addresses and names, a line each, as nm writes them; behind ENTERED_TO, another
- * file, come the names of those that were entered, by this process and by those that it starts. At each entry there is a
- * breakpoint, which the first call replaces by what was there.
+ * ENTERED_FROM is a file with the functions' addresses and names, a line for each, as nm prints them. The names of
+ * those that are entered, in this process and in its children, are appended to the file ENTERED_TO. Each function's
+ * entry has a breakpoint, which the first call replaces by the original byte.
  *
- * _exit is exit here: what an instrumented program has counted is written at its end. */
+ * _exit is replaced by exit, since an instrumented program writes its counters at exit. */
 #include <fcntl.h>
 #include <link.h>
 #include <signal.h>
@@ -20,7 +21,7 @@ enum { BREAKPOINT = 0xCC, PAGE = 4096, MOST_NAME = 4000 };
 
 typedef struct entry {
   uint8_t *address, was;
-  char *name; /* and the end of the line */
+  char *name; /* with a newline */
 } entry;
 
 static entry *entries;
@@ -32,8 +33,8 @@ static int by_address(const void *left, const void *right) {
   return (a->address > b->address) - (a->address < b->address);
 }
 
-/* On the thread's own stack, where it may be at any place: nothing here takes a lock. Two threads may come at once, and both go
-   on with the instruction that was there. */
+/* The signal handler: it may interrupt any code, so nothing here takes a lock. Two threads may be here at once; both
+   continue with the original instruction. */
 static void enter(int signal_number, siginfo_t *info, void *context) {
   (void)signal_number, (void)info;
   greg_t *next = &((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
@@ -45,7 +46,7 @@ static void enter(int signal_number, siginfo_t *info, void *context) {
   if (write(out, e->name, strlen(e->name)) < 0) abort();
 }
 
-/* The program's code: of the first object, its one segment that can be executed. */
+/* The program's code: the executable segment of the first object. */
 static int find_code(struct dl_phdr_info *object, size_t size, void *range) {
   uintptr_t *code = range;
   (void)size;
@@ -72,7 +73,7 @@ static void read_entries(FILE *file, const uintptr_t code[2]) {
     if (asprintf(&e->name, "%s\n", name) < 0) abort();
   }
   qsort(entries, entry_count, sizeof *entries, by_address);
-  size_t count = 0; /* what has several names is told by one of them */
+  size_t count = 0; /* keep one of several names of an address */
   for (size_t i = 0; i < entry_count; i++)
     if (i == 0 || entries[i].address != entries[i - 1].address) entries[count++] = entries[i];
   entry_count = count;
@@ -97,7 +98,7 @@ __attribute__((constructor)) static void break_at_entries(void) {
   }
 }
 
-/* Who lets no signal through lets through this one: blocked, it would end the process. */
+/* Masks of all signals leave out SIGTRAP: a blocked one would end the process. */
 int sigfillset(sigset_t *set) {
   memset(set, 0xFF, sizeof *set);
   return sigdelset(set, SIGTRAP);

@@ -1,6 +1,6 @@
-// Kernels for src/mwcc/layout.sh to compile: what mwcc does for them says which vectors of its own code are used often. Some of
-// everything that kernels are made of; what they compute does not matter. The comments name the blocks that they are compiled
-// for once more, apart from the others: `// class: KERNEL:BLOCK`.
+// Kernels whose compilation src/mwcc/layout/profile.sh profiles, to find which parts of mwcc's code are used often. They have
+// a bit of everything that kernels consist of; their results do not matter. Comments name block classes that they are
+// compiled for in addition: `// class: KERNEL:BLOCK`.
 
 // class: smooth:32x8x1
 extern "C" __global__ void smooth(int width, int height, const float *in, const float *weights, float *out) {

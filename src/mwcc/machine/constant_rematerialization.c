@@ -33,7 +33,7 @@ static size_t add_constants(LLVMValueRef function, LLVMValueRef *found, size_t c
   return count;
 }
 
-void leave_constants(program *p) {
+void rematerialise_constants(program *p) {
   static const char *const words[] = {"mwcc", "-disable-machine-licm"}; /* as LLVM 19 calls it */
   LLVMValueRef found[MOST + 1];
   if (LLVM_VERSION_MAJOR != 19 || !p->options->launch_kernel || !strstr(p->features, "+avx512f")) return;

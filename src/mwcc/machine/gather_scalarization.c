@@ -95,8 +95,8 @@ static void scalarize(scalarizer *a, LLVMValueRef function, LLVMValueRef *slot, 
   LLVMInstructionEraseFromParent(a->call);
 }
 
-void reach_singly(program *p) {
-  if (!gathers_singly(p)) return;
+void scalarise_gathers(program *p) {
+  if (!has_slow_gathers(p)) return;
   scalarizer a = {.p = p, .b = LLVMCreateBuilderInContext(p->context)};
   EACH_FUNCTION(p, f) {
     LLVMValueRef slot = NULL;

@@ -53,7 +53,7 @@ static LLVMValueRef replace(LLVMBuilderRef b, LLVMValueRef old, LLVMValueRef cal
   return made;
 }
 
-void hide_bits(program *p) {
+void hide_float_bits(program *p) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
   EACH_FUNCTION(p, f) {
     instructions all = instructions_of_function(f);
@@ -67,7 +67,7 @@ void hide_bits(program *p) {
   LLVMDisposeBuilder(b);
 }
 
-void show_bits(program *p) {
+void show_float_bits(program *p) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
   for (LLVMValueRef next, f = LLVMGetFirstFunction(p->module); f; f = next) {
     size_t length;

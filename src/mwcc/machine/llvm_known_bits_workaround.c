@@ -22,7 +22,7 @@ static bool is_shuffled_sum(LLVMValueRef i) {
   return false;
 }
 
-void shorten_sums(program *p) {
+void freeze_shuffled_sums(program *p) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
   EACH_FUNCTION(p, f) {
     for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block; block = LLVMGetNextBasicBlock(block))

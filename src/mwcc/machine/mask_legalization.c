@@ -409,7 +409,7 @@ static void widen_function(masks *m, LLVMValueRef function) {
   drop_derived(m);
 }
 
-void widen_masks(program *p) {
+void legalise_masks(program *p) {
   masks m = {.p = p};
   if (has_mask_registers(p)) return;
   m.b = LLVMCreateBuilderInContext(p->context);

@@ -235,7 +235,7 @@ static void order_function(program *p, LLVMBuilderRef b, LLVMValueRef function) 
   free(list.items);
 }
 
-void order_lanes(program *p) {
+void permute_shuffle_lanes(program *p) {
   if (!strstr(p->features, "+avx") || strstr(p->features, "+avx512f")) return;
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
   EACH_FUNCTION(p, f) order_function(p, b, f);

@@ -96,7 +96,7 @@ static bool is_quotient(LLVMValueRef i) {
          starts_with(callee_name(root), "llvm.sqrt.") && is_one(LLVMGetOperand(i, 0));
 }
 
-void estimate_roots(program *p) {
+void estimate_reciprocal_roots(program *p) {
   bool can = strstr(p->features, "+avx512f") && strstr(p->features, "+avx512vl");
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
   EACH_FUNCTION(p, f) {

@@ -3,8 +3,8 @@
  * Exponential functions end with such a product, which is rounded once (float_exponential.h, double_exponential.h). The
  * device headers' portable form multiplies twice, by halves of the power that are built with shifts. There are two
  * steps:
- *   before widening, name_powers() replaces the body of that function by llvm.ldexp, which is widened as one operation;
- *   after optimisation, multiply_by_powers() replaces llvm.ldexp by scalef.
+ *   before widening, form_ldexp() replaces the body of that function by llvm.ldexp, which is widened as one operation;
+ *   after optimisation, form_scalef() replaces llvm.ldexp by scalef.
  * scalef takes n as a floating-point number. Usually n was made from one by the "magic number" conversion, adding 1.5 *
  * 2^23 or 1.5 * 2^52, so that the number is at hand (as_real).
  *
@@ -41,7 +41,7 @@ static void empty_function(LLVMValueRef f) {
   }
 }
 
-void name_powers(program *p) {
+void form_ldexp(program *p) {
   if (!has_instruction(p)) return;
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
   EACH_FUNCTION(p, f) {
@@ -112,7 +112,7 @@ static LLVMValueRef scaled(program *p, LLVMBuilderRef b, LLVMValueRef *y_n) {
   return result;
 }
 
-void multiply_by_powers(program *p) {
+void form_scalef(program *p) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
   EACH_FUNCTION(p, f) {
     instructions list = instructions_of_function(f);

@@ -164,7 +164,7 @@ int vector_registers(const program *p) {
 
 /* On most processors without AVX-512, AVX2's gathers take three times as long as scalar loads (or LLVM scalarises
    them). */
-bool gathers_singly(const program *p) { return !strstr(p->features, "+avx512f"); }
+bool has_slow_gathers(const program *p) { return !strstr(p->features, "+avx512f"); }
 
 void make_machine(program *p) {
   char *message = NULL;

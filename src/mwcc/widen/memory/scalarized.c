@@ -4,7 +4,7 @@
 
 bool in_even_steps(widener *w, const place *at) {
   shape a = shape_of(w->shapes, at->address);
-  return gathers_singly(w->p) && (a.kind == SHAPE_AFFINE || a.kind == SHAPE_VECTOR_AFFINE) &&
+  return has_slow_gathers(w->p) && (a.kind == SHAPE_AFFINE || a.kind == SHAPE_VECTOR_AFFINE) &&
          !local_unit(w->g, at->address);
 }
 
