@@ -1,4 +1,4 @@
--- Arrays: making them, their elements, views of them, and what is done to all elements at once.
+-- Arrays: constructors, elements, views, and functions of all elements.
 
 local mw = require "moonwarp"
 local lifetime = require "support.lifetime"

@@ -29,7 +29,7 @@ local function texture_of(array)
   return ok(rt.cudaCreateTextureObject({ resType = rt.cudaResourceTypeArray, res = { array = { array = array } } }, {}))
 end
 
--- Work that is not done before the host comes to it: what f gives to the stream behind it has not waited.
+-- Work that is not done before the host reads it: f must not wait for it when it queues more.
 local function behind(s, f)
   local came = false
   ok(rt.cudaLaunchHostFunc(s, function() came = true end))

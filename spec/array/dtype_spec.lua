@@ -1,4 +1,4 @@
--- Dtypes: CUDA's names, sizes, what each holds, and vectors.
+-- Dtypes: CUDA's names, sizes, ranges, and vectors.
 
 local mw = require "moonwarp"
 local random = require "support.random" "dtype_spec"

@@ -1,4 +1,4 @@
--- Arrays whose elements do not follow each other: reading, writing and copying them, and what refuses them.
+-- Arrays that are not contiguous: reading, writing and copying them, and functions that refuse them.
 local mw = require "moonwarp"
 local raw = require "moonwarp.binding"
 local failure = require "support.failure"

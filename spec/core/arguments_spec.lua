@@ -1,4 +1,4 @@
--- Arguments: each is converted as the kernel's signature says, or refused with what it should be.
+-- Arguments: each is converted to the signature's type, or refused with the expected type.
 
 local mw = require "moonwarp"
 local collect = require("support.lifetime").collect

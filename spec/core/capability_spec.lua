@@ -1,4 +1,4 @@
--- The CPU device opened as devices of other compute capabilities: their figures, their limits, and what they lack.
+-- The CPU device opened as devices of other compute capabilities: their properties, limits and missing features.
 -- CPU device only: about CPU devices that stand for others
 
 local mw = require "moonwarp"

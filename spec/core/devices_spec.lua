@@ -15,7 +15,7 @@ __global__ void add(const int *x, int *y, int n) {
   if (i < n) y[i] += x[i];
   if (i == 0) count++;
 }
-// The address comes out of memory: such stores are tested when they are made.
+// The address is loaded from memory: such stores are tested at run time.
 __global__ void scatter(int **where, int value) { *where[threadIdx.x] = value + threadIdx.x; }
 ]]
 

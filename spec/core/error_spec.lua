@@ -1,11 +1,11 @@
--- Errors: what they hold, where they point, and how they read.
+-- Errors: their fields, positions and messages.
 
 local mw = require "moonwarp"
 local collect = require("support.lifetime").collect
 local suite = require "support.suite"
 local failure = require "support.failure"
 
--- The line that the caller of this stands on.
+-- The line of this function's caller.
 local function line() return debug.getinfo(2, "l").currentline end
 
 local here = debug.getinfo(1, "S").source:sub(2)

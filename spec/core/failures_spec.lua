@@ -1,6 +1,6 @@
--- Two sweeps over a small script: each large allocation fails once, and each call to the system once. Whatever fails,
--- the script gets a clear error or what it asked for, and the process neither ends nor hangs. (What may end it is an
--- allocation of some bytes for the library's own books: docs/build/architecture.md.)
+-- Two sweeps over a small script: each large allocation fails once, and each system call once. In every case the script
+-- gets a clear error or its result, and the process neither ends nor hangs. (Only a failed allocation of some bytes for
+-- the library's own objects may end it: docs/build/architecture.md.)
 -- Lua 5.4 only: LuaJIT's interpreter has its own memory; the core is the same.
 
 local files = require "support.files"

@@ -1,10 +1,10 @@
--- Files that are none, or that are larger than memory, where a picture, a module or a source text is asked for: an
--- error says what is wrong, and the process neither ends nor waits nor reads what it cannot use.
+-- Special files, and files larger than memory, in place of a picture, a module or a source text: an error says what is
+-- wrong, and the process neither ends nor waits nor reads data that it cannot use.
 
 local run = require "support.child"
 local shell = require "support.shell" "LD_PRELOAD"
 
--- `what` completes "local value, err = "; the script stands in a folder of its own.
+-- `what` completes "local value, err = "; the script is in a folder of its own.
 local function try(what, prepare)
   local folder = shell.must("mktemp -d"):gsub("\n", "")
   shell.must("cd " .. folder .. " && " .. prepare)

@@ -1,4 +1,4 @@
--- Modules whose tables say what no compiler writes, under a checksum that fits: the loader refuses them in a sentence.
+-- Modules with invalid tables and a valid checksum: the loader refuses them with a reason.
 -- Lua 5.4 only: the trailer is calculated in 64-bit integers.
 
 local mw = require "moonwarp"

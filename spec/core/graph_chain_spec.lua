@@ -1,5 +1,5 @@
--- Nodes of a graph one behind the other, which the CPU device runs as one command: order, failures in the middle, other
--- arguments between launches, what runs in flight keep.
+-- Nodes of a graph in sequence, which the CPU device runs as one command: order, failures in the middle, changed
+-- arguments between launches, and lifetimes of runs in flight.
 -- CPU device only: a kernel's fault on a GPU ends the process's use of it
 
 local mw = require "moonwarp"

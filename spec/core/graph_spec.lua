@@ -1,4 +1,4 @@
--- Graphs: captured from streams and made by hand, launched often, updated, and what a capture refuses.
+-- Graphs: captured from streams and made by hand, launched often, updated, and calls that a capture refuses.
 
 local mw = require "moonwarp"
 local failure = require "support.failure"

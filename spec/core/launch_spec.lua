@@ -1,4 +1,4 @@
--- Launches: grid and block, shared memory, k:each, bound launches, and what is refused before anything runs.
+-- Launches: grid and block, shared memory, k:each, bound launches, and errors before anything runs.
 
 local mw = require "moonwarp"
 local collect = require("support.lifetime").collect

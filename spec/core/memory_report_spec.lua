@@ -1,4 +1,4 @@
--- What memory there is and where it was made, and the pools of stream-ordered memory.
+-- Reports of memory and of the lines that allocated it, and pools of stream-ordered memory.
 
 local mw = require "moonwarp"
 local collect = require("support.lifetime").collect

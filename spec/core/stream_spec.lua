@@ -1,4 +1,4 @@
--- Streams and events: what runs in order, what waits for what, and Lua functions that streams call.
+-- Streams and events: order, waiting, and Lua functions that streams call.
 
 local mw = require "moonwarp"
 local suite = require "support.suite"

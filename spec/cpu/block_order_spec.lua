@@ -1,5 +1,5 @@
--- In which order blocks run: by their numbers where one may wait for another, else as is quickest.
--- Lua 5.4 only: what is tested is the compiler and the runtime.
+-- The order of blocks: by their numbers if one may wait for another, else the fastest one.
+-- Lua 5.4 only: this tests the compiler and the runtime.
 -- CPU device only: about the code that mwcc makes, and its workers
 
 local mw = require "moonwarp"

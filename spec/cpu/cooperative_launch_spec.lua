@@ -70,7 +70,7 @@ __global__ void late(int *p) {
   *p = 1;
 }
 
-// One block goes wrong while the others wait.
+// One block fails while the others wait.
 __global__ void wrong(int *p, int block) {
   cg::this_grid().sync();
   if (blockIdx.x == block && threadIdx.x == 3) p[1ll << 40] = 1;

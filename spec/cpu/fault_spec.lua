@@ -1,5 +1,5 @@
--- What a kernel or a launch does wrong ends in an error: the host goes on, its memory and other arrays are what they
--- were, and the next launch works.
+-- Faults of kernels and launches end in an error: the host continues, its memory and other arrays are unchanged, and
+-- the next launch works.
 -- CPU device only: a fault loses a GPU to the whole process
 
 local mw = require "moonwarp"

@@ -1,5 +1,5 @@
--- Threads that take blocks without the pool's lock, while a host thread takes some too and waits, and other streams
--- have kernels of their own: nothing is left undone, and nobody waits for what is done already.
+-- Workers take blocks without the pool's lock, while a host thread takes some and waits, and other streams have kernels
+-- of their own: all blocks run, and no thread waits for work that is done.
 
 local child = require "support.child"
 

@@ -1,5 +1,5 @@
--- Memory checks: kernels that were compiled with --check-memory end where an access leaves the array that its pointer
--- was made from, with the array's name and index, and otherwise do what they do without.
+-- Memory checks: kernels that were compiled with --check-memory end if an access leaves the array that its pointer
+-- was derived from, with the array's name and index, and otherwise behave as without checks.
 -- CPU device only: gpu_guard_spec has what GPUs have of it
 
 local mw = require "moonwarp"

@@ -1,5 +1,5 @@
 -- __syncthreads() wherever a whole block can come to it, in blocks of all shapes; compared with plain Lua.
--- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
+-- Lua 5.4 only: this tests the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
 local suite = require "support.suite"
@@ -215,7 +215,7 @@ __global__ void by_function_pointer(int *a, int steps) {
   mine[i] = cell[i];
 }
 
-// The condition comes out of shared memory, the same for all.
+// The condition is loaded from shared memory, and is the same for all.
 __global__ void until_told(int *a, int steps) {
   __shared__ int cell[1024];
   __shared__ int done;

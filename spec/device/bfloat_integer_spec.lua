@@ -1,5 +1,5 @@
 -- Conversions between bfloat16 and integers, against rounding in integers.
--- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
+-- Lua 5.4 only: this tests the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
 local random = require "support.random" "bfloat_integer_spec"

@@ -1,6 +1,6 @@
 -- What threads of a block compute together with __syncthreads() between their steps: sums, scans, sorting, transposing,
 -- in blocks of all shapes; compared with plain Lua.
--- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
+-- Lua 5.4 only: this tests the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
 local blocks = require "support.blocks"

@@ -1,5 +1,5 @@
 -- Atomic functions on global and shared memory: results, old values, wrap-around, scopes, and what is built from them.
--- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
+-- Lua 5.4 only: this tests the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
 local random = require "support.random" "device_atomics_spec"

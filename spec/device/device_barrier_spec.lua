@@ -1,5 +1,5 @@
 -- cuda::barrier, cuda::pipeline, memcpy_async and atomic objects, on every tier.
--- Lua 5.4 only: what is tested is the compiler.
+-- Lua 5.4 only: this tests the compiler.
 
 local mw = require "moonwarp"
 local suite = require "support.suite"
@@ -175,7 +175,7 @@ __global__ void named(int *out) {
   __barrier_sync(3);
   out[threadIdx.x] = v[(threadIdx.x + 1) % blockDim.x];
 }
-// Whose phases are told apart by parity, with a count of arrivals that is not one a thread, and with shuffles around.
+// Phases distinguished by parity, a count of arrivals other than one for each thread, and shuffles before and after.
 __global__ void by_parity(int *out, int rounds) {
   __shared__ barrier bar;
   __shared__ int v[256];
@@ -232,7 +232,7 @@ __global__ void never() {
   __syncthreads();
   bar.arrive_and_wait();
 }
-// The second half waits for more than come, while the first half goes on, and then waits for the whole block.
+// The second half waits for more threads than arrive, while the first half continues and then waits for the whole block.
 __global__ void half_never(int *out) {
   __shared__ barrier bar;
   if (threadIdx.x == 0) init(&bar, blockDim.x);
@@ -241,7 +241,7 @@ __global__ void half_never(int *out) {
   if (threadIdx.x >= blockDim.x / 2) bar.arrive_and_wait();
   __syncthreads();
 }
-// Each thread waits for a barrier of its own and its neighbour's; thread 0 comes to all of them.
+// Each thread waits for a barrier of its own and its neighbour's; thread 0 arrives at all of them.
 __global__ void many(int *out) {
   __shared__ barrier bars[256];
   init(&bars[threadIdx.x], 3);
@@ -306,7 +306,7 @@ __global__ void fill_and_read(int *out, int items) {
     out[threadIdx.x - 32] = sum;
   }
 }
-// Threads that have returned, and lanes that the last warp never had, keep nobody waiting.
+// No thread waits for threads that have returned, or for lanes that the last warp never had.
 __global__ void gaps(int *out, int gone) {
   __shared__ int v[128];
   int t = threadIdx.x;

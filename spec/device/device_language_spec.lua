@@ -1,6 +1,6 @@
 -- C++ in kernels, construct by construct: what a CUDA C program may say besides arithmetic means on the device what it
 -- means on a host. Every kernel writes one number a thread, which a model in Lua knows; all tiers agree with it.
--- Lua 5.4 only: what is tested is the compiler.
+-- Lua 5.4 only: this tests the compiler.
 
 local mw = require "moonwarp"
 local suite = require "support.suite"

@@ -1,6 +1,6 @@
 -- Inline PTX beyond whole numbers: memory by its kinds, predicates, roundings, approximate functions,
 -- warps, threads that end.
--- Lua 5.4 only: what is tested is the compiler.
+-- Lua 5.4 only: this tests the compiler.
 
 local mw = require "moonwarp"
 local suite = require "support.suite"

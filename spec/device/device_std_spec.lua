@@ -1,5 +1,5 @@
--- <cuda/std/…>, and the C++ library's own headers where there is no C++ library.
--- Lua 5.4 only: what is tested is the compiler.
+-- <cuda/std/…>, and its headers under the C++ library's names if there is no C++ library.
+-- Lua 5.4 only: this tests the compiler.
 -- CPU device only: NVRTC has no C++ library, and these headers are written in what clang knows of types
 
 local mw = require "moonwarp"

@@ -1,5 +1,5 @@
 -- Built-in types and variables of device code: vector types, dim3, threadIdx and its like, C's and C++'s headers.
--- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
+-- Lua 5.4 only: this tests the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
 local suite = require "support.suite"

@@ -1,5 +1,5 @@
 -- cuda_fp8.h: every number of both 8-bit formats, and rounding to them, against their definition in Lua.
--- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
+-- Lua 5.4 only: this tests the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
 local random = require "support.random" "fp8_spec"

@@ -1,5 +1,5 @@
 -- SIMD within a register (__vadd4 …) and DPX (__vimax3_s32 …) against arithmetic of one element at a time.
--- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
+-- Lua 5.4 only: this tests the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
 local suite = require "support.suite"

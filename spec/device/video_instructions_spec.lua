@@ -1,6 +1,6 @@
 -- PTX's video instructions and bmsk (PTX ISA, "Scalar Video Instructions", "SIMD Video Instructions") against plain
 -- arithmetic of Lua's integers.
--- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
+-- Lua 5.4 only: this tests the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
 local random = require "support.random" "video_instructions_spec"

@@ -1,4 +1,4 @@
--- moonwarp.driver: errors of functions whose working is tested elsewhere, and the functions that refuse.
+-- moonwarp.driver: errors of functions that other specs test, and functions that always refuse.
 
 local mw = require "moonwarp"
 local cu = require "moonwarp.driver"

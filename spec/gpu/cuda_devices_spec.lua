@@ -48,7 +48,7 @@ describe("two GPUs", function()
     ]], nil, "busy=1")
     assert.is_true(result.ok, result.output)
     assert.matches("0\n$", result.output)
-    -- Memory goes back with its own device's context, and who was at work goes on with his.
+    -- Memory is freed in its own device's context, and the thread's current context is restored.
     local free = position(result, "^cuMemFreeAsync")
     assert.equal("cuCtxSetCurrent 0", result.calls[free - 1])
   end)

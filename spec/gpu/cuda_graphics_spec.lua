@@ -1,5 +1,5 @@
--- Buffers and images of OpenGL on a GPU, on machines without one: what is asked of libcuda, and what is done where it
--- cannot share.
+-- Buffers and images of OpenGL on a GPU, on machines without one: the calls of libcuda, and the fallback if it cannot
+-- share memory.
 -- Lua 5.4 only: the driver is the same under every interpreter.
 
 local gpu = require "support.fake.gpu"

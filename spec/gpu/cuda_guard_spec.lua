@@ -10,7 +10,7 @@ local function off(script, spec)
   return gpu(spec)
 end
 
--- The kernel stands on line 4 of the script, whose first line is support.fake_gpu's.
+-- The kernel is on line 4 of the script, whose first line is support.fake_gpu's.
 local source = [==[
 local m = mw.compile { options = OPTIONS, source = [[
 __global__ void scale(float *x, int n) { assert(x[0] > 0); for (int i = 0; i < n; i++) x[i] *= 2; }

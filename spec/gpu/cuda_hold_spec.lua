@@ -1,5 +1,5 @@
--- Functions that a stream of an NVIDIA GPU calls, on machines without one: the stream stands still meanwhile, and what
--- the function reads and writes goes past it.
+-- Functions that a stream of an NVIDIA GPU calls, on machines without one: the stream is held in the meantime, and the
+-- function's reads and writes bypass it.
 
 local gpu = require "support.fake.gpu"
 

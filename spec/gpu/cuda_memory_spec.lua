@@ -1,4 +1,4 @@
--- What an NVIDIA GPU's memory goes to besides arrays, on machines without one.
+-- Uses of an NVIDIA GPU's memory besides arrays, on machines without one.
 
 local gpu = require "support.fake.gpu"
 

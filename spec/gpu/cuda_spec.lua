@@ -1,5 +1,5 @@
--- The NVIDIA driver's own logic, on machines without a GPU: what it asks of libcuda and NVRTC, and what it makes of
--- failures. What kernels compute there is the whole suite's affair, with MOONWARP_DEVICE=cuda on a machine with a GPU.
+-- The NVIDIA driver's own logic, on machines without a GPU: its calls of libcuda and NVRTC, and how it handles their
+-- failures. Kernels' results are tested by the whole suite, with MOONWARP_DEVICE=cuda on a machine with a GPU.
 
 local gpu = require "support.fake.gpu"
 

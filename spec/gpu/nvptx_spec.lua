@@ -1,5 +1,5 @@
--- PTX for NVIDIA GPUs by mwcc --target=nvptx: which instructions become of what, what is refused, and what a host is
--- told of a module. Where the CUDA toolkit's ptxas is installed, it assembles what is made of many kernels.
+-- PTX for NVIDIA GPUs by mwcc --target=nvptx: the selected instructions, refused features, and the description of a
+-- module for hosts. If the CUDA toolkit's ptxas is installed, it assembles the PTX of many kernels.
 -- Lua 5.4 only: the bindings have nothing to do with it.
 -- CPU device only: it asks the compiler itself, and compares with the C library's functions.
 

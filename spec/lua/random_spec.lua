@@ -1,4 +1,4 @@
--- mw.random: streams are those of NVIDIA's host generators, drawn at once or in pieces, and go on after g:save.
+-- mw.random: streams are those of NVIDIA's host generators, drawn whole or in pieces, and continue after g:save.
 
 local mw = require "moonwarp"
 local curand = require "support.random.curand"

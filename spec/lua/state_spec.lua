@@ -1,4 +1,4 @@
--- Lua states: one that ends whatever it is at, and several in one process.
+-- Lua states: one that ends at any time, and several in one process.
 
 local child = require "support.child"
 local lifetime = require "support.lifetime"

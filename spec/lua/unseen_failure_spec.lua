@@ -1,4 +1,4 @@
--- Failures of kernels that nothing waited for: told when the script is over, and its status is not 0.
+-- Failures of kernels that nothing waited for: they are reported at the end of the script, whose status is not 0.
 
 local child = require "support.child"
 

@@ -1,5 +1,5 @@
--- Methods that are given other objects than they want: freed ones, and ones of another class. Whatever stands in
--- whatever place, the script gets an answer or an error of ours, and the process lives.
+-- Methods called with wrong objects: freed ones, and ones of another class. For any value as any argument, the script
+-- gets a result or one of moonwarp's errors, and the process lives.
 
 local run = require "support.child"
 

@@ -1,5 +1,5 @@
 -- What the documentation shows is true: every Lua snippet in README.md and docs/ runs, every example runs, and both
--- print what stands after --> (white space counts once, … stands for anything).
+-- print their text after --> (white space counts once, … matches anything).
 
 local mw = require "moonwarp"
 local suite = require "support.suite"
@@ -15,7 +15,7 @@ end
 
 local function squeeze(line) return (line:gsub("%s+", " "):gsub("^ ", ""):gsub(" $", "")) end
 
--- The lines that a text promises to print: all that stands after --> on a line.
+-- The lines that a text should print: the rest of each line after -->.
 local function promised(text)
   local lines = {}
   for line in text:gmatch("[^\n]+") do

@@ -1,5 +1,5 @@
 -- The host code of the CUDA 1.1 guide, section by section, as programs in examples/guide: each runs, checks itself, and
--- prints what stands after --> in it.
+-- prints its text after -->.
 
 local function squeeze(line) return (line:gsub("%s+", " "):gsub("^ ", ""):gsub(" $", "")) end
 

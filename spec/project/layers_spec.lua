@@ -1,4 +1,4 @@
--- The direction of includes: src/ is a house of floors, and nobody includes upward (docs/build/architecture.md).
+-- The direction of includes: src/ has layers, and none includes one above it (docs/build/architecture.md).
 
 local function lines_of(path)
   local list = {}

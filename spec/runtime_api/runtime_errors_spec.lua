@@ -1,4 +1,4 @@
--- moonwarp.runtime: errors of functions whose working is tested elsewhere, and the functions that refuse.
+-- moonwarp.runtime: errors of functions that other specs test, and functions that always refuse.
 
 local mw = require "moonwarp"
 local suite = require "support.suite"

@@ -1,4 +1,4 @@
--- moonwarp.runtime: streams, events and what goes in order with them under CUDA's names.
+-- moonwarp.runtime: streams, events and stream-ordered work under CUDA's names.
 
 local mw = require "moonwarp"
 local rt = require "moonwarp.runtime"

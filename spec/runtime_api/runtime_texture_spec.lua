@@ -1,4 +1,4 @@
--- moonwarp.runtime: what the guides read textures from (pitched memory, arrays, layers) and surfaces write to, under
+-- moonwarp.runtime: memory of textures and surfaces in the guides (pitched memory, arrays, layers), under
 -- CUDA's names.
 
 local mw = require "moonwarp"

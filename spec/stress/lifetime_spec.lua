@@ -1,4 +1,4 @@
--- Lifetimes: who keeps what, in which order things may go, and that nothing is left behind.
+-- Lifetimes: references between objects, the orders in which they may be released, and that all memory is released.
 
 local mw = require "moonwarp"
 local lifetime = require "support.lifetime"

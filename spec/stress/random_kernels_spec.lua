@@ -1,6 +1,6 @@
--- Random structured kernels, compiled for every number of lanes: they do what a plain interpreter does. A failure tells
--- its seed and kernel; KERNEL_SEED=n runs that one alone, with all widths. support/kernels/trial.lua has more of them.
--- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
+-- Random structured kernels, compiled for every number of lanes: their results equal a plain interpreter's. A failure
+-- names its seed and kernel; KERNEL_SEED=n runs that one alone, with all widths. support/kernels/trial.lua has more.
+-- Lua 5.4 only: this tests the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
 local kernels = require "support.kernels.trial"

@@ -1,6 +1,6 @@
 -- Kernels whose data are hard to hold in lanes of vector registers: addresses, local memory, calls, narrow types. Each
 -- is compared with a plain Lua model, in blocks of all shapes, by several tiers.
--- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
+-- Lua 5.4 only: this tests the compiler, and models calculate in 64-bit integers.
 
 local blocks = require "support.blocks"
 local thread_cases = require "support.models.thread_cases"

@@ -1,6 +1,6 @@
 -- Kernels whose memory is awkward: structs, strides, aliases, great distances, types that share memory, large local
 -- arrays; and numbers that are. Each is compared with plain Lua, in blocks of all shapes, by several tiers.
--- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
+-- Lua 5.4 only: this tests the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
 local blocks = require "support.blocks"

@@ -1,6 +1,6 @@
 -- Kernels whose control flow is hard to run as lanes of vector registers: divergence, awkward loops, barriers beside
 -- them. Each is compared with a plain Lua model, in blocks of all shapes, by several tiers.
--- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
+-- Lua 5.4 only: this tests the compiler, and models calculate in 64-bit integers.
 
 local blocks = require "support.blocks"
 local thread_cases = require "support.models.thread_cases"

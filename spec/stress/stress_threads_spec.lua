@@ -1,6 +1,6 @@
 -- Kernels whose threads have to do with each other: they draw tickets, take turns, wait, print, go on while any of them
 -- finds something. Each is compared with plain Lua, in blocks of all shapes, by several tiers.
--- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
+-- Lua 5.4 only: this tests the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
 local blocks = require "support.blocks"

@@ -1,4 +1,4 @@
--- Lifetimes of textures: who keeps what while it is bound, in flight or neither, and that nothing is left behind.
+-- Lifetimes of textures: bound, in flight or neither, and that all memory is released.
 -- CPU device only: kernels here look into the records that textures are on the CPU device
 
 local mw = require "moonwarp"

@@ -1,6 +1,6 @@
 -- Shuffles among the threads of a warp, of every type and width. Each against its definition, in blocks of all shapes,
 -- by several tiers.
--- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
+-- Lua 5.4 only: this tests the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
 local tiers = require "support.compile.warp_tiers"

@@ -1,6 +1,6 @@
--- Warps whose lanes part: what those do together that are there, in step, and with other warps.
+-- Warps with divergent lanes: warp functions of the active lanes, lockstep, and synchronisation with other warps.
 -- Each against its definition, in blocks of all shapes, by several tiers.
--- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
+-- Lua 5.4 only: this tests the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
 local suite = require "support.suite"

@@ -1,6 +1,6 @@
 -- Votes, matches and reductions of warps, and the numbers of their lanes. Each against its definition, in blocks of all
 -- shapes, by several tiers.
--- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
+-- Lua 5.4 only: this tests the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
 local suite = require "support.suite"

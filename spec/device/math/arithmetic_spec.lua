@@ -1,6 +1,6 @@
--- Arithmetic that has no result in C has CUDA's: division by zero, shifts by the width or more, conversions of what
+-- Arithmetic that is undefined in C has CUDA's results: division by zero, shifts by the width or more, conversions of what
 -- does not fit; compared with plain Lua.
--- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
+-- Lua 5.4 only: this tests the compiler, and models calculate in 64-bit integers.
 -- CPU device only: --width is an option of its compiler.
 
 local mw = require "moonwarp"

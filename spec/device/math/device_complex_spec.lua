@@ -1,5 +1,5 @@
 -- cuComplex.h: complex arithmetic in device code, against the definitions in Lua.
--- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
+-- Lua 5.4 only: this tests the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
 local numbers = require "support.numbers"

@@ -1,5 +1,5 @@
 -- Half precision and bfloat16 in device code: conversions, arithmetic, comparisons, pairs, against models in Lua.
--- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
+-- Lua 5.4 only: this tests the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
 local random = require "support.random" "device_half_spec"
@@ -188,7 +188,7 @@ __global__ void reach(float *out) {
       m.from_integer(mw.cdiv(#integers, 128), 128)(#integers, mw.array(integers, "longlong"), rounded)
       rounded = rounded:totable()
       for i, x in ipairs(integers) do
-        -- a double holds all but the longest, of which none lies near the middle of two
+        -- a double holds all but the longest, none of which is near the middle of two
         assert.is_true(same(near(x + 0.0), rounded[3 * i - 2]), tostring(x))
         local int = (x + 0x80000000 & 0xffffffff) - 0x80000000
         assert.is_true(round(f.model, int + 0.0, "rz") == rounded[3 * i - 1], "rz " .. int)

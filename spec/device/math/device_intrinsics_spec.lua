@@ -1,5 +1,5 @@
 -- CUDA's integer intrinsics, reinterpretations and fast functions, against plain Lua.
--- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
+-- Lua 5.4 only: this tests the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
 local suite = require "support.suite"

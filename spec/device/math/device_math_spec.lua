@@ -2,7 +2,7 @@
 --
 -- "ulp" below are units in the last place of the exact result. The bounds are the maximum errors that the CUDA C++
 -- Programming Guide (11.2, appendix "mathematical functions") allows itself.
--- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
+-- Lua 5.4 only: this tests the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
 local suite = require "support.suite"

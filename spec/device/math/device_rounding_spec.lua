@@ -1,5 +1,5 @@
 -- Conversions and arithmetic with a stated rounding (_rn _rz _ru _rd), against exact arithmetic in Lua.
--- Lua 5.4 only: what is tested is the compiler, and models calculate in 64-bit integers.
+-- Lua 5.4 only: this tests the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
 local numbers = require "support.numbers"
@@ -256,7 +256,7 @@ __global__ void k%s(int n, const %s *x, const %s *y, %s *out) {
       return r, sign((x - p) - e)
     end,
   }
-  -- In float: the exact value lies beside the double's nearest, on the side that its error says.
+  -- In float: the exact value differs from the nearest double in the direction of its error.
   local function in_float(name, x, y)
     local value, side = double[name](x, y)
     local near = to_float(value)

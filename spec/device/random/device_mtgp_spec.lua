@@ -1,6 +1,6 @@
 -- MTGP32 in kernels: a block's threads draw together, and states made in kernels draw what NVIDIA's host generator
 -- draws.
--- Lua 5.4 only: what is tested is the compiler and device headers.
+-- Lua 5.4 only: this tests the compiler and device headers.
 
 local mw = require "moonwarp"
 local curand = require "support.random.curand"

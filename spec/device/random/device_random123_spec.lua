@@ -1,5 +1,5 @@
 -- Random123's generators in kernels: known answers.
--- Lua 5.4 only: what is tested is the compiler and device headers.
+-- Lua 5.4 only: this tests the compiler and device headers.
 
 local mw = require "moonwarp"
 

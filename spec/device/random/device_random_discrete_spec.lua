@@ -1,5 +1,5 @@
 -- Poisson's and other discrete numbers in kernels, beside what their descriptions make of the same draws.
--- Lua 5.4 only: what is tested is the compiler and device headers.
+-- Lua 5.4 only: this tests the compiler and device headers.
 
 local mw = require "moonwarp"
 

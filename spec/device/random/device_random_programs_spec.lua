@@ -1,6 +1,6 @@
 -- Whole programs that draw random numbers in kernels, as they stand in CUDA C: they run on the CPU device, with results
 -- whose error is known, and compile for GPUs.
--- Lua 5.4 only: what is tested is the compiler and device headers.
+-- Lua 5.4 only: this tests the compiler and device headers.
 
 local mw = require "moonwarp"
 local mwcc = require "support.mwcc"

@@ -1,6 +1,6 @@
 -- cuRAND's generators in kernels: their words and uniform numbers are those of NVIDIA's library, whose host generators
 -- define the sequences: element n of XORWOW, MRG32k3a (legacy order) and Philox is a step of one of many subsequences.
--- Lua 5.4 only: what is tested is the compiler and device headers.
+-- Lua 5.4 only: this tests the compiler and device headers.
 
 local mw = require "moonwarp"
 local curand = require "support.random.curand"

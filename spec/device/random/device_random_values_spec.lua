@@ -1,6 +1,6 @@
 -- Every function of curand_kernel.h that one thread can call, beside values of NVIDIA's: all generators, distributions
 -- and jumps. Words, uniform, Poisson and discrete numbers are equal.
--- Lua 5.4 only: what is tested is the compiler and device headers.
+-- Lua 5.4 only: this tests the compiler and device headers.
 -- CPU device only: the values are those of a host's sine and logarithm
 
 -- By generator and function; functions that are called several times have a number.

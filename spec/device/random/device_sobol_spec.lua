@@ -1,6 +1,6 @@
 -- Sobol's sequences in kernels: those of NVIDIA's host generators, of the direction vectors that its library hands out;
 -- and without that library, those of vectors of our own beside a plain sum of vectors.
--- Lua 5.4 only: what is tested is the compiler and device headers.
+-- Lua 5.4 only: this tests the compiler and device headers.
 
 local mw = require "moonwarp"
 local curand = require "support.random.curand"

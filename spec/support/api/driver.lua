@@ -5,7 +5,7 @@ local cu = require "moonwarp.driver"
 
 local driver = {}
 
----The results behind a code that has to be CUDA_SUCCESS.
+---The results after a code that has to be CUDA_SUCCESS.
 function driver.ok(err, ...)
   assert.equal(0, err, err ~= 0 and tostring(cu.story()) or nil)
   return ...

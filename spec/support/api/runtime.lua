@@ -5,7 +5,7 @@ local rt = require "moonwarp.runtime"
 
 local runtime = {}
 
----The results behind a code that has to be cudaSuccess.
+---The results after a code that has to be cudaSuccess.
 function runtime.ok(err, ...)
   assert.equal(0, err, err ~= 0 and tostring(rt.story()) or nil)
   return ...

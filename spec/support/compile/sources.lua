@@ -1,5 +1,5 @@
--- What spec files compile, without running them: their sources, in order, with options and with the template instances
--- that are asked for by name.
+-- The sources that spec files compile, without running kernels: in order, with options and the requested template
+-- instances.
 --   local sources = require "support.compile.sources"
 --   sources "spec/device/device_std_spec.lua"
 --   --> { { source =, options =, headers =, instances = { "fill<float>", … } }, … }

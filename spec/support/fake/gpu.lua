@@ -1,5 +1,5 @@
--- Scripts on a machine with a GPU that is none: libraries of the tests' own stand for the NVIDIA driver and for NVRTC,
--- write down their calls and fail where they are told to (support/fake/cuda.c and nvrtc.c).
+-- Scripts with a fake GPU: libraries of the tests replace the NVIDIA driver and NVRTC, record their calls and fail on
+-- request (support/fake/cuda.c and nvrtc.c).
 --   local result = gpu { script, cuda = "devices=2", fail = "cuMemAllocAsync@1=2", nvrtc = "archs=80",
 --                        environment = {} }
 --   result.output, result.ok; result.calls: the driver's calls, a list of lines; result.compiler: NVRTC's

@@ -1,8 +1,8 @@
--- Kernels that go wrong: what each does, and how its failure has to be told.
+-- Kernels that fail: their sources, and the expected reports.
 --
--- faults.cases lists them (those with `prints` write to the terminal, and those with `alone` want a heap that nobody
--- else has filled: some megabytes away from one array there may be another); faults.check(case) runs one, and raises an
--- error where the host suffered, the failure was not told as it should be, or something does not work afterwards.
+-- faults.cases lists them (those with `prints` write to the terminal, and those with `alone` need a heap without other
+-- arrays: some megabytes away from one array there may be another); faults.check(case) runs one, and raises an error if
+-- the host was affected, the failure was not reported as expected, or something does not work afterwards.
 -- fault_spec runs all of them in its own process, and again in others.
 
 local mw = require "moonwarp"

@@ -14,7 +14,7 @@ local carries = { before = "unsigned seen_ = threadIdx.x; float half_ = 0.5f;",
 ]] }
 local nothing = { before = "", inside = "", behind = "" }
 
--- The kernel becomes a function that is told which block it is and how many there are.
+-- The kernel becomes a function with the block's index and the number of blocks as parameters.
 function strides.text(k, text, names)
   local head, params, body = text:match("^(.*)__global__ void [%w_]+(%b())(.*)$")
   body = body:gsub("blockIdx%.x", "block_"):gsub("gridDim%.x", "blocks_")
