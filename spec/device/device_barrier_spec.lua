@@ -232,7 +232,7 @@ __global__ void never() {
   __syncthreads();
   bar.arrive_and_wait();
 }
-// The second half waits for more threads than arrive, while the first half continues and then waits for the whole block.
+// The second half waits for more threads than arrive; the first half continues, and then waits for the whole block.
 __global__ void half_never(int *out) {
   __shared__ barrier bar;
   if (threadIdx.x == 0) init(&bar, blockDim.x);

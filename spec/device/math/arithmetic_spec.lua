@@ -1,5 +1,5 @@
--- Arithmetic that is undefined in C has CUDA's results: division by zero, shifts by the width or more, conversions of what
--- does not fit; compared with plain Lua.
+-- Arithmetic that is undefined in C has CUDA's results: division by zero, shifts by the width or more, conversions of
+-- numbers out of range; compared with plain Lua.
 -- Lua 5.4 only: this tests the compiler, and models calculate in 64-bit integers.
 -- CPU device only: --width is an option of its compiler.
 
