@@ -5,6 +5,7 @@
 -- accumulator a. The accumulator's type is `accumulator`, or else map's; that of the result is finish's.
 
 local raw = require "moonwarp.binding"
+local errors = require "moonwarp.diagnostics.error"
 local kernels = require "moonwarp.array.kernels"
 local promotion = require "moonwarp.array.promotion"
 
@@ -39,8 +40,10 @@ function M.text(spec)
   return (text:gsub("%$(%u+)", fields))
 end
 
+-- The dtypes by the numbers of dtype_number.h.
 local numbers = { "bool", "char", "uchar", "short", "ushort", "int", "uint", "longlong", "ulonglong", "half",
   "bfloat16", "float", "double" }
+M.NUMBERS = numbers
 
 ---What the compiler knows of a spec: the accumulator's bytes, and the result's dtype if it is one of numbers.
 ---@param of table with `module`, a function of a device, and `spec`, which may say the bytes; it keeps what was learnt
@@ -63,6 +66,20 @@ function M.spelling(dtype)
   if promotion.is_numeric(dtype) then return promotion.of(dtype, "").C end
   local _, _, name = raw.dtype_size(dtype)
   return name
+end
+
+---What comes before a script's expressions: a module's text and a preamble, and what the compiler needs for them.
+---@param what string the function's name
+---@param spec { module?: moonwarp.module, preamble?: string }
+---@return string? preamble
+---@return { options?: string[], headers?: table }
+function M.preamble_of(what, spec)
+  if not spec.module then return spec.preamble, {} end
+  local source = raw.module_sources[spec.module]
+  if not source then
+    errors.usage("%s: module is one that mw.compile made in this script; loaded ones have no text", what)
+  end
+  return source.text .. "\n" .. (spec.preamble or ""), source
 end
 
 return M

@@ -10,14 +10,6 @@ local usage = errors.usage
 
 local M = {}
 
--- What comes before a spec's functions: a module's text, and more.
-local function preamble_of(what, spec)
-  if not spec.module then return spec.preamble, {} end
-  local source = raw.module_sources[spec.module]
-  if not source then usage("%s: module is one that mw.compile made in this script; loaded ones have no text", what) end
-  return source.text .. "\n" .. (spec.preamble or ""), source
-end
-
 local methods = {}
 local Own = { __index = methods }
 
@@ -27,7 +19,7 @@ local function made_for(self, dtype, device)
   local made = self.made[name]
   if not made then
     local spec = self.spec
-    local preamble, more = preamble_of(self.what, spec)
+    local preamble, more = accumulators.preamble_of(self.what, spec)
     made = self.kind.new { type = name, map = spec.map, combine = spec.combine, finish = spec.finish,
       init = spec.init and tostring(spec.init), accumulator = spec.accumulator, preamble = preamble,
       result = spec.dtype and accumulators.spelling(spec.dtype), result_dtype = spec.dtype, options = more.options,

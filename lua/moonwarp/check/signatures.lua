@@ -89,6 +89,7 @@ M.mw = {
   read_wav = "path: path",
   write_wav = "path: path, array: array, rate: integer, options?: {format: string}",
   where = "condition: array, a?: any, b?: any, options?: {out: array}",
+  map = "text: string|table, arguments?: table, options?: {out: array|table, dtype: dtype}",
   reduce = own,
   scan = own,
 }
