@@ -79,14 +79,16 @@ end })
 mw.time = raw.time
 
 ---The class of a moonwarp object: "array", "module", "kernel", "symbol", "launch", "bound", "dtype", "device",
----"stream", "event", "pitched", "cuda_array", "texture", "surface", "graphics", "error" or "warning"; nil for any other
----value.
+---"stream", "event", "pitched", "cuda_array", "texture", "surface", "graphics", "generator", "error" or "warning"; nil
+---for any other value.
 ---@param value any
 ---@return string?
 function mw.type(value)
   if errors.is(value) then return "error" end
   local warnings = package.loaded["moonwarp.diagnostics.warnings"]
   if warnings and warnings.is(value) then return "warning" end
+  local random = package.loaded["moonwarp.random"]
+  if random and random.is(value) then return "generator" end
   return raw.type(value)
 end
 

@@ -209,6 +209,12 @@ describe("mw.random", function()
     same_bytes(mw.random(1):split(3)[2]:bits(9):bytes(), mw.random(1):split(3)[2]:bits(9):bytes())
   end)
 
+  it("makes generators, whose class mw.type knows", function()
+    assert.equal("generator", mw.type(mw.random(1)))
+    assert.is_nil(mw.type({}))
+    assert.equal("generator philox, default ordering", tostring(mw.random(1)))
+  end)
+
   it("makes arrays of a shape, and a number without one", function()
     local g = mw.random(1)
     assert.same({ 3, 4 }, g:uniform({ 3, 4 }).shape)

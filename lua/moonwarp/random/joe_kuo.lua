@@ -1,7 +1,11 @@
 -- Joe and Kuo's primitive polynomials and direction numbers of 20000 dimensions, as they published them. (Joe and Kuo,
 -- "Constructing Sobol sequences with better two-dimensional projections", 2008) In base 64, a dimension 32 digits: six
 -- words of 32 bits, the polynomial (bit k is the coefficient of x^k) and then one after the other (m - 1) / 2 of the
--- numbers m, of the k-th in k - 1 bits. The first dimension has no polynomial: 1.
+-- numbers m, of the k-th in k - 1 bits. The first dimension has no polynomial: 1. Written by src/tables/joe_kuo.lua.
+--
+-- The numbers are Copyright (c) 2008, Frances Y. Kuo and Stephen Joe, under the BSD licence of three clauses: copies
+-- keep this notice, its conditions and its disclaimer; names of the authors and of their universities endorse nothing.
+-- They come "as is", without any warranty. (https://web.maths.unsw.edu.au/~fkuo/sobol/licence)
 
 return [[
 AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABwAAAAEAAAAAAAAAAAAAAAAAAAAAAAAA
