@@ -25,6 +25,7 @@ local raw = {
 for _, name in ipairs { "error", "convert.value", "convert.dtype", "device", "array.array" } do
   for key, value in pairs(require("moonwarp.ffi." .. name).raw) do raw[key] = value end
 end
+require "moonwarp.ffi.array.facts"
 
 -- The rest is read when it is needed (ffi/later.lua): by these functions or methods, the first of it that a script can
 -- come to.

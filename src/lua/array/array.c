@@ -373,80 +373,6 @@ static int array_sum(lua_State *L) { return reduce(L, MW_SUM, "sum"); }
 static int array_min(lua_State *L) { return reduce(L, MW_MIN, "min"); }
 static int array_max(lua_State *L) { return reduce(L, MW_MAX, "max"); }
 
-/* ---- facts ---- */
-
-static int get_shape(lua_State *L) {
-  mwl_array *array = mwl_check_array(L, mwl_of(L), 1, "shape");
-  lua_createtable(L, array->rank, 0);
-  for (int i = 0; i < array->rank; i++) {
-    mwl_pushinteger(L, array->shape[i]);
-    lua_rawseti(L, -2, i + 1);
-  }
-  return 1;
-}
-
-static int get_strides(lua_State *L) {
-  mwl_array *array = mwl_check_array(L, mwl_of(L), 1, "strides");
-  const int64_t *strides = mw_array_strides(array->handle);
-  lua_createtable(L, array->rank, 0);
-  for (int i = 0; i < array->rank; i++) {
-    mwl_pushinteger(L, strides[i]);
-    lua_rawseti(L, -2, i + 1);
-  }
-  return 1;
-}
-
-static int get_is_contiguous(lua_State *L) {
-  lua_pushboolean(L, mw_array_is_contiguous(mwl_check_array(L, mwl_of(L), 1, "is_contiguous")->handle));
-  return 1;
-}
-
-static int get_is_read_only(lua_State *L) {
-  lua_pushboolean(L, mw_array_is_read_only(mwl_check_array(L, mwl_of(L), 1, "is_read_only")->handle));
-  return 1;
-}
-
-static int get_rank(lua_State *L) {
-  lua_pushinteger(L, mwl_check_array(L, mwl_of(L), 1, "rank")->rank);
-  return 1;
-}
-
-static int get_count(lua_State *L) {
-  mwl_pushinteger(L, mw_array_count(mwl_check_array(L, mwl_of(L), 1, "count")->handle));
-  return 1;
-}
-
-static int get_nbytes(lua_State *L) {
-  mwl_pushinteger(L, mw_array_bytes(mwl_check_array(L, mwl_of(L), 1, "nbytes")->handle));
-  return 1;
-}
-
-static int get_dtype(lua_State *L) {
-  mwl_state *state = mwl_of(L);
-  mwl_array *array = mwl_check_array(L, state, 1, "dtype");
-  mwl_dtype_push(L, state, array->dtype, array->module);
-  return 1;
-}
-
-static int get_device(lua_State *L) {
-  mwl_device_push(L, mwl_check_array(L, mwl_of(L), 1, "device")->device);
-  return 1;
-}
-
-/* The device address of the first element, 0 once freed. */
-static int get_address(lua_State *L) {
-  mwl_array *array = mwl_check_array(L, mwl_of(L), 1, "address");
-  uint64_t address = mw_buffer_address(mw_array_buffer(array->handle));
-  mwl_pushinteger(L, (int64_t)(address ? address + mw_array_offset(array->handle) : 0));
-  return 1;
-}
-
-static int get_freed(lua_State *L) {
-  mwl_array *array = mwl_check(L, mwl_of(L), 1, MWL_ARRAY, "freed");
-  lua_pushboolean(L, !array->handle || mw_buffer_is_freed(mw_array_buffer(array->handle)));
-  return 1;
-}
-
 /* array_selectors(read, assign): functions of (array, key[, value]) for keys that are tables or objects */
 static int array_selectors(lua_State *L) {
   lua_settop(L, 2);
@@ -486,18 +412,6 @@ void mwl_open_array(lua_State *L, mwl_state *state) {
   static const luaL_Reg methods[] = {{"free", array_free}, {"get", array_get},   {"set", array_set},
                                      {"fill", array_fill}, {"copy", array_copy}, {"sum", array_sum},
                                      {"min", array_min},   {"max", array_max},   {NULL, NULL}};
-  static const luaL_Reg facts[] = {{"shape", get_shape},
-                                   {"rank", get_rank},
-                                   {"count", get_count},
-                                   {"strides", get_strides},
-                                   {"is_contiguous", get_is_contiguous},
-                                   {"is_read_only", get_is_read_only},
-                                   {"nbytes", get_nbytes},
-                                   {"dtype", get_dtype},
-                                   {"device", get_device},
-                                   {"address", get_address},
-                                   {"freed", get_freed},
-                                   {NULL, NULL}};
   mwl_functions(L, functions, state);
-  mwl_class_new(L, state, MWL_ARRAY, meta, methods, facts);
+  mwl_class_new(L, state, MWL_ARRAY, meta, methods, mwl_array_facts);
 }

@@ -386,42 +386,6 @@ for name, which in pairs { sum = C.MW_SUM, min = C.MW_MIN, max = C.MW_MAX } do
   end
 end
 
--- ---- facts ----
-
-local properties = class.properties.array
-
-function properties.shape(self)
-  check(self, "shape")
-  local shape = {}
-  for i = 1, self._rank do shape[i] = tonumber(self._shape[i - 1]) end
-  return shape
-end
-
-function properties.strides(self)
-  local strides, list = C.mw_array_strides(check(self, "strides")._handle), {}
-  for i = 1, self._rank do list[i] = tonumber(strides[i - 1]) end
-  return list
-end
-
-function properties.is_contiguous(self) return C.mw_array_is_contiguous(check(self, "is_contiguous")._handle) ~= 0 end
-function properties.is_read_only(self) return C.mw_array_is_read_only(check(self, "is_read_only")._handle) ~= 0 end
-function properties.rank(self) return check(self, "rank")._rank end
-function properties.count(self) return tonumber(C.mw_array_count(check(self, "count")._handle)) end
-function properties.nbytes(self) return tonumber(C.mw_array_bytes(check(self, "nbytes")._handle)) end
-function properties.dtype(self) return dtype.push(check(self, "dtype")._type, self._module) end
-function properties.device(self) return device.object(check(self, "device")._device) end
-
--- The device address of the first element, 0 once freed.
-function properties.address(self)
-  local address = C.mw_buffer_address(C.mw_array_buffer(check(self, "address")._handle))
-  return address == 0 and 0 or value.narrow(address + C.mw_array_offset(self._handle))
-end
-
-function properties.freed(self)
-  errors.check(self, "array", "freed")
-  return self._handle == nil or C.mw_buffer_is_freed(C.mw_array_buffer(self._handle)) ~= 0
-end
-
 M.raw = {
   -- array_new(dtype, shape[, "pinned" or "managed"]) -> array, contents undefined
   array_new = function(of, shape, kind)
