@@ -1,6 +1,6 @@
 -- Speed on an NVIDIA GPU: memory-bound kernels compared with a device-to-device copy, launches compared with
--- cuLaunchKernel from C (bench/peers/gpu_launch.c), copies in each direction, compiling. Lines of name, figure and unit; the
--- best of several runs.
+-- cuLaunchKernel from C (bench/peers/gpu_launch.c), copies in each direction, compiling. Lines of name, figure and
+-- unit; the best of several runs.
 --   lua5.4 bench/gpu.lua            all
 --   luajit bench/gpu.lua launch     launches only
 

@@ -21,7 +21,6 @@ local longer_files = {
 
 -- Files that are still to be split, with the lines that they have at most: no entry is added, and none grows.
 local to_be_split = {
-  ["lua/moonwarp/ffi/array/array.lua"] = 472,
   ["spec/array/array_spec.lua"] = 569,
   ["spec/compiler/divergence/analyses_spec.lua"] = 540,
   ["spec/compiler/divergence/vector_shape_spec.lua"] = 571,
@@ -39,10 +38,8 @@ local to_be_split = {
   ["spec/support/kernels/reference.lua"] = 540,
   ["spec/support/kernels/statements.lua"] = 467,
   ["spec/texture/texture_spec.lua"] = 601,
-  ["src/cpu/memory/heap.c"] = 481,
   ["src/cuda/compile/signature/demangle.c"] = 494,
   ["src/host/driver/context.c"] = 453,
-  ["src/lua/array/array.c"] = 503,
   ["src/mwcc/opt/register_blocking.c"] = 492,
 }
 
@@ -67,7 +64,9 @@ describe("the tree", function()
       count[folder] = (count[folder] or 0) + 1
     end
     for folder, files in pairs(count) do
-      if files > FILES and not larger_folders[folder] then wrong[#wrong + 1] = folder .. " has " .. files .. " files" end
+      if files > FILES and not larger_folders[folder] then
+        wrong[#wrong + 1] = folder .. " has " .. files .. " files"
+      end
     end
     assert.same({}, wrong)
     for folder in pairs(larger_folders) do

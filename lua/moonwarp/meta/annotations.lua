@@ -1,4 +1,4 @@
--- The annotations of every function, method and field, which editors (LuaLS), the reference and help at the prompt show.
+-- The annotations of all functions, methods and fields, which editors (LuaLS), the reference and the prompt's help show.
 -- They stand above the functions in lua/moonwarp/; those of the bindings' functions, and of functions that are made from
 -- tables, in this folder.
 

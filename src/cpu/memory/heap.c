@@ -10,20 +10,18 @@
  * mapping. This ends only below TIDY_BELOW, since each remaining allocation may then need a mapping of its own. */
 #include "heap.h"
 #include "extent.h"
+#include "address_range.h"
 #include "address_slot.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#define GRANULE     ((size_t)256)
-#define HUGE_PAGE   ((size_t)2 << 20)
-#define LEADS       ((size_t)1024)    /* large allocations start within so many bytes after a boundary */
-#define RANGE_MOST  ((size_t)4 << 40) /* without a slot */
-#define RANGE_LEAST ((size_t)256 << 20)
-#define CACHE_MOST  ((size_t)129 << 20) /* bytes of cached memory: two arrays of 64 MiB with their leads */
+#define GRANULE    ((size_t)256)
+#define HUGE_PAGE  ((size_t)2 << 20)
+#define LEADS      ((size_t)1024)      /* large allocations start within so many bytes after a boundary */
+#define CACHE_MOST ((size_t)129 << 20) /* bytes of cached memory: two arrays of 64 MiB with their leads */
 
 enum { GUARDED_MOST = 16000, TIDY_BELOW = 4000, CACHE_COUNT = 4096, SIZES = 512 };
 
@@ -51,61 +49,14 @@ struct cpu_heap {
 
 /* ---- opening ---- */
 
-static size_t read_number(const char *path) {
-  FILE *file = fopen(path, "re");
-  if (!file) return SIZE_MAX;
-  size_t number = SIZE_MAX;
-  if (fscanf(file, "%zu", &number) != 1) number = SIZE_MAX; /* "max" */
-  fclose(file);
-  return number;
-}
-
-/* Memory of the machine or of the container, whichever is less. */
-static size_t machine_memory(void) {
-  size_t bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
-  static const char *const limits[] = {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
-  for (size_t i = 0; i < MW_COUNT(limits); i++) {
-    size_t limit = read_number(limits[i]);
-    if (limit < bytes) bytes = limit;
-  }
-  return bytes;
-}
-
-/* Half of a limited address space at most: the host needs the other half. */
-static size_t range_most(void) {
-  struct rlimit limit;
-  size_t most = RANGE_MOST;
-  if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY) return most;
-  while (most > limit.rlim_cur / 2) most /= 2;
-  return most;
-}
-
-/* A slot next to other devices' ranges, or as much as the system grants anywhere. */
-static int reserve(cpu_heap *heap) {
-  heap->slot = cpu_slot_take(&heap->base);
-  heap->size = heap->slot < 0 ? range_most() : CPU_SLOT_SIZE;
-  for (; heap->slot < 0 && heap->size >= RANGE_LEAST; heap->size /= 2) {
-    void *range = mmap(NULL, heap->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (range == MAP_FAILED) continue;
-    heap->base = (uintptr_t)range;
-    return MW_SUCCESS;
-  }
-  if (heap->slot >= 0) return MW_SUCCESS;
-  return fail(MW_MEMORY_ALLOCATION,
-              "the cpu device needs %zu MiB of address space for its memory, and the system grants less (ulimit -v)",
-              RANGE_LEAST >> 20);
-}
-
-_Static_assert(RANGE_LEAST / 8 >= 1u << MW_REACH_LEAST, "the least range has margins of the least reach");
-
 /* An eighth of the range on either side; of those without a slot, as much as code for the usual reach relies on. */
 size_t cpu_heap_margin(const cpu_heap *heap) {
-  return heap->size == RANGE_MOST ? (size_t)1 << MW_REACH_MOST : heap->size / 8;
+  return heap->size == CPU_RANGE_MOST ? (size_t)1 << MW_REACH_MOST : heap->size / 8;
 }
 
 int cpu_heap_open(cpu_heap **out) {
   cpu_heap *heap = mw_alloc(sizeof *heap);
-  int code = reserve(heap);
+  int code = cpu_range_reserve(&heap->base, &heap->size, &heap->slot);
   if (code != MW_SUCCESS) {
     free(heap);
     return code;
@@ -114,7 +65,7 @@ int cpu_heap_open(cpu_heap **out) {
   size_t size = heap->size;
   mw_lock_init(&heap->lock);
   heap->page = (size_t)sysconf(_SC_PAGESIZE);
-  heap->machine = machine_memory();
+  heap->machine = cpu_machine_memory();
   heap->live_mask = 1023;
   heap->live = mw_alloc((heap->live_mask + 1) * sizeof *heap->live);
   /* The margins are never accessible: a store through a pointer into the range plus an offset within them is harmless,
@@ -130,10 +81,7 @@ int cpu_heap_open(cpu_heap **out) {
 
 void cpu_heap_close(cpu_heap *heap) {
   if (!heap) return;
-  if (heap->slot >= 0)
-    cpu_slot_give(heap->slot);
-  else
-    munmap((void *)heap->base, heap->size);
+  cpu_range_release(heap->base, heap->size, heap->slot);
   cpu_space_close(&heap->arrays);
   cpu_space_close(&heap->stacks);
   pthread_mutex_destroy(&heap->lock);
