@@ -135,7 +135,7 @@ describe("an array", function()
       assert.is_true(math.abs(a[6173] - 0.4) < 1e-15)
     end)
 
-    it("refuses shapes that are none", function()
+    it("refuses invalid shapes", function()
       assert.matches("mw.zeros wants a shape", message(mw.zeros))
       assert.matches("a shape is a whole number", message(mw.zeros, 2.5))
       assert.matches("a shape is a whole number", message(mw.zeros, -1))
@@ -526,7 +526,7 @@ describe("an array", function()
     assert.equal(0, a.address % 256)
   end)
 
-  it("refuses to be a method's self when it is none", function()
+  it("refuses other values as a method's self", function()
     assert.equal("a:totable is a method of an array, called on a table; write a:totable() with a colon",
       message(mw.zeros(1).totable, {}))
   end)

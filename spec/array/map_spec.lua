@@ -17,7 +17,7 @@ describe("mw.map", function()
     assert.same({ 2, 5, 10 }, f(x, 1):totable())
   end)
 
-  it("gives what a plain loop gives, for random strided arrays that broadcast", function()
+  it("equals a plain loop, for random strided arrays that broadcast", function()
     for _, dtype in ipairs { "char", "ushort", "int", "longlong", "half", "float", "double" } do
       local rows, columns = random(1, 30), random(1, 30)
       local a, b = mw.empty(rows, 2 * columns, dtype), mw.empty(rows, 1, dtype)

@@ -93,7 +93,7 @@ describe("a reduction", function()
     assert.equal(2 ^ 31 - 1, mw.full(100, 2 ^ 31 - 1, "int"):mean())
   end)
 
-  it("sums doubles as exactly as a double can say it", function()
+  it("sums doubles in twice their precision", function()
     assert.equal(1, mw.array({ 1e300, 1, -1e300 }, "double"):sum())
     local list = {}
     for i = 1, 30000 do

@@ -10,7 +10,7 @@ local function flat(array) return array:copy():reshape(-1):totable() end
 numpy.run("scans", describe, it)
 
 describe("a scan", function()
-  it("is what a plain loop gives, over many chunks and along any axis", function()
+  it("equals a plain loop, over many chunks and along any axis", function()
     for _, shape in ipairs { { 20011 }, { 9000, 3 }, { 3, 9000 }, { 2, 3000, 5 }, { 300, 40 } } do
       local a = mw.empty(shape, "int")
       local list = {}
@@ -56,7 +56,7 @@ describe("a scan", function()
     assert.same({ 2, 3 }, mw.array({ 1, 3, 6 }):diff { out = mw.zeros(2) }:totable())
   end)
 
-  it("says what is wrong with its arguments", function()
+  it("names wrong arguments", function()
     local a = mw.zeros(2, 3)
     assert.matches("a:cumsum: there is no axis 3: the array has 2", message(a.cumsum, a, { axis = 3 }))
     assert.matches("a:cumsum: out has to be an array of float with the shape {6}, got float {2}",
@@ -78,7 +78,7 @@ describe("mw.scan", function()
     assert.same({ 1, 3, 3, 3 }, flat(highest(mw.array { { 1, 3 }, { 3, 2 } }:transpose(), { axis = 1 })))
   end)
 
-  it("keeps the order of what does not commute, in structs of a module", function()
+  it("keeps the order of operations that do not commute, in structs of a module", function()
     local m = mw.compile [[
 struct line { int a, b; };                                // x -> a x + b, modulo 1009
 __device__ line after(line f, line g) {

@@ -9,7 +9,7 @@ local function message(...) return failure(...).message end
 numpy.run("statistics", describe, it)
 
 describe("quantiles", function()
-  it("are what sorting gives, for long lines of any dtype", function()
+  it("equal sorting, for long lines of any dtype", function()
     for _, dtype in ipairs { "float", "double", "half", "bfloat16", "int", "ushort", "char", "longlong" } do
       local n, list = random(1000, 3000), {}
       local low = dtype == "ushort" and 0 or -100

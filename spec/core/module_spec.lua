@@ -86,7 +86,7 @@ describe("a module", function()
     assert.matches("asked by names", failure(function() return m[1] end).message)
   end)
 
-  it("gives its own types to arrays, and says so where one is missing", function()
+  it("gives its own types to arrays, and names a missing one", function()
     local p = mw.compile [[
       struct Particle { float x; int age; };
       __global__ void grow(Particle *p) { p[threadIdx.x].age += 1; }
@@ -135,7 +135,7 @@ describe("a module", function()
       true)
   end)
 
-  it("is closed once, and says so", function()
+  it("can be closed, and any use after that is an error", function()
     local kept
     do
       local module <close> = mw.compile "__global__ void f() {}"

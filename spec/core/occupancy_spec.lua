@@ -29,7 +29,7 @@ describe("occupancy", function()
     assert.equal(5, occupancy("1.2", 192, 16).blocks) -- 16384 / 3072 = 5
   end)
 
-  it("is none where a block cannot run", function()
+  it("is 0 if a block cannot run", function()
     assert.equal(0, occupancy("1.3", 513, 1).blocks)
     assert.equal(0, occupancy("9.0", 1025).blocks)
     assert.equal(0, occupancy("2.0", 32, 64).blocks)

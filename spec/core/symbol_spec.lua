@@ -137,7 +137,7 @@ describe("a symbol", function()
     assert.equal(1, m.i)
   end)
 
-  it("is no kernel, and a kernel is none", function()
+  it("is distinguished from kernels", function()
     assert.matches("'read' is a kernel; only variables", message(function() m.read = 5 end))
     assert.is_string(message(function() m.nothing = 5 end))
   end)

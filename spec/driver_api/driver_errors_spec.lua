@@ -36,7 +36,7 @@ describe("errors without a context", function()
 end)
 
 describe("errors of names and handles", function()
-  it("in modules are those that are none", function()
+  it("in modules are unknown ones", function()
     code("CUDA_ERROR_INVALID_VALUE", cu.cuModuleGetFunction(module, nil))
     code("CUDA_ERROR_INVALID_VALUE", cu.cuModuleGetGlobal(module, nil))
     code("CUDA_ERROR_INVALID_VALUE", cu.cuModuleGetTexRef(module, nil))

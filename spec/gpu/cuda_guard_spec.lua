@@ -177,7 +177,7 @@ describe("the limit of time on a GPU", function()
     assert.same({ 1, 2, 3 }, numbers(result))
   end)
 
-  it("makes no such kernels where there is none", function()
+  it("does not change kernels that are compiled without one", function()
     assert.same({ 0 }, numbers(off(plain .. "m.scale(1, 1)(x, 1)")))
   end)
 

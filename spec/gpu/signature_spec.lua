@@ -88,7 +88,7 @@ describe("a module's dtypes", function()
     end
   end)
 
-  it("are refused where nothing says how large they are, and where there is none", function()
+  it("are refused if their size is unknown, and if there is no such type", function()
     for path, output in pairs(outputs [==[
       local m = mw.compile [[
 template <class T> struct box { T v; int n; };

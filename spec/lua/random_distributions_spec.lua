@@ -194,7 +194,7 @@ describe("a generator's choices", function()
     assert.equal(6, #seen)
   end)
 
-  it("are refused in words where there are none", function()
+  it("are refused with a reason if they are impossible", function()
     local g = mw.random(1)
     local function refused(words, f, ...)
       local ok, err = pcall(f, g, ...)

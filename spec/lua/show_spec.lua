@@ -63,7 +63,7 @@ describe("an array is shown", function()
     assert.matches("1 +16$", lines[6])
   end)
 
-  it("or refused, with what can be shown", function()
+  it("or refused, with the kinds of arrays that can be shown", function()
     assert.matches("nothing in this array", message(show.picture, mw.zeros(0)))
     assert.matches("is no picture", message(show.picture, mw.zeros({ 2, 2, 2 })))
     assert.matches("one dimension", message(show.graph, mw.zeros({ 2, 2 })))

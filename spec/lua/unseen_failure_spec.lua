@@ -33,7 +33,7 @@ describe("a kernel's failure that nothing waits for", function()
     assert.is_true(child(script .. "assert(not pcall(mw.synchronize)) local a = mw.ones(3)").ok)
   end)
 
-  it("is none where kernels did not fail", function()
+  it("is not reported if kernels did not fail", function()
     local result = child [[
       local mw = require "moonwarp"
       mw.compile("__global__ void tame(int *p) { *p = 1; }").tame(1, 1)(mw.zeros(4, "int"))

@@ -78,7 +78,7 @@ describe("linear memory", function()
     ok(rt.cudaMemset(nil, 0, 0))
   end)
 
-  it("is refused where there is none", function()
+  it("is refused if there is not enough", function()
     code("cudaErrorMemoryAllocation", rt.cudaMalloc(2 ^ 52))
     code("cudaErrorInvalidValue", rt.cudaMalloc(-1))
     code("cudaErrorInvalidValue", rt.cudaMalloc(1.5))
@@ -297,7 +297,7 @@ describe("symbols", function()
     code("cudaErrorInvalidDeviceFunction", rt.cudaLaunchKernel("no_kernel", 1, 1, {}))
   end)
 
-  it("are refused past their ends, and where there is none", function()
+  it("are refused past their ends, and if they do not exist", function()
     local gain = m:symbol "gain"
     code("cudaErrorInvalidValue", rt.cudaMemcpyToSymbol(gain, pack("ffff", 1, 2, 3, 4), 16, 4))
     code("cudaErrorInvalidValue", rt.cudaMemcpyFromSymbol(rt.malloc(4), gain, 4, -4))

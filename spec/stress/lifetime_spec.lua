@@ -46,7 +46,7 @@ describe("freeing an array", function()
     for _, view in ipairs { row, bytes, a } do view:free() end
   end)
 
-  it("makes every use of it an error that says so", function()
+  it("makes every use of it an error", function()
     local m = mw.compile(text)
     local a, b = mw.zeros(10, "int"), mw.zeros(10, "int")
     b:free()
@@ -317,7 +317,7 @@ describe("memory", function()
     assert.equal(before, mw.memory().bytes)
   end)
 
-  it("that garbage holds is taken back before there is none", function()
+  it("of garbage is reclaimed before an allocation fails", function()
     collect()
     local old = mw.limit("memory", mw.memory().bytes + 10 * 2 ^ 20)
     collectgarbage "stop"
