@@ -1,5 +1,6 @@
 /* Reading ELF files: see elf.h. Supports only what a .mwo needs: 64-bit shared objects of this machine's byte order. */
 #include "elf.h"
+#include "elf_dynamic.h"
 
 #include <elf.h>
 #include <string.h>
@@ -62,7 +63,7 @@ const char *elf_check(elf_bytes file, bool *foreign) {
       return "its segments overlap";
     end = segment.p_vaddr + segment.p_memsz;
   }
-  return !end ? "it has no segments" : !dynamic ? "it has no dynamic section" : NULL;
+  return !end ? "it has no segments" : !dynamic ? "it has no dynamic section" : elf_check_dynamic(file);
 }
 
 static bool section_header(elf_bytes file, const Elf64_Ehdr *header, uint64_t i, Elf64_Shdr *out) {
