@@ -225,7 +225,7 @@ describe("DPX:", function()
       it(name, function()
         local bits, signed = entry[1], entry[2]
         local arguments = bits == 32 and "&low" or "&high, &low"
-        local body = "({ bool low, high = false; unsigned r = %s(a[i], b[i], %s); %s; })"
+        local body = "[=] { bool low, high = false; unsigned r = %s(a[i], b[i], %s); return %s; }()"
         local result, choice = {}, {}
         for i = 1, #numbers[1] do
           local a, b, r, chosen = elements(numbers[1][i], bits, signed), elements(numbers[2][i], bits, signed), {}, 0

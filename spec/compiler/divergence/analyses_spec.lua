@@ -376,7 +376,7 @@ describe("the report", function()
         out[threadIdx.x] = i;
       }]==]
     local class = " --mcpu=x86-64-v4 --launch=_Z6roundsiPKfPi:64x1x1"
-    assert.matches("gangs of 4 x 16 lanes: lanes leave a loop one by one, whose rounds wait for each other\n",
+    assert.matches("gangs of 4 x 16 lanes: lanes leave a loop one by one, whose iterations wait for each other\n",
       run(text:format "step", "--report" .. class))
     assert.matches("gangs of 2 x 16 lanes: lanes leave a loop one by one\n",
       run(text:format "c[i + threadIdx.x]", "--report" .. class))
@@ -414,7 +414,7 @@ describe("the report", function()
     assert.equal("4 x 16 lanes: as most kernels", gangs(4, "unsigned", "v1 * 3 + (v2 ^ v3)"))
     assert.equal("2 x 16 lanes: its loops carry many values", gangs(8, "unsigned", "v1 * 3 + (v2 ^ v3)"))
     assert.equal("4 x 16 lanes: as most kernels", gangs(4, "float", "v1 * 3 + v2 * v3"))
-    assert.equal("4 x 16 lanes: rounds of its loops wait for each other", gangs(8, "float", "v1 * 3 + v2 * v3"))
+    assert.equal("4 x 16 lanes: iterations of its loops wait for each other", gangs(8, "float", "v1 * 3 + v2 * v3"))
     assert.equal("2 x 16 lanes: its loops carry many values", gangs(8, "float", "v1 * 3 + x[i + k * 1024]"))
     assert.equal("2 x 16 lanes: its loops carry many values", gangs(12, "float", "v1 * 3 + v2 * v3"))
   end)

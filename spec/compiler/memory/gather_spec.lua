@@ -334,7 +334,7 @@ describe("a scatter", function()
   local function guards(kernel)
     local output = mwcc.ir(source, kernel .. ":16x1x1")
     assert.matches("call void @llvm.masked.scatter", output)
-    return mwcc.count(output, "%%guarded = select <16 x i1>")
+    return mwcc.count(output, "%%sandboxed = select <16 x i1>")
   end
 
   it("to loaded addresses stays inside the device's memory, even if some lanes have a parameter's", function()
@@ -350,7 +350,7 @@ describe("a scatter", function()
       extern "C" __global__ void beside(int *const *rows) {
         if (threadIdx.x >= 40) rows[blockIdx.x][threadIdx.x] = threadIdx.x;
       }]]
-    local one = "%%guarded[%d]* = select i1"
+    local one = "%%sandboxed[%d]* = select i1"
     assert.equal(1, mwcc.count(mwcc.ir(side, "beside:64x1x1"), one))
     local m = mw.compile(side)
     local row, rows = mw.full(100, -1, "int"), mw.zeros(1, "int64")

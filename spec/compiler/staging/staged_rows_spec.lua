@@ -132,7 +132,8 @@ describe("rows in shared memory", function()
     for _, form in ipairs(forms) do
       it(form[1], function()
         assert.is_false(is_unstaged(form[2]))
-        if form[1]:find "filled whole" or form[1]:find "before it is" then return end
+        -- Nothing is promised of elements that no thread has filled.
+        if form[1]:find "filled whole" or form[1]:find "before it is" or form[1]:find "do not come" then return end
         check(form[2])
       end)
     end

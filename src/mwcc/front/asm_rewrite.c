@@ -1,6 +1,7 @@
-/* Makes clang accept the names of special registers in inline PTX as nvcc does:
+/* Makes clang accept asm statements as nvcc does: the names of special registers, and operands without a comma between.
  *
  *   asm volatile("mov.u64 %0, %globaltimer;" : "=l"(t));   ->   "mov.u64 %0, %%globaltimer;"
+ *   asm("add.s32 %0, %1, %2;" : "=r"(r) : "r"(x) "r"(y));   ->   "r"(x), "r"(y)
  *
  * To clang % begins an operand, and a % of the assembler's is written twice. */
 #include "mwcc/mwcc.h"
@@ -59,14 +60,20 @@ static const char *enter(const char *at) {
   }
 }
 
-/* The template: all string literals up to the first colon or the closing parenthesis. Returns where it ends. */
-static const char *copy_template(mw_text *out, const char *at) {
-  bool quoted = false;
-  for (; *at && (quoted || (*at != ':' && *at != ')')); at++) {
-    if (quoted && at[0] == '%' && is_register(at + 1) && at[-1] != '%') mw_text_add(out, "%", 1);
+/* The template, which is all string literals up to the first colon, and the operands up to the parenthesis that closes
+   the statement. Returns where that is. */
+static const char *copy_statement(mw_text *out, const char *at) {
+  bool quoted = false, template = true, closed = false; /* closed: an operand's value has just ended */
+  for (int depth = 0; *at && (quoted || depth > 0 || *at != ')'); at++) {
+    if (quoted && template && at[0] == '%' && is_register(at + 1) && at[-1] != '%') mw_text_add(out, "%", 1);
+    if (!quoted && *at == '"' && closed && depth == 0) mw_text_add(out, ",", 1);
     mw_text_add(out, at, 1);
     if (*at == '"') quoted = !quoted;
     if (quoted && *at == '\\' && at[1]) mw_text_add(out, ++at, 1);
+    if (quoted || isspace((unsigned char)*at)) continue;
+    closed = *at == ')' && depth == 1;
+    depth += (*at == '(') - (*at == ')');
+    if (*at == ':' && depth == 0) template = false;
   }
   return at;
 }
@@ -77,7 +84,7 @@ void escape_registers(mw_text *out, const char *text) {
     const char *body = (*at == 'a' || *at == '_') && (at == text || !is_word(at[-1])) ? enter(at) : NULL;
     if (!body) continue;
     mw_text_add(out, start, (size_t)(body - start));
-    start = copy_template(out, body);
+    start = copy_statement(out, body);
     at = start - 1;
   }
   mw_text_add(out, start, strlen(start));

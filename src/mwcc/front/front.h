@@ -10,7 +10,7 @@ char *find_installed(const char *path); /* relative to the prefix: <prefix>/<pat
 void add_system_headers(strings *args, const char *clang, const char *device, bool cxx);
 /* Move alignas to where clang accepts it, in place (alignas_rewrite.c). */
 void move_alignas(char *text, size_t length);
-/* Add `text` to `out` with each % before a special register's name in an asm statement doubled (asm_rewrite.c). */
+/* Add `text` to `out` with each % before a special register's name in an asm statement doubled, and a comma between its operands (asm_rewrite.c). */
 void escape_registers(mw_text *out, const char *text);
 /* Add a file to a list of dependencies; a missing file is left out. */
 void depend_add(mw_text *list, const char *path);

@@ -222,12 +222,6 @@ static void declare_registers(ptx_statement *s, char *text) {
   }
 }
 
-/* Whether an operand ends before this blank, though no comma does it: "$1 $2", which NVIDIA's assembler takes. */
-static bool ends_at_blank(const char *text) {
-  const char *next = skip_space(text);
-  return *next == '$' && (isalnum((unsigned char)text[-1]) || text[-1] == ']');
-}
-
 /* Operands are separated by commas. A list in braces or brackets is one operand, and so is "d|p". */
 static bool split_operands(ptx_instruction *i, const char *text) {
   int depth = 0;
@@ -237,8 +231,7 @@ static bool split_operands(ptx_instruction *i, const char *text) {
   for (;; text++) {
     if (*text == '{' || *text == '[') depth++;
     if (*text == '}' || *text == ']') depth--;
-    bool blank = isspace((unsigned char)*text) && depth == 0 && length > 0 && ends_at_blank(text);
-    if (!*text || (*text == ',' && depth == 0) || blank) {
+    if (!*text || (*text == ',' && depth == 0)) {
       if (i->operand_count == PTX_OPERANDS || length == 0) return false;
       i->operands[i->operand_count++][length] = 0;
       length = 0;

@@ -146,7 +146,8 @@ static LLVMValueRef scalar(const video *v) {
 static LLVMValueRef packed(const video *v) {
   program *p = v->x->s->p;
   LLVMBuilderRef b = v->x->s->b;
-  if (v->x->i->operand_count != 4 || (v->second && strcmp(v->second, "add") != 0)) return NULL;
+  bool adds = v->second && strcmp(v->second, "add") == 0;
+  if (v->x->i->operand_count != 4 || (v->second && !adds) || (adds && v->saturates)) return NULL;
   LLVMValueRef in[2], whole = v->second ? ptx_operand_i32(v->x, 3) : constant_i32(p, 0);
   for (int n = 0; n < 2; n++) in[n] = ptx_operand_i32(v->x, n + 1);
   for (unsigned e = 0; e < v->elements; e++) {
