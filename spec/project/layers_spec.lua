@@ -163,28 +163,101 @@ local function compiler_files(pattern)
   return list
 end
 
--- Who defines and who uses each symbol, of the objects in the build tree: { symbol = path }, { { path, symbol }, … }.
-local function symbols(files)
+-- The object of a source in the build tree; the Lua module's are Lua 5.4's.
+local function object_of(path)
   local objects = os.getenv "MOONWARP_HOME" .. "/obj/"
-  local paths = {}
+  local in_lua = path:match "^src/lua/(.+)$"
+  return objects .. (in_lua and "lua5.4/" .. in_lua or path) .. ".o"
+end
+
+-- Which file defines each symbol and which files use it, from the objects in the build tree: { symbol = path },
+-- { { path, symbol }, … }.
+local function symbols(files)
+  local paths, source = {}, {}
   for _, path in ipairs(files) do
-    local file = io.open(objects .. path .. ".o")
+    local object = object_of(path)
+    local file = io.open(object)
     if file then
       file:close()
-      paths[#paths + 1] = "'" .. objects .. path .. ".o'"
+      source[object] = path
+      paths[#paths + 1] = "'" .. object .. "'"
     end
   end
   local defined, used = {}, {}
   if #paths == 0 then return defined, used end
   local pipe = assert(io.popen("nm -A " .. table.concat(paths, " ")))
   for line in pipe:lines() do
-    local path, kind, name = line:match "(src/mwcc/.-)%.o:%x* *(%a) (.+)$"
-    if kind and kind:find "[TDBRC]" then defined[name] = path end
-    if kind == "U" then used[#used + 1] = { path, name } end
+    local object, kind, name = line:match "^(.-%.o):%x* *(%a) (.+)$"
+    local path = object and source[object]
+    if path and kind:find "[TDBRC]" then defined[name] = path end
+    if path and kind == "U" then used[#used + 1] = { path, name } end
   end
   pipe:close()
   return defined, used
 end
+
+-- The library's files in C and assembly, without the compiler, which is a program of its own.
+local function library_files()
+  local list = {}
+  for _, path in ipairs(sources()) do
+    local floor = path:match "%.[cS]$" and floor_of(path)
+    if floor and floor ~= "mwcc" and floor ~= "device" and floor ~= "example" and floor ~= "tables" then
+      list[#list + 1] = path
+    end
+  end
+  return list
+end
+
+-- The device table of each driver, by which the core reaches it.
+local drivers = { mw_cpu_driver = "cpu", mw_cuda_driver = "cuda" }
+
+-- The core's rooms, the lowest first. Those of one rank use each other, for the reason that src/core/core.h states.
+local core_rooms = {
+  compile = 1, image = 1,
+  [""] = 2, array = 2, copy = 2, elementwise = 2, graph = 2, launch = 2, module = 2, texture = 2,
+  opengl = 3,
+}
+
+describe("the library's layers", function()
+  local defined, used = symbols(library_files())
+
+  it("use no symbol of a layer above; bindings and CUDA's functions use public ones only", function()
+    if #used == 0 then pending "there are no objects in the build tree" end
+    local public = {}
+    for name in table.concat(lines_of "src/moonwarp_abi.h", "\n"):gmatch "[%a_][%w_]*" do public[name] = true end
+    local wrong, seen = {}, {}
+    for _, use in ipairs(used) do
+      local path, name = use[1], use[2]
+      local target = defined[name]
+      local from, to = floor_of(path), target and floor_of(target)
+      if to then seen[from] = true end
+      local fine = not to or to == from or allowed[from][to] or allowed[from].interface and public[name]
+        or from == "core" and drivers[name] == to
+      if not fine then wrong[#wrong + 1] = ("%s uses %s of %s"):format(path, name, target) end
+    end
+    assert.same({}, wrong)
+    for _, floor in ipairs { "core", "cpu", "cuda", "host", "lua" } do
+      assert.is_true(seen[floor], "no symbols of the layer " .. floor)
+    end
+  end)
+
+  it("have rooms of the core that use no room above", function()
+    if #used == 0 then pending "there are no objects in the build tree" end
+    local wrong = {}
+    for _, use in ipairs(used) do
+      local path, name = use[1], use[2]
+      local target = defined[name]
+      if target and floor_of(path) == "core" and floor_of(target) == "core" then
+        local from, to = path:match "^src/core/(.-)/?[^/]+$", target:match "^src/core/(.-)/?[^/]+$"
+        assert.is_number(core_rooms[from], path)
+        if core_rooms[to] > core_rooms[from] then
+          wrong[#wrong + 1] = ("%s uses %s of %s"):format(path, name, target)
+        end
+      end
+    end
+    assert.same({}, wrong)
+  end)
+end)
 
 describe("the compiler's rooms", function()
   it("are all known, and none has more than 20 files", function()
