@@ -104,7 +104,11 @@ end
 local ranks = { bool = 1, uint = 2, int = 3, float = 4 }
 local function may_become(from, to) return ranks[from.kind] <= ranks[to.kind] end
 
-local function make(name, rule, arguments, count, wanted)
+local is_array = promotion.is_array
+
+-- What raw.elementwise_new makes a function of elements of: for arrays and numbers, or tables with a dtype in the
+-- arrays' place.
+local function plan(name, rule, arguments, count, wanted)
   local dtype = promotion.together(name, arguments, count)
   local compute, result = kinds[rule[1]](dtype, name)
   if wanted and wanted ~= result then
@@ -122,7 +126,7 @@ local function make(name, rule, arguments, count, wanted)
   body = body:gsub("%$f", C == "float" and "f" or ""):gsub("%$C", C)
   for i = 1, count do
     local letter = letters[i]
-    if raw.type(arguments[i]) == "array" then
+    if is_array(arguments[i]) then
       operands[i + 1] = { letter .. "0", "in", arguments[i].dtype }
     else
       -- comparisons take any number: one that the elements cannot be is none of them
@@ -137,10 +141,26 @@ local function make(name, rule, arguments, count, wanted)
       promotion.of(operands[i + 1][3], name).compute) or ("const %s %s = (%s)%s0;"):format(C, letter, C, letter)
   end
   if to.kind == "bool" and compute ~= "bool" and result ~= compute then body = "(" .. body .. ") != 0" end
-  return raw.elementwise_new {
+  return {
     name = name, preamble = rule.preamble, operands = operands,
     body = ("%s\n  y = (%s)(%s);"):format(table.concat(lines, "\n  "), to.C, body),
   }
+end
+
+local function make(...) return raw.elementwise_new(plan(...)) end
+
+-- The rules, and what they come to for given dtypes, for expressions that are computed later (lazy.lua).
+raw.operator_rules, raw.operator_plan = rules, plan
+
+-- An operator's function of elements for its arguments; or the expression, if one of them is to be computed later.
+local function resolve(name, rule, count, ...)
+  local later = package.loaded["moonwarp.array.lazy"]
+  if later then
+    for i = 1, count do
+      if later.is(select(i, ...)) then return later.apply(name, { ... }, count) end
+    end
+  end
+  return make(name, rule, { ... }, count)
 end
 
 -- ---- as functions and methods ----
@@ -152,7 +172,7 @@ local array = raw.classes.array
 for name, rule in pairs(rules) do
   local count = rule.arity or 2
   local shown = rule.sign or ("mw.%s"):format(name)
-  local operate = raw.array_operator(count, function(...) return make(name, rule, { ... }, count) end)
+  local operate = raw.array_operator(count, function(...) return resolve(name, rule, count, ...) end)
   if rule.operator then metamethods[rule.operator] = operate end
   local by_dtypes = {}
   -- With an options table at the end: {out = y} is written.

@@ -91,6 +91,13 @@ function M.promote_number(dtype, number)
   return of.kind == "bool" and "longlong" or dtype
 end
 
+---Whether a value is an array, or a table with a dtype that stands for one.
+---@param value any
+---@return boolean
+function M.is_array(value)
+  return raw.type(value) == "array" or type(value) == "table" and rawget(value, "dtype") ~= nil
+end
+
 ---The dtype that arrays and numbers have together.
 ---@param name string the function's name, for messages
 ---@param arguments any[]
@@ -99,7 +106,7 @@ end
 function M.together(name, arguments, count)
   local dtype
   for i = 1, count do
-    if raw.type(arguments[i]) == "array" then
+    if M.is_array(arguments[i]) then
       local mine = M.of(arguments[i].dtype, name).name
       dtype = dtype and M.promote(dtype, mine) or mine
     end
@@ -109,7 +116,7 @@ function M.together(name, arguments, count)
   end
   for i = 1, count do
     local given = arguments[i]
-    if raw.type(given) ~= "array" then
+    if not M.is_array(given) then
       if type(given) ~= "number" and type(given) ~= "boolean" and not tonumber(given) or type(given) == "string" then
         errors.usage("%s wants arrays and numbers, got %s", name, raw.describe(given))
       end

@@ -149,6 +149,8 @@ end
 ---@param value number|boolean|table|moonwarp.array
 ---@return moonwarp.array self
 function array:assign(value)
+  local later = package.loaded["moonwarp.array.lazy"]
+  if later and later.is(value) then return later.into(value, self) end
   if raw.type(value) ~= "array" then
     return M.is_nested(self.dtype, value) and self:copy_from(value) or self:fill(value)
   end

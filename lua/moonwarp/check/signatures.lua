@@ -90,6 +90,8 @@ M.mw = {
   write_wav = "path: path, array: array, rate: integer, options?: {format: string}",
   where = "condition: array, a?: any, b?: any, options?: {out: array}",
   map = "text: string|table, arguments?: table, options?: {out: array|table, dtype: dtype}",
+  lazy = "x: any",
+  fuse = "f: function",
   reduce = own,
   scan = own,
 }

@@ -121,7 +121,10 @@ local function array_operator(count, resolve)
       if f then return run(f, { nil, a, b, c }) end
     end
     local first, second = resolve(a, b, c)
-    if not class.is(first, "elementwise") then return first, second end
+    if not class.is(first, "elementwise") then
+      if second == nil then return first end
+      return first, second
+    end
     local f = class.state(first)
     if functions then functions[key] = f end
     return run(f, { nil, a, b, c })

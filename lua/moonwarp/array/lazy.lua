@@ -1,0 +1,323 @@
+-- Expressions that are computed later, in one kernel: mw.lazy and mw.fuse.
+--
+-- An expression is a tree of nodes. A leaf is an array; an operation (operators.lua) is fused with those that it is
+-- made of; a step (a slice, a reduction, a scan) is computed by itself from its argument. A kernel is made once for each
+-- structure and combination of dtypes.
+
+local raw = require "moonwarp.binding"
+local errors = require "moonwarp.diagnostics.error"
+local kernels = require "moonwarp.array.kernels"
+local promotion = require "moonwarp.array.promotion"
+raw.part "array.operators"
+
+local usage = errors.usage
+local unpack = table.unpack or unpack -- luacheck: ignore 143
+
+local M = { public = {} }
+local Lazy = {}
+
+-- Whether a value is an expression.
+function M.is(value) return type(value) == "table" and getmetatable(value) == Lazy end
+
+-- A node: kind "leaf", "operation" or "step"; dtype; traced, within mw.fuse.
+local function node(fields) return setmetatable(fields, Lazy) end
+
+local function leaf(array, traced, slot)
+  return node { kind = "leaf", array = array, dtype = array.dtype, traced = traced, slot = slot }
+end
+
+-- The expression of an operator for arrays, numbers and expressions.
+function M.apply(name, arguments, count)
+  local list, traced = {}, false
+  for k = 1, count do
+    local it = arguments[k]
+    list[k] = raw.type(it) == "array" and leaf(it) or it
+    traced = traced or M.is(it) and rawget(it, "traced")
+  end
+  local plan = raw.operator_plan(name, raw.operator_rules[name], list, count)
+  return node { kind = "operation", name = name, arguments = list, plan = plan, dtype = plan.operands[1][3],
+    traced = traced }
+end
+
+-- ---- computing ----
+
+-- The kernel's parts for an operation and those below it. `into` gathers operands, values, lines, key and preambles;
+-- returns the variable that has the element.
+local emit
+
+local function operand(into, kind, dtype, value, same)
+  if same and into.seen[same] then return into.seen[same] end
+  local name = (kind == "in" and "x" or "s") .. (#into.operands + 1)
+  into.operands[#into.operands + 1] = { name, kind, dtype }
+  into.values[#into.values + 1] = value
+  into.key[#into.key + 1] = kind .. tostring(dtype)
+  if same then into.seen[same] = name end
+  return name
+end
+
+function emit(it, into, value_of)
+  if into.seen[it] then return into.seen[it] end
+  if it.kind ~= "operation" then return operand(into, "in", it.dtype, value_of(it), it) end
+  local names, plan = {}, it.plan
+  for k, argument in ipairs(it.arguments) do
+    if M.is(argument) then
+      names[k] = emit(argument, into, value_of)
+    else
+      names[k] = operand(into, "scalar", plan.operands[k + 1][3], argument)
+    end
+  end
+  local line, name = {}, "t" .. (#into.lines + 1)
+  for k, argument in ipairs(names) do
+    local of = plan.operands[k + 1]
+    line[k] = ("const %s %s = %s;"):format(promotion.of(of[3], it.name).C, of[1], argument)
+  end
+  local C = promotion.of(it.dtype, it.name).C
+  into.lines[#into.lines + 1] = ("%s %s; { %s y; %s\n  %s %s = y; }"):format(C, name, C, table.concat(line, " "),
+    plan.body, name)
+  into.key[#into.key + 1] = it.name .. "(" .. table.concat(names, ",") .. ")" .. it.dtype
+  if plan.preamble then into.preambles[plan.preamble] = true end
+  into.seen[it] = name
+  return name
+end
+
+local made = {}
+
+-- The function of elements for an operation, and the values of its operands after the output.
+local function function_of(it, value_of, to)
+  local into = { operands = {}, values = {}, lines = {}, key = {}, preambles = {}, seen = {} }
+  local result = emit(it, into, value_of)
+  local device
+  for k, of in ipairs(into.operands) do
+    if of[2] == "in" then device = device or into.values[k].device end
+  end
+  local key = device.name .. " " .. to .. " " .. table.concat(into.key, " ")
+  if not made[key] then
+    local from, wanted = promotion.of(it.dtype, "assign"), promotion.of(to, "assign")
+    local store = ("y = %s;"):format(it.dtype == to and result or wanted.kind == "bool"
+      and ("%s != (%s)0"):format(result, from.compute) or ("(%s)%s"):format(wanted.C, result))
+    local preamble = {}
+    for text in pairs(into.preambles) do preamble[#preamble + 1] = text end
+    table.insert(into.operands, 1, { "y", "out", to })
+    made[key] = kernels.on(device, raw.elementwise_new, { name = "fused", operands = into.operands,
+      preamble = table.concat(preamble, "\n"), body = table.concat(into.lines, "\n  ") .. "\n  " .. store })
+  end
+  return made[key], into.values
+end
+
+-- The array of a node; `memo` has those that are known: the leaves of a trace, and steps. `out` is written if given.
+local function compute(it, memo, out)
+  if memo[it] then return memo[it] end
+  local y
+  if rawget(it, "array") then
+    y = it.array
+  elseif it.kind == "step" then
+    y = it.work(compute(it.argument, memo))
+  else
+    local f, values = function_of(it, function(of) return compute(of, memo) end, out and out.dtype or it.dtype)
+    y = raw.elementwise_run(f, out, unpack(values))
+    if out then return out end
+  end
+  memo[it] = y
+  return y
+end
+
+-- Compute an expression into an array, whose dtype its numbers take.
+function M.into(it, out)
+  if it.kind ~= "operation" then return out:assign(compute(it, {})) end
+  return compute(it, {}, out)
+end
+
+-- ---- expressions as values ----
+
+local methods = {}
+
+local steps = {} -- of the trace that is being made
+
+-- What is computed by itself: a method with its arguments, or a slice. A trace knows the arrays that it is made with.
+local function step(it, text, work)
+  local y = work(compute(it, {}))
+  if raw.type(y) ~= "array" then
+    usage("mw.fuse: %s gives a number, which is not known before the function runs; keep it as an array", text)
+  end
+  steps[#steps + 1] = node { kind = "step", argument = it, work = work, text = text, array = y, dtype = y.dtype,
+    traced = true }
+  return steps[#steps]
+end
+
+-- Reductions and scans: computed at once, or traced as a step whose dimensions stay.
+local reductions = {}
+for name in ("sum prod mean min max argmin argmax any all count_nonzero var std norm median"):gmatch "%S+" do
+  reductions[name] = true
+end
+for name in ("cumsum cumprod diff quantile take gather compress transpose permute squeeze expand flip contiguous "
+  .. "reshape broadcast_to"):gmatch "%S+" do
+  reductions[name] = false
+end
+
+local function method_of(name)
+  return function(self, ...)
+    local arguments, count = { ... }, select("#", ...)
+    if not rawget(self, "traced") then return compute(self, {})[name](compute(self, {}), ...) end
+    local whole = reductions[name] and (arguments[1] == nil or arguments[1].axis == nil)
+    if whole then -- stays an array, of sizes 1, which broadcasts
+      arguments = { { keepdims = true } }
+      for key, value in pairs((...) or {}) do arguments[1][key] = value end
+      count = 1
+    end
+    local it = step(self, name, function(x) return x[name](x, unpack(arguments, 1, count)) end)
+    it.is_number = whole and not ((...) or {}).keepdims
+    return it
+  end
+end
+for name in pairs(reductions) do methods[name] = method_of(name) end
+
+-- The array that the expression is.
+function methods:eval() return self.traced and self or compute(self, {}) end
+
+-- The CUDA C of its kernel.
+function methods:source()
+  if self.kind ~= "operation" then usage "an array itself has no kernel" end
+  return raw.elementwise_text((function_of(self, function(of) return compute(of, {}) end, self.dtype)))
+end
+
+function Lazy.__index(self, key)
+  if type(key) == "table" then
+    if not rawget(self, "traced") then return compute(self, {})[key] end
+    return step(self, "a slice", function(x) return x[key] end)
+  end
+  if methods[key] then return methods[key] end
+  local rule = raw.operator_rules[key]
+  if rule then return function(...) return M.apply(key, { ... }, rule.arity or 2) end end
+  if key == "shape" or key == "count" then
+    if rawget(self, "traced") then usage("mw.fuse: %s is not known: a function is traced for any shapes", key) end
+    return compute(self, {})[key]
+  end
+  return nil
+end
+
+-- The expression as text; arrays are named in their order.
+local function text_of(it, names)
+  if not M.is(it) then return tostring(it) end
+  if it.kind == "operation" and not names[it] then
+    local parts, sign = {}, raw.operator_rules[it.name].sign
+    for k, argument in ipairs(it.arguments) do
+      parts[k] = text_of(argument, names)
+      local is_operation = M.is(argument) and argument.kind == "operation" and not names[argument]
+      if sign and is_operation and raw.operator_rules[argument.name].sign then
+        parts[k] = "(" .. parts[k] .. ")"
+      end
+    end
+    if sign and #parts == 2 then return parts[1] .. " " .. sign .. " " .. parts[2] end
+    if sign then return sign .. parts[1] end
+    return it.name .. "(" .. table.concat(parts, ", ") .. ")"
+  end
+  if it.kind == "step" and not names[it] then return it.text .. " of " .. text_of(it.argument, names) end
+  local key = names[it] and it or rawget(it, "array") or it
+  if not names[key] then
+    names.count = (names.count or 0) + 1
+    names[key] = "x" .. names.count
+  end
+  return names[key]
+end
+
+function Lazy.__tostring(self) return text_of(self, {}) end
+
+for name, rule in pairs(raw.operator_rules) do
+  if rule.operator then Lazy[rule.operator] = function(a, b) return M.apply(name, { a, b }, rule.arity or 2) end end
+end
+
+-- ---- mw.fuse ----
+
+local Fused = {}
+local fused = {}
+Fused.__index = fused
+
+local function trace(self, arguments, count)
+  local leaves, list = {}, {}
+  for k = 1, count do
+    local it = arguments[k]
+    if raw.type(it) == "array" then
+      leaves[k] = leaf(it, true, k)
+      list[k] = leaves[k]
+    else
+      list[k] = it
+    end
+  end
+  steps = {}
+  local results = { self.f(unpack(list, 1, count)) }
+  if #results == 0 then usage "mw.fuse: the function returns nothing" end
+  for _, it in pairs(leaves) do it.array = nil end -- a trace keeps no arrays
+  for _, it in ipairs(steps) do it.array = nil end
+  steps = {}
+  return { leaves = leaves, results = results }
+end
+
+-- What tells calls apart that need another trace: ranks and dtypes of arrays, and other values.
+local function key_of(arguments, count)
+  local key = {}
+  for k = 1, count do
+    local it = arguments[k]
+    key[k] = raw.type(it) == "array" and it.rank .. tostring(it.dtype) .. it.device.name or tostring(it)
+  end
+  return table.concat(key, " ")
+end
+
+function Fused:__call(...)
+  local arguments, count = { ... }, select("#", ...)
+  local key = key_of(arguments, count)
+  local traced = self.traces[key] or trace(self, arguments, count)
+  self.traces[key], self.last = traced, traced
+  local memo, results = {}, {}
+  for k, it in pairs(traced.leaves) do memo[it] = arguments[k] end
+  for k, it in ipairs(traced.results) do
+    results[k] = M.is(it) and compute(it, memo) or it
+    if M.is(it) and it.is_number then results[k] = results[k]:reshape(-1)[1] end
+  end
+  return unpack(results, 1, #traced.results)
+end
+
+-- What runs: the kernels and the steps between them, in their order.
+function fused:explain()
+  if not self.last then usage "f:explain() tells of what ran last: call f first" end
+  local lines, names, done = {}, {}, {}
+  for k, it in pairs(self.last.leaves) do names[it] = "x" .. k end
+  local visit
+  local function below(it)
+    if not M.is(it) then return end
+    if it.kind == "step" then visit(it) end
+    for _, argument in ipairs(it.kind == "operation" and it.arguments or {}) do below(argument) end
+  end
+  function visit(it)
+    if done[it] or it.kind == "leaf" then return end
+    done[it] = true
+    if it.kind == "step" then
+      visit(it.argument)
+      lines[#lines + 1] = ("%d. its own step: %s"):format(#lines + 1, text_of(it, names))
+    else
+      below(it)
+      lines[#lines + 1] = ("%d. one kernel: %s"):format(#lines + 1, text_of(it, names))
+    end
+    names[it] = "r" .. #lines
+  end
+  for _, it in ipairs(self.last.results) do if M.is(it) then visit(it) end end
+  return table.concat(lines, "\n")
+end
+
+---An expression of an array: operators and functions on it make expressions, which print themselves, and are computed
+---in one kernel by e:eval(), y:assign(e) or a reduction such as e:sum { axis = 1 }.
+---@param x moonwarp.array
+---@return table e
+function M.public.lazy(x)
+  if M.is(x) then return x end
+  if raw.type(x) ~= "array" then usage("mw.lazy wants an array, got %s", raw.describe(x)) end
+  return leaf(x)
+end
+
+---A function of arrays whose operations are fused: it is called once for each combination of ranks and dtypes with
+---expressions in the arrays' place, and what it computes then runs as few kernels for arrays of any shapes. Slices,
+---reductions and scans are steps of their own; f:explain() lists what runs.
+---@param f function of arrays and numbers
+---@return function f
+function M.public.fuse(f) return setmetatable({ f = f, traces = {} }, Fused) end
+
+return M
