@@ -51,13 +51,35 @@ __mw_device_template Q four(Q counter, V key, W factor0, W factor1, W step0, W s
   return counter;
 }
 
+/* philox4x32 whose words stay in the lower halves of 64 bits, where vector products of 32 bits leave and want them: what is
+ * above is not used. */
+template <int Rounds> __mw_device_template uint4 four_in_64_bits(uint4 counter, uint2 key) {
+  const unsigned long long low = 0xffffffffull;
+  unsigned long long x = counter.x, y = counter.y, z = counter.z, w = counter.w, k = key.x, l = key.y;
+#pragma unroll
+  for (int round = 0; round < Rounds; round++) {
+    unsigned long long u = (x & low) * 0xd2511f53u, v = (z & low) * 0xcd9e8d57u;
+    x = v >> 32 ^ y ^ k;
+    y = v;
+    z = u >> 32 ^ w ^ l;
+    w = u;
+    k += 0x9e3779b9u;
+    l += 0xbb67ae85u;
+  }
+  return make_uint4((unsigned int)x, (unsigned int)y, (unsigned int)z, (unsigned int)w);
+}
+
 } // namespace philox_details
 
 template <int Rounds = 10> __mw_device_template uint2 philox2x32(uint2 counter, unsigned int key) {
   return philox_details::two<Rounds>(counter, key, 0xd256d193u, 0x9e3779b9u);
 }
 template <int Rounds = 10> __mw_device_template uint4 philox4x32(uint4 counter, uint2 key) {
+#if defined __MW_NVPTX__ || defined __MW_NVRTC__
   return philox_details::four<Rounds>(counter, key, 0xd2511f53u, 0xcd9e8d57u, 0x9e3779b9u, 0xbb67ae85u);
+#else
+  return philox_details::four_in_64_bits<Rounds>(counter, key);
+#endif
 }
 template <int Rounds = 10> __mw_device_template ulonglong2 philox2x64(ulonglong2 counter, unsigned long long key) {
   return philox_details::two<Rounds>(counter, key, 0xd2b74407b1ce6e93ull, 0x9e3779b97f4a7c15ull);
