@@ -1,25 +1,9 @@
 /* Linkage names back to names and types, as far as kernels, their parameters and variables have them. (Itanium C++ ABI,
  * section 5.1, mangling) */
-#ifndef MW_CUDA_MANGLE_H
-#define MW_CUDA_MANGLE_H
+#ifndef MW_CUDA_DEMANGLE_H
+#define MW_CUDA_DEMANGLE_H
 
-#include "core/core.h"
-
-/* Types and all that hangs on them, freed together. */
-typedef struct cuda_types {
-  void **memory;
-  size_t memory_count;
-  mw_type **structs; /* by name; filled by cuda_types_struct */
-  size_t struct_count;
-  mw_type **numbered; /* module_metadata.c's: by number, from 1 */
-  size_t numbered_count;
-} cuda_types;
-
-void *cuda_types_alloc(cuda_types *types, size_t bytes);
-char *cuda_types_text(cuda_types *types, const char *text, size_t length);
-void cuda_types_free(cuda_types *types);
-/* A class that is called `name` from now on; its fields are the caller's to fill in. */
-mw_type *cuda_types_struct(cuda_types *types, const char *name, size_t size, size_t align);
+#include "types.h"
 
 /* What a linkage name says. All is the types'. */
 typedef struct cuda_signature {
