@@ -129,13 +129,18 @@ typedef struct param {
 
 /* How blocks are cut into gangs. */
 typedef enum cut_kind {
-  CUT_ROW,    /* lanes * vectors neighbours of one row, which may end within a gang: lane l of vector u has
-                    threadIdx.x = base + u * lanes + l, where base is a multiple of lanes * vectors */
-  CUT_ROWS,   /* the same where rows do not end within a gang: blockDim.x is a multiple of lanes * vectors */
-  CUT_PLANE,  /* blockDim.x is lanes * columns, and a gang is whole rows: threadIdx.x = u % columns * lanes + l,
-                    threadIdx.y = base + u / columns, where base is a multiple of vectors / columns, and so is blockDim.y */
-  CUT_SINGLE, /* as CUT_ROW, and a block is a single row */
-  CUT_LINE,   /* threads with consecutive linear ids; the last gang may have fewer */
+  /* lanes * vectors neighbours of one row, which may end within a gang: lane l of vector u has threadIdx.x = base + u *
+     lanes + l, where base is a multiple of lanes * vectors. */
+  CUT_ROW,
+  /* The same, and rows do not end within a gang: blockDim.x is a multiple of lanes * vectors. */
+  CUT_ROWS,
+  /* blockDim.x is lanes * columns, and a gang is whole rows: threadIdx.x = u % columns * lanes + l, threadIdx.y = base +
+     u / columns, where base is a multiple of vectors / columns, and so is blockDim.y. */
+  CUT_PLANE,
+  /* As CUT_ROW, and a block is a single row. */
+  CUT_SINGLE,
+  /* Threads with consecutive linear ids; the last gang may have fewer. */
+  CUT_LINE,
 } cut_kind;
 
 enum { MOST_LANES = 64, MOST_VECTORS = 32, WARP_LANES = 32 }; /* powers of two */
