@@ -52,6 +52,7 @@ describe("mw.lazy", function()
 
   it("shows its source, and refuses what it cannot hold", function()
     assert.matches("__global__ void fused", (mw.lazy(x) + 1):source())
+    assert.matches("mw.where takes arrays: compute the expression first", message(mw.where, x, mw.lazy(x), 0))
     assert.matches("mw.lazy wants an array, got", message(mw.lazy, 3))
     assert.matches("do not fit together", message(function() return (mw.lazy(x) + mw.zeros(2)):eval() end))
   end)

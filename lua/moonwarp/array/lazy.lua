@@ -1,8 +1,8 @@
 -- Expressions that are computed later, in one kernel: mw.lazy and mw.fuse.
 --
 -- An expression is a tree of nodes. A leaf is an array; an operation (operators.lua) is fused with those that it is
--- made of; a step (a slice, a reduction, a scan) is computed by itself from its argument. A kernel is made once for each
--- structure and combination of dtypes.
+-- made of; a step (a slice, a reduction, a scan) is computed by itself from its argument. A kernel is made once for
+-- each structure and combination of dtypes.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"

@@ -5,6 +5,7 @@ local errors = require "moonwarp.diagnostics.error"
 local promotion = require "moonwarp.array.promotion"
 local kernels = require "moonwarp.array.kernels"
 local indices = require "moonwarp.array.indices"
+local lazy = require "moonwarp.array.lazy"
 local views = require "moonwarp.array.views"
 
 local usage, shape_text = errors.usage, views.shape_text
@@ -184,6 +185,9 @@ local where = raw.array_operator(3, function(...) return (where_function(...)) e
 ---@param options? { out?: moonwarp.array }
 ---@return moonwarp.array ...
 function M.public.where(condition, a, b, options)
+  for _, it in ipairs { condition, a, b } do
+    if lazy.is(it) then usage "mw.where takes arrays: compute the expression first, by e:eval()" end
+  end
   if a == nil and b == nil and raw.type(condition) == "array" then return condition:nonzero() end
   local out = options and options.out
   if out == nil then return where(condition, a, b) end
