@@ -231,23 +231,6 @@ cudaError_t cudaGetDevice(int *device) {
   return host_end(MW_SUCCESS);
 }
 
-cudaError_t cudaDeviceSynchronize(void) {
-  host_context *context;
-  int code = host_context_current(&context);
-  return host_end(code ? code : mw_device_synchronize(context->device));
-}
-
-cudaError_t cudaThreadSynchronize(void) { return cudaDeviceSynchronize(); }
-
-cudaError_t cudaDeviceReset(void) {
-  host_context *context;
-  int code = host_context_current(&context);
-  if (code == MW_SUCCESS) host_context_empty(context);
-  return host_end(code);
-}
-
-cudaError_t cudaThreadExit(void) { return cudaDeviceReset(); }
-
 /* ---- the driver API's ---- */
 
 CUresult cuInit(unsigned flags) {

@@ -1,4 +1,4 @@
-/* What devices are: cudaDeviceProp, attributes, limits, and the choice among several. */
+/* What devices are: cudaDeviceProp, attributes, limits, the choice among several; waiting for one, and resetting it. */
 #include "host/host.h"
 
 #include <limits.h>
@@ -356,3 +356,22 @@ CUresult cuDeviceGetProperties(CUdevprop *out, CUdevice device) {
   memcpy(out->maxGridSize, prop.maxGridSize, sizeof out->maxGridSize);
   return CUDA_SUCCESS;
 }
+
+/* ---- the whole device ---- */
+
+cudaError_t cudaDeviceSynchronize(void) {
+  host_context *context;
+  int code = host_context_current(&context);
+  return host_end(code ? code : mw_device_synchronize(context->device));
+}
+
+cudaError_t cudaThreadSynchronize(void) { return cudaDeviceSynchronize(); }
+
+cudaError_t cudaDeviceReset(void) {
+  host_context *context;
+  int code = host_context_current(&context);
+  if (code == MW_SUCCESS) host_context_empty(context);
+  return host_end(code);
+}
+
+cudaError_t cudaThreadExit(void) { return cudaDeviceReset(); }
