@@ -49,7 +49,8 @@ require "moonwarp.module.kernel"
 -- What computes with arrays is read when a script first asks for a name that is not there yet.
 -- Views, reductions and scans are methods only; what their files return is for others of the library.
 local array_parts = { "array.operators", "array.own", "array.moments", "array.quantile", "array.indices",
-  "array.masks", "array.map", "array.lazy", "array.joining", "array.matrices" }
+  "array.masks", "array.map", "array.lazy", "array.joining", "array.matrices", "array.order.sort",
+  "array.order.search" }
 local function read_array_parts()
   local parts = array_parts
   array_parts = {}

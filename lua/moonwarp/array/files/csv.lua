@@ -29,24 +29,26 @@ local function fields_of(path, line, delimiter, place)
   while true do
     local start = line:match("^%s*()", at)
     if line:sub(start, start) == '"' then
-      local text, stop = {}, nil
+      local text, doubled = {}, nil
       at = start + 1
       repeat
-        stop = line:find('"', at, true)
+        local stop = line:find('"', at, true)
         if not stop then fail(path, "line %d: a quote is not closed", place) end
         text[#text + 1] = line:sub(at, stop - 1)
         at = stop + 1
-        local doubled = line:sub(at, at) == '"'
+        doubled = line:sub(at, at) == '"'
         if doubled then
           text[#text + 1] = '"'
           at = at + 1
         end
       until not doubled
       list[#list + 1] = table.concat(text)
-      stop = line:match("^%s*()", at)
-      if stop > #line then return list end
-      if line:sub(stop, stop) ~= delimiter then fail(path, "line %d: text follows a closed quote", place) end
-      at = stop + 1
+      local next_field = line:match("^%s*()", at)
+      if next_field > #line then return list end
+      if line:sub(next_field, next_field) ~= delimiter then
+        fail(path, "line %d: text follows a closed quote", place)
+      end
+      at = next_field + 1
     else
       local stop = line:find(delimiter, at, true)
       list[#list + 1] = line:sub(at, stop and stop - 1):match "^%s*(.-)%s*$"

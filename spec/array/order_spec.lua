@@ -1,0 +1,65 @@
+-- Sorting, searching and counting.
+local mw = require "moonwarp"
+local raw = require "moonwarp.binding"
+local failure = require "support.failure"
+local cases = require "support.array_cases"
+local random = require "support.random"
+
+local function message(...) return failure(...).message end
+
+describe("order", function()
+  it("is NumPy's", function() cases.run("spec/data/arrays/order.lua", { tolerance = 1e-14 }) end)
+
+  it("of long lines is stable, by chunks and by tiles", function()
+    random "order"
+    mw.zeros(1):sort()
+    local settings = raw.sort_settings
+    local alone, tiles = settings.ALONE, settings.tiles
+    finally(function() settings.ALONE, settings.tiles = alone, tiles end)
+    settings.ALONE = 10
+    for _, way in ipairs { false, true } do
+      settings.tiles = way
+      for _, dtype in ipairs { "uchar", "short", "int", "float", "double" } do
+        local list = {}
+        for i = 1, 9000 do list[i] = math.random(0, 200) end
+        local a = mw.array(list, dtype)
+        local places = {}
+        for i = 1, #list do places[i] = i end
+        table.sort(places, function(p, q)
+          if list[p] ~= list[q] then return list[p] < list[q] end
+          return p < q
+        end)
+        local values, order = a:sort():totable(), a:argsort():totable()
+        for i = 1, #list do
+          assert.equal(list[places[i]], values[i])
+          assert.equal(places[i], tonumber(order[i]))
+        end
+      end
+    end
+  end)
+
+  it("is written into out, also in place", function()
+    local a = mw.array { { 3, 1 }, { 2, 5 } }
+    assert.is_true(a:sort { axis = 1, out = a } == a)
+    assert.same({ 2, 1, 3, 5 }, a:reshape(-1):totable())
+    local order = mw.zeros(2, 2, "longlong")
+    a:argsort { out = order }
+    assert.same({ 2, 1, 1, 2 }, order:to "int":reshape(-1):totable())
+    assert.matches("does not go into out, int {2, 2}", message(a.argsort, a, { out = mw.zeros(2, 2, "int") }))
+  end)
+
+  it("that cannot be is told", function()
+    local a = mw.zeros(4)
+    assert.matches("there is no axis 2", message(a.sort, a, 2))
+    assert.matches("descending is true or false", message(a.sort, a, { descending = 1 }))
+    assert.matches("has no option 'reverse'", message(a.sort, a, { reverse = true }))
+    assert.matches("works on numbers, not on elements of float2", message(a.sort, mw.zeros(2, "float2")))
+    assert.matches("k is from 0 to the 4 elements along axis 1, got 5", message(a.topk, a, 5))
+    assert.matches("wants a sorted vector, got {2, 2}", message(a.searchsorted, mw.zeros(2, 2), 1))
+    assert.matches("counts whole numbers, not elements of float; see a:histogram", message(a.bincount, a))
+    assert.matches("values from 0 on, and %-1 is there", message(a.bincount, mw.array({ -1 }, "int")))
+    assert.matches("4 numbers, one for each element, got {2}", message(a.histogram, a, { weights = mw.zeros(2) }))
+    assert.matches("edges ascend, and 1", message(a.histogram, a, { bins = { 0, 2, 1 } }))
+    assert.matches("wants a range", message(a.histogram, mw.array { 1 / 0, 0 }))
+  end)
+end)
