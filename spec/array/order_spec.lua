@@ -31,8 +31,10 @@ describe("order", function()
         end)
         local values, order = a:sort():totable(), a:argsort():totable()
         for i = 1, #list do
-          assert.equal(list[places[i]], values[i])
-          assert.equal(places[i], tonumber(order[i]))
+          if list[places[i]] ~= values[i] or places[i] ~= tonumber(order[i]) then
+            error(("%s, tiles %s: element %d is %s from %s, not %s from %d"):format(dtype, tostring(way), i, values[i],
+              tostring(order[i]), list[places[i]], places[i]))
+          end
         end
       end
     end

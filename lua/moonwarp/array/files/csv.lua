@@ -29,7 +29,7 @@ local function fields_of(path, line, delimiter, place)
   while true do
     local start = line:match("^%s*()", at)
     if line:sub(start, start) == '"' then
-      local text, doubled = {}, nil
+      local text, doubled = {}
       at = start + 1
       repeat
         local stop = line:find('"', at, true)

@@ -142,10 +142,11 @@ function array:unique(options)
   local C = compute_type(of)
   -- 1 where a value begins; the running sums of that are the values' numbers, in 1, 1, 2, …
   local begins = run(self, "begins", { index = true, operands = { { "y", "out", "longlong" },
-    { "s", "whole", self.dtype } }, body = ([[const %s m = (%s)s[i], l = (%s)s[i ? i - 1 : 0];
-  y = i == 0 || !(m == l || (m != m && l != l)) ? i + 1 : 9223372036854775807ll;]]):format(C, C, C) },
-    given.new(self, "longlong", { n }), sorted)
-  local count = n > 0 and tonumber(begins:lt(9223372036854775807):count_nonzero()) or 0
+    { "s", "whole", self.dtype }, { "none", "scalar", "longlong" } },
+    body = ([[const %s m = (%s)s[i], l = (%s)s[i ? i - 1 : 0];
+  y = i == 0 || !(m == l || (m != m && l != l)) ? i + 1 : none;]]):format(C, C, C) },
+    given.new(self, "longlong", { n }), sorted, n + 1)
+  local count = n > 0 and tonumber(begins:le(n):count_nonzero()) or 0
   local starts = begins:sort():sub(1, count)
   local values = at_positions(sorted, starts, 1)
   local results = { values }
