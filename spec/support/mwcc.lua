@@ -1,7 +1,7 @@
 -- The compiler as a command, for specs that look at what it makes of a source.
 --   local mwcc = require "support.mwcc"
 --   local output = mwcc.run(source, "--report --width=16")   -- what it prints, messages too
---   mwcc.count(output, "behind a barrier")                   -- how often a pattern is found
+--   mwcc.count(output, "after a barrier")                   -- how often a pattern is found
 
 local home = assert(os.getenv "MOONWARP_HOME", "MOONWARP_HOME is not set")
 

@@ -15,14 +15,14 @@ static int fail_unknown(const char *option) {
 }
 
 /* The text after `name` at the start of the option, with one or two dashes; NULL if it is another option. */
-static const char *behind(const char *option, const char *name) {
+static const char *value_after(const char *option, const char *name) {
   if (option[0] == '-' && option[1] == '-') option++;
   size_t length = strlen(name);
   return strncmp(option, name, length) == 0 ? option + length : NULL;
 }
 
 static bool is(const char *option, const char *name) {
-  const char *rest = behind(option, name);
+  const char *rest = value_after(option, name);
   return rest && !*rest;
 }
 
@@ -77,18 +77,18 @@ static int add_option(compiler_args *args, const char *const *options, size_t co
   if (!option) return fail(MW_INVALID_VALUE, "compile option %zu is missing (a null pointer)", *i + 1);
   if (strchr(option, '\n')) return fail(MW_INVALID_VALUE, "compile option '%s' has a line break in it", option);
   if (option[0] == '-' && option[1] && strchr("DUI", option[1])) return add_valued(args, options, count, i);
-  if ((value = behind(option, "-std="))) {
+  if ((value = value_after(option, "-std="))) {
     char *standard = mw_format("-std=%s", value);
     compiler_args_add(args, standard);
     free(standard);
-  } else if ((value = behind(option, "-maxrregcount="))) {
+  } else if ((value = value_after(option, "-maxrregcount="))) {
     if (!is_number(value)) return fail(MW_INVALID_VALUE, "compile option '%s' wants a number of registers", option);
     char *registers = mw_format("--maxrregcount=%s", value);
     compiler_args_add(args, registers);
     free(registers);
-  } else if (behind(option, "-rdc=") || behind(option, "-relocatable-device-code=") || is(option, "-dc")) {
+  } else if (value_after(option, "-rdc=") || value_after(option, "-relocatable-device-code=") || is(option, "-dc")) {
     /* a module is one source here, whose functions are all at hand */
-  } else if ((value = behind(option, "-mcpu="))) {
+  } else if ((value = value_after(option, "-mcpu="))) {
     if (!is_processor(value))
       return fail(
           MW_INVALID_VALUE,
@@ -97,27 +97,27 @@ static int add_option(compiler_args *args, const char *const *options, size_t co
     char *processor = mw_format("--mcpu=%s", value);
     compiler_args_add(args, processor);
     free(processor);
-  } else if ((value = behind(option, "-width="))) {
+  } else if ((value = value_after(option, "-width="))) {
     if (!is_width(value))
       return fail(MW_INVALID_VALUE, "compile option '%s' wants 1, 2, 4, ... 64 lanes, or lanes x vectors like 16x4",
                   option);
     char *width = mw_format("--width=%s", value);
     compiler_args_add(args, width);
     free(width);
-  } else if ((value = behind(option, "-without="))) {
+  } else if ((value = value_after(option, "-without="))) {
     if (!is_pass(value))
       return fail(MW_INVALID_VALUE, "compile option '%s' wants the name of a pass: mwcc --passes lists them", option);
     char *without = mw_format("--without=%s", value);
     compiler_args_add(args, without);
     free(without);
-  } else if ((value = behind(option, "-capability="))) {
+  } else if ((value = value_after(option, "-capability="))) {
     mw_capability found;
     int code = mw_capability_find(value, &found);
     if (code != MW_SUCCESS) return code;
     char *capability = mw_format("--capability=%s", value);
     compiler_args_add(args, capability);
     free(capability);
-  } else if (behind(option, "-arch=") || behind(option, "-gpu-architecture=")) {
+  } else if (value_after(option, "-arch=") || value_after(option, "-gpu-architecture=")) {
     /* names a GPU: ignored, since the CPU device compiles for this machine's processor */
   } else if ((value = plain_option(option))) {
     compiler_args_add(args, value);

@@ -13,7 +13,7 @@ local function graph(source)
   local nodes, count = {}, 0
   for name, rest in output:gmatch("\n(n%d+)([^\n]*)") do
     local edges = rest:match("%->([ n%d,]*)") or ""
-    local node = { to = {}, barrier = rest:find("behind a barrier", 1, true) ~= nil,
+    local node = { to = {}, barrier = rest:find("after a barrier", 1, true) ~= nil,
       returns = rest:find("returns", 1, true) ~= nil, loop = rest:match("in loop (n%d+)") }
     for to in edges:gmatch("n%d+") do node.to[#node.to + 1] = to end
     nodes[name], count = node, count + 1
@@ -528,7 +528,7 @@ __global__ void k(float *p) {
 
   -- The number of barriers in the code.
   local function count_barriers(text, options)
-    return mwcc.count(run(text, "--dump=graph " .. (options or "")), "behind a barrier")
+    return mwcc.count(run(text, "--dump=graph " .. (options or "")), "after a barrier")
   end
 
   it("is not unrolled in code for blocks of any size", function() assert.equal(2, count_barriers(source "")) end)

@@ -447,7 +447,7 @@ add("a read of an array that was freed", "read_garbage", {
 add("a write in one block of many", "in_block_two", {
   run = with_array({ 5, 3 }, 32, 1 << 40), code = address, message = "block %(2,1,0%)", block = "2 1 0",
 })
-add("a write behind a barrier", "behind_a_barrier", {
+add("a write after a barrier", "behind_a_barrier", {
   run = with_array(3, 64, 1 << 40), code = address, message = "wrote to",
 })
 for _, garbage in ipairs { "deadbeefdeadbeef", "00007fffffffff00", "0000000000000010", "ffffffffffffff00",
@@ -549,7 +549,7 @@ end
 add("__trap()", "trap", {
   run = with_array(5, 32), code = "cudaErrorLaunchFailure", message = "__trap%(%)", block = "1 0 0",
 })
-add("__trap() behind a barrier", "trap_behind_barrier", {
+add("__trap() after a barrier", "trap_behind_barrier", {
   run = with_array(5, 32), code = "cudaErrorLaunchFailure", message = "__trap%(%)", block = "1 0 0",
 })
 add("an assertion", "assertion", {

@@ -43,7 +43,7 @@ void decide_all_waiting_loops(program *p); /* barrier_loop_unroll.c */
 /* The number of iterations of a loop; 0: not known, or many (trip_count.c). */
 size_t trip_count(LLVMBasicBlockRef header, LLVMBasicBlockRef latch);
 /* Whether the block is a loop by itself, with one entry and one exit. */
-bool is_own_loop(LLVMBasicBlockRef block, LLVMBasicBlockRef *before, LLVMBasicBlockRef *behind);
+bool is_own_loop(LLVMBasicBlockRef block, LLVMBasicBlockRef *before, LLVMBasicBlockRef *after);
 /* Whether an instruction only computes a value: no side effect, and at most a plain load (not volatile, not atomic). */
 bool is_pure(LLVMValueRef instruction);
 bool keeps_memory(LLVMValueRef instruction);      /* does not write memory; it may prefetch */

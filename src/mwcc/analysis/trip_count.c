@@ -79,12 +79,12 @@ size_t trip_count(LLVMBasicBlockRef header, LLVMBasicBlockRef latch) {
   return iterations;
 }
 
-bool is_own_loop(LLVMBasicBlockRef block, LLVMBasicBlockRef *before, LLVMBasicBlockRef *behind) {
+bool is_own_loop(LLVMBasicBlockRef block, LLVMBasicBlockRef *before, LLVMBasicBlockRef *after) {
   LLVMValueRef end = LLVMGetBasicBlockTerminator(block), first = LLVMGetFirstInstruction(block);
   if (!LLVMIsABranchInst(end) || !LLVMIsConditional(end) || !LLVMIsAPHINode(first)) return false;
   bool again = LLVMGetSuccessor(end, 0) == block, other = LLVMGetSuccessor(end, 1) == block;
   if (again == other || LLVMCountIncoming(first) != 2) return false;
-  *behind = LLVMGetSuccessor(end, again ? 1 : 0);
+  *after = LLVMGetSuccessor(end, again ? 1 : 0);
   for (unsigned i = 0; i < 2; i++)
     if (LLVMGetIncomingBlock(first, i) != block) *before = LLVMGetIncomingBlock(first, i);
   return true;

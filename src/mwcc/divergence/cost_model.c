@@ -232,8 +232,8 @@ static bool is_product(const graph *g, const order *o, const shapes *s) {
     if (o->innermost[g->node_of[i]] >= 0 && !LLVMIsATerminatorInst(g->values[i]) && !is_pure(g->values[i]))
       return false;
   for (int l = 0; l < o->loop_count; l++) {
-    LLVMBasicBlockRef before, behind;
-    if (!is_own_loop(g->nodes[o->loops[l].header].block, &before, &behind)) return false;
+    LLVMBasicBlockRef before, after;
+    if (!is_own_loop(g->nodes[o->loops[l].header].block, &before, &after)) return false;
   }
   return true;
 }

@@ -21,13 +21,13 @@
 #include "mwcc/analysis/simt.h"
 #include "mwcc/analysis/footprint.h"
 
-/* The guard branches to `before`, the preheader, or to `behind`, past the loop. The latch branches to the header or to
+/* The guard branches to `before`, the preheader, or to `after`, past the loop. The latch branches to the header or to
    `exit`; the loop has no other exit. */
 typedef struct grid_loop {
   /* The instructions from here to the guard, in its block, may be computed again. NULL: so may all that precede the guard. */
   LLVMValueRef repeat_from;
   LLVMValueRef guard, count, first, next, end; /* count: phi of first and next; end: the bound it is compared with */
-  LLVMBasicBlockRef before, header, latch, exit, behind;
+  LLVMBasicBlockRef before, header, latch, exit, after;
   LLVMBasicBlockRef *blocks; /* of the loop */
   size_t block_count;
   bool is_signed;

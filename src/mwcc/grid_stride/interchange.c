@@ -30,7 +30,7 @@ static bool adds_floats(LLVMValueRef i) {
 static bool carries_nothing(const kernel *k, const grid_loop *l) {
   if (l->repeat_from || k->waits || k->shared_bytes || k->dynamic_shared) return false;
   if (LLVMIsAPHINode(LLVMGetNextInstruction(LLVMGetFirstInstruction(l->header)))) return false;
-  if (!only_returns(l->exit) || !only_returns(l->behind)) return false;
+  if (!only_returns(l->exit) || !only_returns(l->after)) return false;
   instructions all = instructions_of_function(k->body);
   bool suits = true;
   for (size_t i = 0; i < all.count; i++)

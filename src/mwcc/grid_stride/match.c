@@ -232,7 +232,7 @@ static bool is_entered_from(const program *p, const kernel *k, LLVMBasicBlockRef
   if (!goes_on_below(back, l->header, l->next, &end, &is_signed)) return false;
   if (end != l->end || is_signed != l->is_signed || !is_launch_wide(end, DEPTH)) return false;
   l->exit = other_successor(back, l->header);
-  l->behind = other_successor(l->guard, before);
+  l->after = other_successor(l->guard, before);
   find_blocks(k->body, l);
   return has_one_exit(l);
 }

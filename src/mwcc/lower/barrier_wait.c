@@ -24,9 +24,9 @@ static LLVMValueRef turn_function(program *p) {
 static void expand(program *p, LLVMValueRef wait) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
   LLVMValueRef function = turn_function(p), phase = LLVMGetOperand(wait, 0);
-  LLVMBasicBlockRef behind = LLVMGetInstructionParent(wait), head = split_block(p, wait);
-  LLVMBasicBlockRef look = LLVMInsertBasicBlockInContext(p->context, behind, "look");
-  LLVMBasicBlockRef turn = LLVMInsertBasicBlockInContext(p->context, behind, "turn");
+  LLVMBasicBlockRef after = LLVMGetInstructionParent(wait), head = split_block(p, wait);
+  LLVMBasicBlockRef look = LLVMInsertBasicBlockInContext(p->context, after, "look");
+  LLVMBasicBlockRef turn = LLVMInsertBasicBlockInContext(p->context, after, "turn");
   LLVMPositionBuilderAtEnd(b, head);
   LLVMBuildBr(b, look);
   LLVMPositionBuilderAtEnd(b, look);
@@ -35,7 +35,7 @@ static void expand(program *p, LLVMValueRef wait) {
   LLVMSetOrdering(now, LLVMAtomicOrderingMonotonic);
   LLVMSetAlignment(now, sizeof(uint32_t));
   now = LLVMBuildAnd(b, now, LLVMGetOperand(wait, 1), "");
-  LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, now, LLVMGetOperand(wait, 2), ""), turn, behind);
+  LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, now, LLVMGetOperand(wait, 2), ""), turn, after);
   LLVMPositionBuilderAtEnd(b, turn);
   LLVMValueRef arguments[] = {phase, LLVMGetOperand(wait, 1), LLVMGetOperand(wait, 2)};
   LLVMBuildCall2(b, LLVMGlobalGetValueType(function), function, arguments, 3, "");

@@ -110,10 +110,10 @@ static void forget_restrict(LLVMValueRef function) {
 /* A return, by a branch that is always taken: the passes delete the code after it. */
 static void end_thread(program *p, LLVMValueRef call) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
-  LLVMBasicBlockRef behind = LLVMGetInstructionParent(call), head = split_block(p, call);
-  LLVMBasicBlockRef end = LLVMInsertBasicBlockInContext(p->context, behind, "exit");
+  LLVMBasicBlockRef after = LLVMGetInstructionParent(call), head = split_block(p, call);
+  LLVMBasicBlockRef end = LLVMInsertBasicBlockInContext(p->context, after, "exit");
   LLVMPositionBuilderAtEnd(b, head);
-  LLVMBuildCondBr(b, LLVMConstInt(p->i1, 1, 0), end, behind);
+  LLVMBuildCondBr(b, LLVMConstInt(p->i1, 1, 0), end, after);
   LLVMPositionBuilderAtEnd(b, end);
   LLVMBuildRetVoid(b);
   LLVMDisposeBuilder(b);

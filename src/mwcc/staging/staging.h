@@ -30,7 +30,7 @@ typedef struct tile_loop {
   program *p;
   LLVMValueRef function;
   int *patience; /* how many values may still be visited; below 0 the loop is left as it is */
-  LLVMBasicBlockRef before, head, inner, latch, behind;
+  LLVMBasicBlockRef before, head, inner, latch, after;
   LLVMValueRef barrier;                                 /* one of the loop's */
   LLVMValueRef counter, counter_first, counter_next, k; /* counter: of tiles; k: in a tile */
   int64_t step, iterations;                             /* the counter's step, and k's trip count */

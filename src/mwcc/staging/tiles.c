@@ -40,7 +40,7 @@ LLVMValueRef incoming_value(LLVMValueRef phi, LLVMBasicBlockRef block, bool from
 
 /* ---- which loops ---- */
 
-/* head -> inner, a loop of one block -> latch -> head or exit (t->behind) */
+/* head -> inner, a loop of one block -> latch -> head or exit (t->after) */
 static bool find_blocks(tile_loop *t) {
   if (!is_own_loop(t->inner, &t->head, &t->latch) || t->head == t->latch) return false;
   LLVMValueRef enters = LLVMGetBasicBlockTerminator(t->head), ends = LLVMGetBasicBlockTerminator(t->latch);
@@ -50,7 +50,7 @@ static bool find_blocks(tile_loop *t) {
   LLVMValueRef first = LLVMGetFirstInstruction(t->head), of_latch = LLVMGetFirstInstruction(t->latch);
   if (again == other || !LLVMIsAPHINode(first) || LLVMCountIncoming(first) != 2) return false;
   if (LLVMIsAPHINode(of_latch) && LLVMCountIncoming(of_latch) != 1) return false;
-  t->behind = LLVMGetSuccessor(ends, again ? 1 : 0);
+  t->after = LLVMGetSuccessor(ends, again ? 1 : 0);
   for (unsigned i = 0; i < 2; i++)
     if (LLVMGetIncomingBlock(first, i) != t->latch) t->before = LLVMGetIncomingBlock(first, i);
   LLVMValueRef comes = t->before ? LLVMGetBasicBlockTerminator(t->before) : NULL;

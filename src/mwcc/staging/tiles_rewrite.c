@@ -117,7 +117,7 @@ static void keep_barrier(const tile_loop *t, LLVMBuilderRef b) {
   empty_block(t->latch);
   LLVMPositionBuilderAtEnd(b, t->latch);
   LLVMInsertIntoBuilder(b, barrier);
-  LLVMBuildBr(b, t->behind);
+  LLVMBuildBr(b, t->after);
 }
 
 /* The old tile counter in iteration number `place` of the new loop. */

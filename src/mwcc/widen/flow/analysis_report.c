@@ -68,7 +68,7 @@ static const char *kernel_name(const graph *g) {
 static void write_edges(FILE *out, const graph *g, int n) {
   const node *here = &g->nodes[n];
   for (int s = 0; s < here->succ_count; s++) fprintf(out, "%s n%d", s ? "," : " ->", here->succs[s]);
-  if (here->barrier) fputs(", behind a barrier", out);
+  if (here->barrier) fputs(", after a barrier", out);
   if (here->returns) fputs(", returns", out);
   if (!here->succ_count && !here->returns) fputs(", ends the launch", out);
 }

@@ -193,9 +193,9 @@ static void emit_loop(widener *w, const vectors *words, const results *r, bool u
   put_result(w, r, body(w, index, context), index);
   LLVMBuildBr(w->b, head);
   LLVMPositionBuilderAtEnd(w->b, done);
-  LLVMValueRef behind = LLVMBuildAdd(w->b, u, constant_i32(p, 1), "");
-  LLVMBuildStore(w->b, behind, vector);
-  LLVMValueRef more = LLVMBuildICmp(w->b, LLVMIntULT, behind, constant_i32(p, (unsigned)w->vectors), "");
+  LLVMValueRef after = LLVMBuildAdd(w->b, u, constant_i32(p, 1), "");
+  LLVMBuildStore(w->b, after, vector);
+  LLVMValueRef more = LLVMBuildICmp(w->b, LLVMIntULT, after, constant_i32(p, (unsigned)w->vectors), "");
   LLVMBuildCondBr(w->b, more, next, leave);
   LLVMPositionBuilderAtEnd(w->b, leave);
 }
