@@ -197,8 +197,8 @@ describe("the compile cache", function()
       return run { script, value, environment = one_compile(folder) }.output
     end
     assert.equal("5\t0\t1\n", compiled(5))
-    local path = files(folder)[1]
-    if not path:find "mwo$" then path = files(folder)[2] end
+    local path
+    for _, name in ipairs(files(folder)) do path = name:find "mwo$" and name or path end
     local five = read(path)
     assert.equal("5\t1\t0\n", compiled(5))
     os.remove(path)
@@ -229,6 +229,28 @@ describe("the compile cache", function()
 
   it("does not wait for a pipe in the meter's place", function()
     assert.equal("7\n7\t0\n", twice "rm -f %s/*; mkfifo %s/moonwarp.size")
+  end)
+
+  it("serves users other than root", function()
+    if not os.execute "test $(id -u) = 0" then return end -- as the other tests here show
+    local lua = [[setpriv --reuid=65534 --regid=65534 --clear-groups ]] .. arg[-1]
+    local home = os.getenv "MOONWARP_HOME"
+    if not os.execute(lua .. " -v >/dev/null 2>&1 && setpriv --reuid=65534 test -r " .. home .. "/bin/mwcc") then
+      return pending "nobody cannot run this build"
+    end
+    local folder, script = os.tmpname(), os.tmpname()
+    os.remove(folder)
+    write(script, [[
+      local mw = require "moonwarp"
+      for _ = 1, 2 do mw.compile "__global__ void f(int *out) { *out = 7; }" end
+      print(mw.cache.hits, mw.cache.misses, mw.cache.entries)
+    ]])
+    os.execute("chmod a+r " .. script)
+    local pipe = assert(io.popen(("MOONWARP_CACHE=%s %s %s 2>&1"):format(folder, lua, script)))
+    assert.equal("1\t1\t1\n", pipe:read "a")
+    pipe:close()
+    os.execute("rm -rf " .. folder)
+    os.remove(script)
   end)
 
   it("serves several processes at once", function()

@@ -70,8 +70,9 @@ static bool holds_key(const char *path, const mw_hash *key) {
   return holds;
 }
 
+/* The compiler's output is read-only, also for its owner; store() makes it so again. */
 static bool write_key(const char *path, size_t size, const mw_hash *key) {
-  int file = open(path, O_WRONLY | O_CLOEXEC);
+  int file = chmod(path, 0600) == 0 ? open(path, O_WRONLY | O_CLOEXEC) : -1;
   bool written = file >= 0 && pwrite(file, key, sizeof *key, (off_t)(size - sizeof *key)) == (ssize_t)sizeof *key;
   return (file < 0 || close(file) == 0) && written;
 }
