@@ -38,7 +38,6 @@ local to_be_split = {
   ["spec/support/kernels/reference.lua"] = 540,
   ["spec/support/kernels/statements.lua"] = 467,
   ["spec/texture/texture_spec.lua"] = 601,
-  ["src/mwcc/opt/register_blocking.c"] = 492,
 }
 
 local function listed()

@@ -1,5 +1,5 @@
-/* Register blocking, as register_blocking.c and register_blocking_reroll.c share it: a loop whose accumulators are
- * divided into groups that fit into registers. register_blocking.c has the transformation;
+/* Register blocking, as its files share it: a loop whose accumulators are divided into groups that fit into registers.
+ * register_blocking.c has the transformation, register_blocking_groups.c chooses the groups, and
  * register_blocking_reroll.c finds out whether the groups after the first can be one loop. */
 #ifndef REGISTER_BLOCKING_H
 #define REGISTER_BLOCKING_H
@@ -10,6 +10,8 @@
 enum {
   MOST_CARRIED = 64,
   MOST_GROUPS = 16,
+  /* accumulators of a group: each needs a scalar of its own row, whose address takes a general register */
+  MOST_ROWS = 8,
   MOST_OPERANDS = 8,
   MOST_LIVE_INS = 64, /* live-in values of a group */
   NONE = -1
@@ -58,13 +60,25 @@ typedef struct blocking {
   reroll reroll;
 } blocking;
 
+static inline bool is_vector(LLVMTypeRef type) { return LLVMGetTypeKind(type) == LLVMVectorTypeKind; }
+
+static inline uint64_t bit(int n) { return (uint64_t)1 << n; }
+
 /* ---- register_blocking.c ---- */
 
 int item_of(const blocking *t, LLVMValueRef value); /* the value's number in the loop, or NONE */
-int first_group(const blocking *t, int item);       /* the first group that needs it */
 LLVMValueRef next_of(const blocking *t, int phi);   /* the value of the phi in the next iteration */
 /* On the stack; the builder is at the function's beginning. */
 LLVMValueRef new_memory(const blocking *t, LLVMTypeRef type);
+
+/* ---- register_blocking_groups.c ---- */
+
+int registers_of_type(const program *p, LLVMTypeRef type); /* the number of registers that a value takes */
+/* As few groups as possible; false where one is enough or too many would be needed. */
+bool choose_groups(blocking *t);
+int first_group(const blocking *t, int item); /* the first group that needs it */
+/* The buffers, and the number of iterations for which they suffice; false if too few. */
+bool choose_strip(blocking *t);
 
 /* ---- register_blocking_reroll.c ---- */
 
