@@ -31,7 +31,6 @@ local to_be_split = {
   ["spec/device/barrier_spec.lua"] = 567,
   ["spec/device/device_barrier_spec.lua"] = 528,
   ["spec/device/math/device_math_spec.lua"] = 499,
-  ["spec/device/math/device_rounding_spec.lua"] = 478,
   ["spec/support/c/runtime.c"] = 548,
   ["spec/support/fake/cuda.c"] = 557,
   ["spec/support/faults/faults.lua"] = 565,

@@ -59,4 +59,14 @@ function numbers.check_same(expected, got, what)
   if not same then error(("%s is %s, want %s"):format(what, got, expected), 2) end
 end
 
+-- What the four roundings of a value give, from its nearest and the sign of exact - nearest.
+function numbers.directed(nearest, error_sign, around)
+  local less, more = around(nearest)
+  local down, up = nearest, nearest
+  if error_sign > 0 then up = more elseif error_sign < 0 then down = less end
+  local zero = nearest
+  if nearest > 0 then zero = down elseif nearest < 0 then zero = up end
+  return { rn = nearest, rz = zero, ru = up, rd = down }
+end
+
 return numbers
