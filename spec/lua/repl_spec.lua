@@ -323,6 +323,16 @@ describe("the program moonwarp", function()
     end
   end)
 
+  it("tells durations in a unit that suits them", function()
+    local duration = require "moonwarp.repl.timing".duration
+    for seconds, told in pairs {
+      [2] = "2 s", [0.9996] = "1 s", [0.9994] = "999 ms", [0.0123456] = "12.3 ms", [0.0009996] = "1 ms",
+      [2.5e-5] = "25 us", [1e-7] = "0.1 us",
+    } do
+      assert.equal(told, duration(seconds))
+    end
+  end)
+
   it("reads a prompt's input from a pipe as well", function()
     local command = "printf 'x = mw.ones(2)\\nx:sum() == 2\\n' | %s bin/moonwarp -q"
     local pipe = assert(io.popen(command:format(interpreter)))

@@ -43,6 +43,7 @@ local masks = {
   { "(moonwarp )%d+%.%d+%.%d+( on )[^\n]*", "%1…%2…" },
   { "%d[%d%.]* [mu]?s%f[%W]", "… ms" },
   { "median of %d+", "median of …" },
+  { " %(… ms of it compiling%)", "" }, -- where the cache does not have it
   { "\n%(compiled in [^\n]*", "" },
 }
 
@@ -63,7 +64,7 @@ function M.play(pty, interpreter)
   for _, line in ipairs(M.inputs) do file:write("wait > \nsend ", line, "\n") end
   file:close()
   local code = 'package.preload.readline = function() error "hidden" end os.exit(require "moonwarp.repl".main {})'
-  local words = ("TERM=dumb NO_COLOR=1 '%s' '%s' '%s' -e '%s' 2>&1"):format(pty, path, interpreter, code)
+  local words = ("TERM=dumb NO_COLOR=1 LC_ALL=C '%s' '%s' '%s' -e '%s' 2>&1"):format(pty, path, interpreter, code)
   local pipe = assert(io.popen(words))
   local text = pipe:read("*a"):gsub("\r", "")
   pipe:close()

@@ -14,12 +14,12 @@ local function run(f)
   return raw.time() - start
 end
 
----"2.5 ms"
+---"2.5 ms"; what would be rounded to 1000 of a unit is 1 of the next
 ---@param seconds number
 ---@return string
 function M.duration(seconds)
   for _, unit in ipairs { { 1, "s" }, { 1e-3, "ms" }, { 1e-6, "us" } } do
-    if seconds >= unit[1] then return ("%.3g %s"):format(seconds / unit[1], unit[2]) end
+    if seconds >= 0.9995 * unit[1] then return ("%.3g %s"):format(seconds / unit[1], unit[2]) end
   end
   return ("%.3g us"):format(seconds * 1e6)
 end
