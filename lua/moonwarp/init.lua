@@ -88,8 +88,8 @@ function mw.type(value)
   if errors.is(value) then return "error" end
   local warnings = package.loaded["moonwarp.diagnostics.warnings"]
   if warnings and warnings.is(value) then return "warning" end
-  local random = package.loaded["moonwarp.random"]
-  if random and random.is(value) then return "generator" end
+  local metatable = type(value) == "table" and getmetatable(value)
+  if type(metatable) == "table" and metatable.__made == "mw.random" then return "generator" end
   return raw.type(value)
 end
 

@@ -20,10 +20,6 @@ local M = {}
 local generator = {}
 local metatable = { __index = generator, __name = "moonwarp.generator", __made = "mw.random" }
 
----@param value any
----@return boolean
-function M.is(value) return getmetatable(value) == metatable end
-
 -- ---- making ----
 
 local parts = {
