@@ -1,6 +1,6 @@
--- The annotations of all functions, methods and fields, which editors (LuaLS), the reference and the prompt's help show.
--- They stand above the functions in lua/moonwarp/; those of the bindings' functions, and of functions that are made from
--- tables, in this folder.
+-- The annotations of all functions, methods and fields, which editors (LuaLS), the reference and the prompt's help
+-- show. They stand above the functions in lua/moonwarp/; those of the bindings' functions, and of functions that are
+-- made from tables, in this folder.
 
 local M = {}
 
@@ -90,7 +90,7 @@ local function declared(line)
   return receiver, separator, name
 end
 
--- The entry of a field that is a function: `name fun(self, a: type, options?: type): type words`. It is brief: a sentence.
+-- The entry of a field that is a function: `name fun(self, a: type, options?: type): type words`. It is a sentence.
 local function function_of(receiver, field)
   local kind, words = M.split_type(field.what)
   local params, result = kind:match "^fun%((.-)%):%s*(.*)$"
