@@ -147,6 +147,19 @@ for class, list in pairs(raw.classes) do
   table.sort(methods[class])
 end
 
+-- The names of an object's methods; a class that is the Lua layer's own has them in its metatable.
+local function methods_of(object, class)
+  if not methods[class] then
+    local index = (getmetatable(object) or {}).__index
+    methods[class] = {}
+    for name, method in pairs(type(index) == "table" and index or {}) do
+      if type(method) == "function" and not name:find "^__" then table.insert(methods[class], name) end
+    end
+    table.sort(methods[class])
+  end
+  return methods[class]
+end
+
 -- A call to make: its name, and a function of the arguments.
 local function choose()
   local r = random(10)
@@ -156,8 +169,8 @@ local function choose()
   end
   local object = pick(pool)
   local class = mw.type(object)
-  if r <= 8 and class and #methods[class] > 0 then
-    local name = pick(methods[class])
+  if r <= 8 and class and #methods_of(object, class) > 0 then
+    local name = pick(methods_of(object, class))
     return class .. ":" .. name, function(...)
       local member = object[name]
       if type(member) == "function" then return member(object, ...) end
