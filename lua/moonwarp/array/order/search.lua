@@ -239,6 +239,7 @@ local function edges_of(x, bins, range)
     return given.new(x, "double", edges.shape):assign(edges)
   end
   given.whole("a:histogram", bins, 1, "the number of bins")
+  if bins > 2 ^ 24 then usage("a:histogram: at most 2^24 equal bins, got %d; give the edges as an array", bins) end
   local low, high = 0, 1
   if range then
     low, high = range[1], range[2]
