@@ -234,3 +234,15 @@ describe("a generator's out", function()
       err.message)
   end)
 end)
+
+describe("the sizes of g:choice", function()
+  it("are whole numbers", function()
+    local g = mw.random(1)
+    for told, size in pairs { ["a device"] = mw.device(), ["the number 1.5"] = 1.5, ["the number -1"] = -1 } do
+      local ok, err = pcall(g.choice, g, 3, { 2, size })
+      assert.is_false(ok)
+      assert.equal("usage", err.kind)
+      assert.matches("a size is a whole number from 0, got " .. told, err.message, 1, true)
+    end
+  end)
+end)

@@ -146,6 +146,18 @@ local function choose(g, n, count, options)
   return numbers
 end
 
+-- The sizes that a shape has, and how many numbers it holds.
+local function sizes_of(shape)
+  local count, sizes = 1, type(shape) == "table" and shape or { shape }
+  for _, size in ipairs(sizes) do
+    if type(size) ~= "number" or size < 0 or size % 1 ~= 0 then
+      usage("g:choice: a size is a whole number from 0, got %s", raw.describe(size))
+    end
+    count = count * size
+  end
+  return sizes, count
+end
+
 ---Numbers from 1 to n, or elements of an array (of one with several axes: rows), chosen at random.
 ---@param from integer|moonwarp.array
 ---@param shape? integer|integer[] without one: a number or an element
@@ -156,8 +168,7 @@ function generator:choice(from, shape, options)
   local whole = type(from) == "number"
   local n = whole and from or from.shape[1]
   if n < 1 or n % 1 ~= 0 then usage("g:choice: there are %s things to choose from", tostring(n)) end
-  local count, sizes = 1, type(shape) == "table" and shape or { shape }
-  for _, size in ipairs(sizes) do count = count * size end
+  local sizes, count = sizes_of(shape)
   local numbers = choose(self, n, count, options or {})
   if whole then
     if shape == nil then return numbers[1] end
