@@ -27,7 +27,9 @@ __mw_long_to(long long, llround)
 #undef __mw_long2
 #undef __mw_long_to
 
-__mw_both long double fmal(long double x, long double y, long double z) { return fma((double)x, (double)y, (double)z); }
+                                    __mw_both long double fmal(long double x, long double y, long double z) {
+  return fma((double)x, (double)y, (double)z);
+}
 __mw_both long double frexpl(long double x, int *exponent) { return frexp((double)x, exponent); }
 __mw_both long double ldexpl(long double x, int exponent) { return ldexp((double)x, exponent); }
 __mw_both long double modfl(long double x, long double *integral) {
