@@ -922,7 +922,7 @@ int mw_launch_int64(mw_launch *launch, size_t i, int64_t value);
 int mw_launch_array(mw_launch *launch, size_t i, mw_array *array);
 int mw_launch_address(mw_launch *launch, size_t i, uint64_t address);
 int mw_launch_bytes(mw_launch *launch, size_t i, const void *value, size_t bytes);
-/* A texture or surface object, for a cudaTextureObject_t or cudaSurfaceObject_t parameter; retains it. */
+/* A texture or surface object, for a cudaTextureObject_t, cudaSurfaceObject_t or void * parameter; retains it. */
 int mw_launch_texture(mw_launch *launch, size_t i, mw_texture *texture);
 /* Retain `texture`, whose handle is inside a struct argument, until the next mw_launch_clear. */
 int mw_launch_keep_texture(mw_launch *launch, mw_texture *texture);

@@ -321,12 +321,17 @@ static void add_texture(mw_launch *launch, size_t param, bool inside, mw_texture
 }
 
 /* cudaTextureObject_t is an integer in CUDA C; a texture is passed as its handle. */
+/* A handle is a 64-bit integer. What PTX has of it without types, a word of 8 bytes, is told as void *. */
+static bool may_be_handle(const mw_type *type) {
+  if (type->kind == MW_TYPE_POINTER) return type->element && type->element->kind == MW_TYPE_VOID;
+  return type->kind == MW_TYPE_UINT && type->size == sizeof(uint64_t);
+}
+
 int mw_launch_texture(mw_launch *launch, size_t i, mw_texture *texture) {
   const mw_type *type = type_of(launch, i);
   uint64_t handle = 0;
   if (!type) return fail_index(launch, i);
-  if (type->kind != MW_TYPE_UINT || type->size != sizeof handle)
-    return fail_kind(launch, i, texture->is_surface ? "a surface" : "a texture");
+  if (!may_be_handle(type)) return fail_kind(launch, i, texture->is_surface ? "a surface" : "a texture");
   int code = check_texture(launch, i, texture);
   if (code == MW_SUCCESS) code = mw_texture_handle(texture, &handle);
   if (code != MW_SUCCESS) return code;

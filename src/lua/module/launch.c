@@ -74,14 +74,14 @@ static outcome set_argument(lua_State *L, mwl_state *state, mw_launch *launch, c
     code = mw_launch_number(launch, i, lua_tonumber(L, index));
     break;
   case LUA_TUSERDATA: {
-    mwl_texture *texture = type->kind == MW_TYPE_POINTER ? NULL : mwl_test_texture(L, state, index);
-    if (texture) {
-      code = mw_launch_texture(launch, i, texture->handle);
-      break;
-    }
     mwl_array *array = type->kind == MW_TYPE_POINTER ? mwl_test_memory(L, state, index) : NULL;
-    if (!array || !array->handle) return set_value(L, state, launch, info, i, index, device);
-    code = mw_launch_array(launch, i, array->handle);
+    mwl_texture *texture = array ? NULL : mwl_test_texture(L, state, index);
+    if (texture)
+      code = mw_launch_texture(launch, i, texture->handle);
+    else if (array && array->handle)
+      code = mw_launch_array(launch, i, array->handle);
+    else
+      return set_value(L, state, launch, info, i, index, device);
     break;
   }
   case LUA_TNIL:

@@ -50,7 +50,7 @@ local function set_argument(launch, info, i, given, where)
     if memory and memory._handle ~= nil then return C.mw_launch_array(launch, i, memory._handle) end
     if is == "nil" then return C.mw_launch_address(launch, i, 0) end
   end
-  local texture = is == "userdata" and kind ~= value.POINTER and class.texture(given)
+  local texture = is == "userdata" and class.texture(given)
   if texture then return C.mw_launch_texture(launch, i, texture.handle) end
   return set_value(launch, info, i, given, where)
 end
