@@ -157,7 +157,8 @@ describe("the prompt", function()
   it("keeps local variables for the next input", function()
     play_both { "wait > ", "send local a <const>, b = 40, 2", "wait > ", "send local function add(c)", "wait >> ",
       "send local d = 1", "wait >> ", "send return a + b + c + d end", "wait > ", "send add(100), d", "wait 143",
-      "wait nil", "wait > ", "send local a", "wait > ", "send a, b", "wait nil", "wait 2", "key 4" }
+      "wait nil", "wait > ", "send local a", "wait > ", "send a, b", "wait nil", "wait 2",
+      "wait [6]> ", "key 4" }
   end)
 
   it("takes documentation's snippets as they are pasted", function()
