@@ -20,7 +20,7 @@ local function has_line(path, beginning)
   local file = assert(io.open(path))
   local text = file:read "*a"
   file:close()
-  return text:find("\n-- " .. beginning .. ": ", 1, true) ~= nil
+  return ("\n" .. text):find("\n-- " .. beginning .. ": ", 1, true) ~= nil
 end
 
 local function is_left_out(path)
