@@ -51,8 +51,9 @@ local function describe(places, depth)
   return table.concat(list, ", ")
 end
 for i, entry in ipairs(sources) do
-  local m = mw.try_compile { source = entry.source, options = entry.options, headers = entry.headers }
-  if m then
+  -- Some have options that one of the devices has not.
+  local known, m = pcall(mw.try_compile, { source = entry.source, options = entry.options, headers = entry.headers })
+  if known and m then
     for k, name in ipairs(entry.instances) do
       if k <= 1 then pcall(m.kernel, m, name) end
     end
