@@ -141,6 +141,15 @@ describe("a pointer argument", function()
     assert.equal(1, out[1])
   end)
 
+  it("is a texture for void *, as which PTX without types shows its handle", function()
+    local fetch = mw.compile([[
+      __global__ void fetch(void *handle, float *out) { *out = tex1Dfetch<float>((cudaTextureObject_t)handle, 1); }
+    ]]).fetch
+    local texture, out = mw.texture(mw.array({ 1.5, 2.5, 3.5 }, "float")), mw.zeros(1)
+    fetch(1, 1)(texture, out)
+    assert.equal(2.5, out[1])
+  end)
+
   it("has the parameter's element type", function()
     local text = message(m.is_null(1, 1), mw.zeros(1, "int"), mw.zeros(1, "int"))
     assert.matches("parameter 1 'p' of is_null wants const float %*, got an array of int", text)

@@ -505,14 +505,6 @@ describe("a texture object", function()
     objects[2] = mw.texture(rows).handle
   end)
 
-  it("is an argument for a parameter without a type, which is void *", function()
-    local m = mw.compile [[
-      __global__ void fetch(void *handle, float *out) { *out = tex1Dfetch<float>((cudaTextureObject_t)handle, 1); }]]
-    local texture, out = mw.texture(mw.array({ 1.5, 2.5, 3.5 }, "float")), mw.zeros(1)
-    m.fetch(1, 1)(texture, out)
-    assert.equal(2.5, out[1])
-  end)
-
   it("is nothing else: parameters and elements of other types refuse it", function()
     local texture = mw.texture(rows)
     matches("parameter 3 'out' of read wants float %*, got a texture", m.read(1, 1), 0, 0, texture)

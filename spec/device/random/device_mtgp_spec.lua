@@ -45,8 +45,8 @@ __global__ void rows(curandStateMtgp32_t *state, unsigned *out) {
   out[7 * n + t] = (unsigned)u;
   out[8 * n + t] = curand_poisson(state, 30.0);
   out[9 * n + t] = curand_poisson(state, 2000.0);
-  /* NVIDIA's curand_mtgp32_single (row 10) draws the next thread's word, and stores it where the recurrence reads it, not
-   * where it belongs; what comes after it shows that. */
+  /* NVIDIA's curand_mtgp32_single (row 10) draws the next thread's word, and stores it where the recurrence reads it,
+   * not where it belongs; what comes after it shows that. */
   unsigned at = state->offset + t + 1, *slot = &state->s[at + MTGPDC_N & MTGP32_STATE_MASK], before = *slot, unused;
   __syncthreads();
   unsigned word = __mw_mtgp_step(state, t + 1, &unused);
