@@ -50,9 +50,31 @@ print [==[
 -- words of 32 bits, the polynomial (bit k is the coefficient of x^k) and then one after the other (m - 1) / 2 of the
 -- numbers m, of the k-th in k - 1 bits. The first dimension has no polynomial: 1. Written by src/tables/joe_kuo.lua.
 --
--- The numbers are Copyright (c) 2008, Frances Y. Kuo and Stephen Joe, under the BSD licence of three clauses: copies
--- keep this notice, its conditions and its disclaimer; names of the authors and of their universities endorse nothing.
--- They come "as is", without any warranty. (https://web.maths.unsw.edu.au/~fkuo/sobol/licence)
+-- The numbers are under a licence of their own (https://web.maths.unsw.edu.au/~fkuo/sobol/licence):
+--
+-- Copyright (c) 2008, Frances Y. Kuo and Stephen Joe
+-- All rights reserved.
+--
+-- Redistribution and use in source and binary forms, with or without modification, are permitted provided that the
+-- following conditions are met:
+--
+--     * Redistributions of source code must retain the above copyright notice, this list of conditions and the
+--       following disclaimer.
+--
+--     * Redistributions in binary form must reproduce the above copyright notice, this list of conditions and the
+--       following disclaimer in the documentation and/or other materials provided with the distribution.
+--
+--     * Neither the names of the copyright holders nor the names of the University of New South Wales and the
+--       University of Waikato and its contributors may be used to endorse or promote products derived from this
+--       software without specific prior written permission.
+--
+-- THIS SOFTWARE IS PROVIDED BY THE COPYRIGHT HOLDERS ``AS IS'' AND ANY EXPRESS OR IMPLIED WARRANTIES, INCLUDING, BUT
+-- NOT LIMITED TO, THE IMPLIED WARRANTIES OF MERCHANTABILITY AND FITNESS FOR A PARTICULAR PURPOSE ARE DISCLAIMED. IN
+-- NO EVENT SHALL THE COPYRIGHT HOLDERS BE LIABLE FOR ANY DIRECT, INDIRECT, INCIDENTAL, SPECIAL, EXEMPLARY, OR
+-- CONSEQUENTIAL DAMAGES (INCLUDING, BUT NOT LIMITED TO, PROCUREMENT OF SUBSTITUTE GOODS OR SERVICES; LOSS OF USE,
+-- DATA, OR PROFITS; OR BUSINESS INTERRUPTION) HOWEVER CAUSED AND ON ANY THEORY OF LIABILITY, WHETHER IN CONTRACT,
+-- STRICT LIABILITY, OR TORT (INCLUDING NEGLIGENCE OR OTHERWISE) ARISING IN ANY WAY OUT OF THE USE OF THIS SOFTWARE,
+-- EVEN IF ADVISED OF THE POSSIBILITY OF SUCH DAMAGE.
 
 return [[]==]
 for first = 1, DIMENSIONS, PER_LINE do
