@@ -32,6 +32,21 @@ describe("an array is shown", function()
     assert.matches("\27%[38;2;68;1;84m", blocks)
   end)
 
+  it("as a heat map of every scalar type, and of masks as 0 and 1", function()
+    local function of(dtype, one)
+      local a = mw.zeros(2, 2, dtype)
+      a[1][2] = one
+      return show.picture(a, { width = 4, graphics = "text" })
+    end
+    local float = of("float", 1)
+    for _, dtype in ipairs { "half", "bfloat16", "double", "char", "int", "ulonglong" } do
+      assert.equal(float, of(dtype, 1), dtype)
+    end
+    assert.equal(float, of("bool", true))
+    assert.equal(show.picture(mw.array { 0, 1, 1 }, { width = 40 }),
+      show.picture(mw.array({ 0, 1, 1 }, "bfloat16"), { width = 40 }))
+  end)
+
   it("as the picture that pixels are", function()
     local a = mw.array({ { { 255, 0, 0 }, { 0, 255, 0 } }, { { 0, 0, 255 }, { 255, 255, 255 } } }, "uchar")
     local blocks = show.picture(a, { width = 2, graphics = "blocks" })

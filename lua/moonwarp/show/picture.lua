@@ -21,6 +21,15 @@ local function columns_of(options, margin)
   return math.max(1, size_of(options, "width", math.min(terminal.width(), 160) - 1) - margin)
 end
 
+-- Vectors' names end in how many components they have.
+local function is_scalar(dtype) return dtype == "bfloat16" or not dtype:find "%d$" end
+
+-- A mask's elements are drawn as 0 and 1.
+local function number_of(element)
+  if type(element) == "boolean" then return element and 1 or 0 end
+  return tonumber(element)
+end
+
 -- ---- one dimension ----
 
 -- The least and the greatest of each of `columns` stretches: two lists. The device does the counting.
@@ -29,7 +38,7 @@ local function stretches(array, columns)
   columns = math.min(columns, n)
   for c = 1, columns do
     local part = array:sub(math.floor((c - 1) * n / columns) + 1, math.floor(c * n / columns))
-    low[c], high[c] = tonumber(part:min()), tonumber(part:max())
+    low[c], high[c] = number_of(part:min()), number_of(part:max())
   end
   return low, high
 end
@@ -115,10 +124,10 @@ end
 
 local function heat_map(array)
   local shape, rows = array.shape, rows_of(array)
-  local least, most = tonumber(array:min()), tonumber(array:max())
+  local least, most = number_of(array:min()), number_of(array:max())
   local span = most > least and most - least or 1
   local picture = { width = shape[2], height = shape[1] }
-  function picture.at(x, y) return colour((tonumber(rows[y][x + 1]) - least) / span) end
+  function picture.at(x, y) return colour((number_of(rows[y][x + 1]) - least) / span) end
   return picture, ("%g to %g"):format(least, most)
 end
 
@@ -138,7 +147,7 @@ local function picture_of(array)
   if #shape == 3 and dtype == "uchar" and (shape[3] == 3 or shape[3] == 4) then return grey_or_colour(array, 3) end
   if #shape == 2 and (dtype == "uchar3" or dtype == "uchar4") then return grey_or_colour(array, 3) end
   if #shape == 2 and dtype == "uchar" then return grey_or_colour(array, 1) end
-  if #shape == 2 and not dtype:find "%d$" then return heat_map(array) end
+  if #shape == 2 and is_scalar(dtype) then return heat_map(array) end
   return nil
 end
 
@@ -156,7 +165,7 @@ end
 function M.picture(array, options)
   options = options or {}
   check(array, "show")
-  if array.rank == 1 and not array.dtype:find "%d$" then return sparkline(array, columns_of(options, 24)) end
+  if array.rank == 1 and is_scalar(array.dtype) then return sparkline(array, columns_of(options, 24)) end
   local picture, legend = picture_of(array)
   if not picture then
     errors.usage("show: %s of %d dimensions is no picture: one dimension, two, or {height, width, 3 or 4} of uchar",
@@ -177,7 +186,7 @@ end
 function M.graph(array, options)
   options = options or {}
   check(array, "plot")
-  if array.rank ~= 1 or array.dtype:find "%d$" then
+  if array.rank ~= 1 or not is_scalar(array.dtype) then
     errors.usage("plot: wants numbers in one dimension; see a:show()")
   end
   return graph(array, columns_of(options, 13), size_of(options, "height", 12))
