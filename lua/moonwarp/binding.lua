@@ -20,7 +20,8 @@ raw.binding = wanted
 local here = debug.getinfo(1, "S").source:match("^(.*)binding%.lua$")
 if here then raw.own(here) end
 
--- A file of this folder that is read when it is needed, wherever package.path leads by then.
+-- A file of this folder that is read when it is needed, wherever package.path leads by then. The arguments of methods
+-- that it adds to classes are checked, as those of all files are.
 function raw.part(name)
   local full, path = "moonwarp." .. name, package.path
   if package.loaded[full] then return package.loaded[full] end
@@ -29,6 +30,7 @@ function raw.part(name)
   local ok, part = pcall(require, full)
   package.path = path
   if not ok then error(part, 0) end
+  if raw.methods_added then raw.methods_added() end
   return part
 end
 

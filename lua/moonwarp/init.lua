@@ -19,7 +19,6 @@ local mw = {
 local function add(part)
   local read = raw.part(part)
   arguments.functions("mw", read.public or read, mw)
-  arguments.methods()
 end
 
 for _, name in ipairs { "array", "device", "texture.image", "module.module", "stream" } do add(name) end

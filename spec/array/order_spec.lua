@@ -50,7 +50,7 @@ describe("order", function()
     assert.matches("does not go into out, int {2, 2}", message(a.argsort, a, { out = mw.zeros(2, 2, "int") }))
   end)
 
-  it("that cannot be is told", function()
+  it("that cannot be is refused, with the reason", function()
     local a = mw.zeros(4)
     assert.matches("there is no axis 2", message(a.sort, a, 2))
     assert.matches("descending is true or false", message(a.sort, a, { descending = 1 }))

@@ -21,7 +21,7 @@ describe("products", function()
       message(a.mm, a, a, { out = mw.zeros(4) }))
   end)
 
-  it("that do not fit are told", function()
+  it("that cannot be are refused, with the reason", function()
     local a = mw.zeros(2, 3)
     assert.matches("{2, 3} times {2, 3}: the first has 3 columns and the second 2 rows", message(a.mm, a, a))
     assert.matches("batches of {2, 1, 1} and {3, 1, 1} do not fit",

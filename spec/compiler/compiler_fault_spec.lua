@@ -146,7 +146,7 @@ describe("under resource limits of the process", function()
     return result.output
   end
 
-  it("on address space, kernels compile as long as it suffices", function()
+  it("on address space, kernels compile where it is enough", function()
     if os.getenv "MOONWARP_CONFIG" == "sanitize" then return pending "shadow memory is larger than any limit" end
     assert.equal("7\n", under "ulimit -v 3000000")
     assert.equal("7\n", under "ulimit -v 700000")

@@ -205,6 +205,21 @@ describe("asm", function()
     }]], 2, "int", 3, 4))
   end)
 
+  it("is not looked for in comments and literals, nor misled by those in it", function()
+    assert.same({ 6, 37, 2 }, run([=[
+      // asm("%laneid" is what this file is about
+      /* asm (unclosed */
+      __device__ const char text[] = "asm(%tid" "x";
+      extern "C" __global__ void k(int *p, int x) {
+        asm("add.s32 %0, %1, %2;" /* a ) and a " here */ : "=r"(p[0]) : "r"(x), // and a " here
+            "r"(x));
+        p[1] = text[4];
+        asm(R"(
+          add.s32 %0, %1, -1;
+        )" : "=r"(p[2]) : "r"(x));
+      }]=], 3, "int", 3))
+  end)
+
   it("has atomic operations with the qualifiers after the operation", function()
     assert.same({ 15, 10 }, run([[extern "C" __global__ void k(int *p, int x) {
       int old;

@@ -1,6 +1,7 @@
 -- Misuse: what every public function says to arguments that it does not take, and that none of it passes unseen.
 
 local mw = require "moonwarp"
+local run = require "support.child"
 local failure = require "support.failure"
 local signatures = require "moonwarp.check.signatures"
 
@@ -50,6 +51,29 @@ local function each(f)
 end
 
 describe("misuse", function()
+  it("is found after a method's file has been read, as before", function()
+    local result = run { [[
+      local mw = require "moonwarp"
+      local a = mw.arange(6)
+      local function reason(name)
+        local text = tostring(select(2, pcall(a[name], a, 3))):gsub("^.-: ", "")
+        return text
+      end
+      local used = { function() a:sum() end, function() return a[{ { 1, 2 } }] end, function() return a + 1 end,
+        function() return a:mean() end, function() mw.save_npy(os.tmpname(), a) end }
+      for _, use in ipairs(used) do
+        use()
+        for _, name in ipairs { "sum", "mean", "argmax", "cumsum", "cumprod" } do print(reason(name)) end
+      end]] }
+    assert.is_true(result.ok, result.output)
+    local count = 0
+    for line in result.output:gmatch "[^\n]+" do
+      count = count + 1
+      assert.matches("^a:%a+ wants .*, got the number 3; write a:%a+%(%[", line)
+    end
+    assert.equal(25, count)
+  end)
+
   it("names the function, the argument, what it expects, what it got and what to write", function()
     local a = mw.zeros(4)
     assert.equal('a:sub wants a whole number as first, got the string "x"; write a:sub(first[, last])',

@@ -1,6 +1,6 @@
 -- Random calls of the whole API with random arguments (support/api/api_fuzz.lua), in a process of their own: no crash,
--- no hang, no message of Lua's own, and no array changes that no call was given. MOONWARP_SEED repeats a run,
--- MOONWARP_CALLS says how many calls, MOONWARP_SEED which ones.
+-- no hang, no message of Lua's own, and no array changes that no call was given. MOONWARP_SEED says which
+-- calls, MOONWARP_CALLS how many.
 
 local interpreter = arg[-1]
 
@@ -8,11 +8,18 @@ it("random calls neither crash nor hang, and are refused in words", function()
   local seed = tonumber(os.getenv "MOONWARP_SEED") or 101
   local calls = tonumber(os.getenv "MOONWARP_CALLS") or 50000
   print("seed of random_calls_spec: " .. seed)
-  local log = os.tmpname()
-  local pipe = assert(io.popen(("timeout 170 %s spec/support/api/api_fuzz.lua %d %d %s 2>&1; echo status $?"):format(
-    interpreter, seed, calls, log)))
+  -- Some calls write files: names without a folder are in one of this run's own.
+  local folder = os.tmpname()
+  os.remove(folder)
+  local log = folder .. ".log"
+  local program = interpreter:find "/" and '"$here"/' .. interpreter or interpreter
+  if interpreter:find "^/" then program = interpreter end
+  local pipe = assert(io.popen(([[here=$PWD; mkdir '%s' && cd '%s' &&
+    timeout 170 %s "$here"/spec/support/api/api_fuzz.lua %d %d %s 2>&1; echo status $?]]):format(
+    folder, folder, program, seed, calls, log)))
   local output = pipe:read "*a"
   pipe:close()
   assert.matches("\ndone\nstatus [01]\n$", output, ("%s\nthe last calls stand in %s"):format(output, log))
   os.remove(log)
+  os.execute(("rm -rf '%s'"):format(folder))
 end)

@@ -27,7 +27,7 @@ local function named(key, make)
   return made[key]
 end
 
--- What the reduction itself is told.
+-- The options that the reduction itself takes.
 local function plain(options) return { axis = options.axis, keepdims = options.keepdims, out = options.out } end
 
 -- ---- variance ----

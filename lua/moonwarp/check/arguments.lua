@@ -219,7 +219,7 @@ end
 
 local function has_metatable(value, metatable) return getmetatable(value) == metatable end
 
--- f behind the checks of a signature, as a function with the signature's parameters; class is that of its self (of
+-- f after the checks of a signature, as a function with the signature's parameters; class is that of its self (of
 -- objects that are tables: their metatable), or nil.
 local function build(signature, f, class, on_other)
   local names, tests, self = {}, {}, class and "self" or nil

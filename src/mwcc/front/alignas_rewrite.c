@@ -12,33 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
-
-/* The position after a comment, a literal or a single character. */
-static size_t skip(const char *text, size_t length, size_t at) {
-  char first = text[at], second = at + 1 < length ? text[at + 1] : 0;
-  if (first == '/' && second == '/') {
-    while (at < length && text[at] != '\n') at++;
-    return at;
-  }
-  if (first == '/' && second == '*') {
-    for (at += 2; at + 1 < length && !(text[at] == '*' && text[at + 1] == '/');) at++;
-    return at + 2;
-  }
-  if (first == '\'' && at > 0 && is_word(text[at - 1])) return at + 1; /* 1'000 */
-  if (first != '"' && first != '\'') return at + 1;
-  for (at++; at < length && text[at] != first && text[at] != '\n'; at++)
-    if (text[at] == '\\') at++;
-  return at + 1;
-}
-
 /* The position after the bracket that closes the one at `at`, or 0. */
 static size_t skip_brackets(const char *text, size_t length, size_t at) {
   int depth = 0;
   while (at < length) {
     if (text[at] == '(') depth++;
     if (text[at] == ')' && --depth == 0) return at + 1;
-    at = skip(text, length, at);
+    at = skip_token(text, length, at);
   }
   return 0;
 }
@@ -75,7 +55,7 @@ void move_alignas(char *text, size_t length) {
   while (at < length) {
     size_t from = at;
     if (!is_word(text[at]) || isdigit((unsigned char)text[at])) {
-      at = is_word(text[at]) ? at + 1 : skip(text, length, at);
+      at = is_word(text[at]) ? at + 1 : skip_token(text, length, at);
       bool blank = isspace((unsigned char)text[from]) || (text[from] == '/' && at > from + 1);
       if (!blank) open = keyword = false;
       continue;

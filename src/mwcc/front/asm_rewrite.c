@@ -10,8 +10,6 @@
 #include <ctype.h>
 #include <string.h>
 
-static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
-
 /* Whether the text after a single % is the name of a special register (PTX ISA, chapter 10). */
 static bool is_register(const char *text) {
   static const char *const names[] = {"tid",
@@ -60,11 +58,20 @@ static const char *enter(const char *at) {
   }
 }
 
+static bool is_comment(const char *at) { return at[0] == '/' && (at[1] == '/' || at[1] == '*'); }
+
 /* The template, which is all string literals up to the first colon, and the operands up to the parenthesis that closes
    the statement. Returns where that is. */
 static const char *copy_statement(mw_text *out, const char *at) {
   bool quoted = false, template = true, closed = false; /* closed: an operand's value has just ended */
   for (int depth = 0; *at && (quoted || depth > 0 || *at != ')'); at++) {
+    if (!quoted && is_comment(at)) {
+      size_t rest = strlen(at), length = skip_token(at, rest, 0);
+      if (length > rest) length = rest; /* it has no end */
+      mw_text_add(out, at, length);
+      at += length - 1;
+      continue;
+    }
     if (quoted && template && at[0] == '%' && is_register(at + 1) && at[-1] != '%') mw_text_add(out, "%", 1);
     if (!quoted && *at == '"' && closed && depth == 0) mw_text_add(out, ",", 1);
     mw_text_add(out, at, 1);
@@ -79,13 +86,16 @@ static const char *copy_statement(mw_text *out, const char *at) {
 }
 
 void escape_registers(mw_text *out, const char *text) {
-  const char *start = text;
-  for (const char *at = text; *at; at++) {
-    const char *body = (*at == 'a' || *at == '_') && (at == text || !is_word(at[-1])) ? enter(at) : NULL;
-    if (!body) continue;
-    mw_text_add(out, start, (size_t)(body - start));
-    start = copy_statement(out, body);
-    at = start - 1;
+  size_t length = strlen(text), start = 0, at = 0;
+  while (at < length) {
+    bool first = (text[at] == 'a' || text[at] == '_') && (at == 0 || !is_word(text[at - 1]));
+    const char *body = first ? enter(text + at) : NULL;
+    if (!body) {
+      at = skip_token(text, length, at);
+      continue;
+    }
+    mw_text_add(out, text + start, (size_t)(body - text) - start);
+    start = at = (size_t)(copy_statement(out, body) - text);
   }
-  mw_text_add(out, start, strlen(start));
+  if (start < length) mw_text_add(out, text + start, length - start);
 }

@@ -10,7 +10,11 @@ char *find_installed(const char *path); /* relative to the prefix: <prefix>/<pat
 void add_system_headers(strings *args, const char *clang, const char *device, bool cxx);
 /* Move alignas to where clang accepts it, in place (alignas_rewrite.c). */
 void move_alignas(char *text, size_t length);
-/* Add `text` to `out` with each % before a special register's name in an asm statement doubled, and a comma between its operands (asm_rewrite.c). */
+bool is_word(char c);
+/* The position after a comment, a literal or a single character (source_text.c). */
+size_t skip_token(const char *text, size_t length, size_t at);
+/* Add `text` to `out` with each % before a special register's name in an asm statement doubled, and with commas between
+   the statement's operands (asm_rewrite.c). */
 void escape_registers(mw_text *out, const char *text);
 /* Add a file to a list of dependencies; a missing file is left out. */
 void depend_add(mw_text *list, const char *path);

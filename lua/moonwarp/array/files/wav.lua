@@ -116,7 +116,7 @@ function M.write_wav(path, array, rate, options)
   local channels = array.rank == 2 and array.shape[2] or 1
   if array.rank > 2 or channels == 0 or channels > 65535 then
     usage("mw.write_wav wants the shape {samples} or {samples, channels}, got %s",
-      require("moonwarp.array.views").shape_text(array.shape))
+      raw.part("array.views").shape_text(array.shape))
   end
   if rate < 1 or rate >= 2 ^ 32 then usage("mw.write_wav: a rate is from 1 to 2^32 - 1, got %s", rate) end
   local samples, kind, bits = stored(array, options)
