@@ -11,6 +11,7 @@ local mw = require "moonwarp"
 mw.limit("memory", 256 * 2 ^ 20)
 mw.limit("time", 2)
 mw.on_print(function() end)
+mw.warnings(function() end) -- of launches that are dropped
 io.write = function() end -- luacheck: ignore 122 (pictures)
 
 local function pick(list) return list[random(#list)] end
