@@ -100,12 +100,12 @@ describe("a GPU", function()
   it("is not available without a driver, or with one that lacks a function or is too old", function()
     local script = [[print(#mw.array { 1 }, mw.device().name) io.write(mw.doctor())]]
     local none = gpu { script, environment = { MOONWARP_DEVICE = "", MOONWARP_CUDA = "/nowhere/libcuda.so.1" } }
-    assert.matches("^1\tcpu:0\n.*was not found: looked for /nowhere/libcuda.so.1", none.output)
+    assert.matches("^1\tcpu:0\n.*was not found under these names: /nowhere/libcuda.so.1", none.output)
     assert.matches("mw.use() takes cpu:0", none.output, 1, true)
     local lacking = gpu { script, fail = "cuLaunchHostFunc@0=1", environment = { MOONWARP_DEVICE = "" } }
     assert.matches("has no function cuLaunchHostFunc .of CUDA 10.0.: install a newer driver", lacking.output)
     local old = gpu { script, cuda = "version=11080", environment = { MOONWARP_DEVICE = "" } }
-    assert.matches("is of CUDA 11.8, and 12.0 is needed", old.output, 1, true)
+    assert.matches("supports CUDA 11.8, and 12.0 is needed", old.output, 1, true)
     local broken = gpu { script, fail = "cuInit@1=100", environment = { MOONWARP_DEVICE = "" } }
     assert.matches("found no usable GPU: a failure that was ordered (error 100)", broken.output, 1, true)
     for _, result in ipairs { none, lacking, old, broken } do assert.is_true(result.ok, result.output) end
@@ -117,12 +117,12 @@ describe("a GPU", function()
     assert.matches("NVRTC: .*libfakenvrtc.so, CUDA 13.0", result.output)
     assert.matches("cuda:0: Fake GPU 0, compute capability 9.0", result.output, 1, true)
     local without = gpu { "io.write(mw.doctor())", environment = { MOONWARP_NVRTC = "off" } }
-    assert.matches("NVRTC: not usable. NVRTC is not looked for: MOONWARP_NVRTC is 'off'\n" ..
+    assert.matches("NVRTC: not usable. NVRTC is not loaded: MOONWARP_NVRTC is 'off'\n" ..
       "without NVRTC kernels for GPUs are compiled by [^\n]*/bin/mwcc\n", without.output)
     assert.is_nil(without.output:find("it cannot compile", 1, true))
     local nowhere = { MOONWARP_NVRTC = "off", MOONWARP_HOME = "/nowhere" }
     local neither = gpu { "io.write(mw.doctor())", environment = nowhere }
-    assert.matches("it cannot compile: NVRTC is not looked for: MOONWARP_NVRTC is 'off'; without NVRTC no kernel " ..
+    assert.matches("it cannot compile: NVRTC is not loaded: MOONWARP_NVRTC is 'off'; without NVRTC no kernel " ..
       "for a GPU can be compiled: the kernel compiler mwcc was not found", neither.output, 1, true)
   end)
 end)
@@ -178,7 +178,7 @@ describe("memory of a GPU", function()
     }
     assert.equal("went on\n", garbage.output)
     local never = gpu { "local a = mw.zeros(100000) print(pcall(mw.zeros, 300000))", cuda = "memory=1000000" }
-    assert.matches("cuda:0 has no 1200000 bytes: 600000 of its 1000000 are free, and 400000 are in arrays here; "
+    assert.matches("cuda:0 has no 1200000 bytes: 600000 of its 1000000 are free, and 400000 are in arrays of this process; "
       .. "the largest have 400000 bytes", never.output, 1, true)
   end)
 
@@ -414,7 +414,7 @@ describe("a launch on a GPU", function()
     assert.is_true(result.ok, result.output)
     assert.matches("^cudaErrorIllegalAddress\tkernel\tclear\tkernel clear read or wrote memory that no array holds; "
       .. "clear launched at SCRIPT:%d+%. The device is lost", result.output)
-    assert.matches("cuda:0 is lost since an earlier failure: kernel clear", result.output, 1, true)
+    assert.matches("cuda:0 was lost in an earlier failure: kernel clear", result.output, 1, true)
     assert.matches("\n3\n.*this memory was lost when cuda:0 was reset", result.output)
     assert.equal(1, gpu.count(result, "cuDevicePrimaryCtxReset"))
   end)

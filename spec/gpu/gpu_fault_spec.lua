@@ -56,7 +56,7 @@ describe("a kernel that fails on a GPU", function()
       assert.matches(("false\tkernel\t%s\t%s\n"):format(told[1], kernel), result.output, 1, true)
       assert.matches(told[2], result.output, 1, true)
       assert.matches(("; %s launched at %%S+:%%d+"):format(kernel), result.output)
-      assert.matches("cuda:%d is lost since an earlier failure: kernel " .. kernel, result.output)
+      assert.matches("cuda:%d was lost in an earlier failure: kernel " .. kernel, result.output)
       assert.matches("\n3.0\n$", result.output)
     end)
   end
@@ -78,7 +78,7 @@ describe("a kernel that fails on a GPU", function()
     ]==]
     assert.is_true(result.ok, result.output)
     assert.matches("cudaErrorAssert\tkernel waiting failed the assertion 'p[1] == 77'; ", result.output, 1, true)
-    assert.matches("\ncuda:%d is lost since an earlier failure: kernel waiting ran longer .*\n3.0\n$", result.output)
+    assert.matches("\ncuda:%d was lost in an earlier failure: kernel waiting ran longer .*\n3.0\n$", result.output)
   end)
 
   it("by not ending is abandoned after the limit of time", function()

@@ -2,7 +2,7 @@
  * memory.
  *
  * After a fault in a kernel CUDA refuses every call in the context: the device is lost. Then all commands count as
- * done, and the message about the loss is kept. cuda_reset makes a new context, without the objects of the old one. */
+ * done, and the message about the loss is saved. cuda_reset makes a new context, without the objects of the old one. */
 #include "cuda/cuda.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ typedef struct cuda_deferred {
   unsigned epoch;
 } cuda_deferred;
 
-/* ---- what is freed later ---- */
+/* ---- deferred frees ---- */
 
 bool cuda_in_function(void) { return inside; }
 void cuda_set_in_function(bool now) { inside = now; }
@@ -50,8 +50,8 @@ static void free_deferred(cuda_device *device) {
 
 static int fail_lost(cuda_device *device) {
   int code = fail(cuda_code(atomic_load(&device->lost)),
-                  "cuda:%d is lost since an earlier failure: %s. mw.device():reset() tries to get it back; "
-                  "mw.use \"cpu\" goes on without it",
+                  "cuda:%d was lost in an earlier failure: %s. mw.device():reset() tries to restore it; "
+                  "mw.use \"cpu\" continues without it",
                   device->ordinal, device->loss ? device->loss : "its context was destroyed");
   mw_error_kind("device");
   return code;
@@ -72,7 +72,7 @@ bool cuda_enter_quietly(cuda_device *device) {
   return !inside && !atomic_load(&device->lost) && cu.cuCtxSetCurrent(device->context) == 0;
 }
 
-/* ---- losing it ---- */
+/* ---- loss ---- */
 
 static const char *what_happened(CUresult result) {
   switch (result) {
@@ -94,17 +94,17 @@ static struct {
   char story[512];
 } first = {.lock = MW_LOCK_INITIALIZER};
 
-/* What happened on the device, or on the one that was lost before where this had nothing to do. */
-static void explain(const cuda_device *device, CUresult result, const char *who, const mw_text *story,
+/* The message about what happened on the device, or about an earlier loss if nothing of this device caused it. */
+static void explain(const cuda_device *device, CUresult result, const char *name, const mw_text *story,
                     mw_text *message) {
   mw_lock(&first.lock);
   if (!story->length && first.story[0]) {
     mw_text_addf(message, "%s", first.story);
   } else {
-    mw_text_addf(message, "%s%s %s", who ? "kernel " : "a kernel", who ? who : "", what_happened(result));
+    mw_text_addf(message, "%s%s %s", name ? "kernel " : "a kernel", name ? name : "", what_happened(result));
     if (story->length) mw_text_addf(message, "; %s", story->data);
     snprintf(first.story, sizeof first.story,
-             "cuda:%d was lost before, and CUDA gives up all devices of a process then: %s", device->ordinal,
+             "cuda:%d was lost before, and then CUDA gives up all devices of the process: %s", device->ordinal,
              message->data);
   }
   mw_unlock(&first.lock);
@@ -121,7 +121,7 @@ static int lose(cuda_device *device, CUresult result) {
   device->loss = mw_strdup(message.data);
   mw_unlock(&device->lock);
   int code = fail(cuda_code(result),
-                  "%s. The device is lost with this. mw.device():reset() tries to get it back, without the arrays and "
+                  "%s. The device is lost. mw.device():reset() tries to restore it, without the arrays and "
                   "modules that it had",
                   message.data);
   mw_error_kind("kernel");
@@ -140,11 +140,11 @@ int cuda_outcome(cuda_device *device, CUresult result, const char *what) {
   return lose(device, result);
 }
 
-/* ---- making it ---- */
+/* ---- creation ---- */
 
 static int make_side(cuda_device *device) {
   CUmemoryPool pool;
-  uint64_t keep = (uint64_t)256 << 20; /* freed memory beyond this goes back to the system */
+  uint64_t keep = (uint64_t)256 << 20; /* freed memory beyond this returns to the system */
   int least = 0;
   device->urgent = 0;
   int code = cuda_check(cu.cuCtxGetStreamPriorityRange(&least, &device->urgent), "making a context");
@@ -184,13 +184,13 @@ void cuda_context_close(cuda_device *device) {
   if (atomic_load(&device->lost) != MW_LAUNCH_TIMEOUT) cu.cuDevicePrimaryCtxRelease(device->id);
 }
 
-/* Drivers that give a process no new context after a fault, as 580 for one, say so here. */
+/* Some drivers, such as 580, give a process no new context after a fault, and report it here. */
 static int fail_reset(cuda_device *device) {
   char *why = mw_strdup(mw_error_last()->message);
   int code =
       fail(cuda_code(atomic_load(&device->lost)),
-           "cuda:%d cannot be had again by this process: the driver gives it no new context after the fault (%s). "
-           "Start the program again, or go on with mw.use \"cpu\"",
+           "cuda:%d cannot be restored in this process: the driver gives it no new context after the fault (%s). "
+           "Start the program again, or continue with mw.use \"cpu\"",
            device->ordinal, why);
   mw_error_kind("device");
   free(why);
@@ -199,13 +199,13 @@ static int fail_reset(cuda_device *device) {
 
 int cuda_reset(void *handle) {
   cuda_device *device = handle;
-  /* To end a context waits for what runs in it: for ever, if that has no end. */
+  /* Destroying a context waits for what runs in it, which may never end. */
   if (atomic_load(&device->lost) == MW_LAUNCH_TIMEOUT) return fail_lost(device);
   mw_text story = {0};
   const mw_kernel_info *one;
   cuda_streams_abandon(device, &story, &one);
   mw_text_free(&story);
-  cuda_guard_forget(device); /* its pinned memory goes with the context */
+  cuda_guard_forget(device); /* its pinned memory is freed with the context */
   cu.cuCtxSetCurrent(NULL);
   int code = cuda_check(cu.cuDevicePrimaryCtxReset(device->id), "resetting cuda:%d", device->ordinal);
   if (code != MW_SUCCESS) return code;

@@ -130,7 +130,7 @@ typedef struct cuda_pending {
   unsigned times;
   const mw_kernel_info *kernel; /* NULL: not a launch */
   cuda_unit *unit;
-  uint64_t owner;      /* the launch's */
+  uint64_t owner;      /* of the launch */
   bool interrupted;    /* the host stopped it */
   unsigned number;     /* identifies the launch to the host, or 0: guard.c */
   const char *site_at; /* the address from which the text below was copied: not to be read */

@@ -1,27 +1,27 @@
-/* The NVIDIA driver's table, and what belongs to a device as a whole. */
+/* The NVIDIA driver's table, and the functions that concern a whole device. */
 #include "cuda/compile/compiler.h"
 #include "cuda/cuda.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- which devices there are ---- */
+/* ---- enumeration ---- */
 
 static int device_count(int *count) {
   *count = 0;
   if (cuda_load() == MW_SUCCESS) return cuda_check(cu.cuDeviceGetCount(count), "counting the GPUs");
-  mw_error_clear(); /* none: mw.doctor() tells why */
+  mw_error_clear(); /* without a driver there are none; mw.doctor() says why */
   return MW_SUCCESS;
 }
 
 static int attribute(const cuda_device *device, int which, int *out) {
-  return cuda_check(cu.cuDeviceGetAttribute(out, which, device->id), "asking for attribute %d of cuda:%d", which,
+  return cuda_check(cu.cuDeviceGetAttribute(out, which, device->id), "reading attribute %d of cuda:%d", which,
                     device->ordinal);
 }
 
 /* ---- opening ---- */
 
-/* A GPU is fit for use where kernels can be compiled for it. */
+/* A GPU is usable if kernels can be compiled for it. */
 static int check_capability(cuda_device *device) {
   int pools = 0, cooperative = 0;
   int code = attribute(device, CU_COMPUTE_MAJOR, &device->major);
@@ -85,9 +85,9 @@ static int properties(void *handle, mw_properties *out) {
   int pitch = 0, alignment = 0, pitch_alignment = 0, shared = 0, optin = 0, constant = 0, cache = 0, grid[3];
   *out = (mw_properties){.driver = "cuda", .major = device->major, .minor = device->minor};
   out->multiprocessors = device->multiprocessors;
-  int code = cuda_check(cu.cuDeviceGetName(out->name, sizeof out->name, device->id), "asking for a GPU's name");
+  int code = cuda_check(cu.cuDeviceGetName(out->name, sizeof out->name, device->id), "reading a GPU's name");
   if (code == MW_SUCCESS)
-    code = cuda_check(cu.cuDeviceTotalMem(&out->total_memory, device->id), "asking for a GPU's memory");
+    code = cuda_check(cu.cuDeviceTotalMem(&out->total_memory, device->id), "reading a GPU's memory size");
   struct {
     int which, *where;
   } const facts[] = {{CU_WARP_SIZE, &out->warp_size},
@@ -176,8 +176,8 @@ static bool can_reach(void *handle, void *other) {
   return cu.cuDeviceCanAccessPeer(&can, device->id, peer->id) == 0 && can;
 }
 
-/* The context's access is that to memory that was allocated directly; a pool has a list of its own. Another part of the
-   program may have given the access before, or taken it away. */
+/* Context access covers memory that was allocated directly; a pool has its own access list. Another part of the
+   program may have enabled or disabled the access before. */
 static int reach(void *handle, void *other, bool on) {
   cuda_device *device = handle, *peer = other;
   CUmemoryPool pool;
@@ -190,7 +190,7 @@ static int reach(void *handle, void *other, bool on) {
     result = cu.cuDeviceGetDefaultMemPool(&pool, peer->id);
     if (result == 0) result = cu.cuMemPoolSetAccess(pool, &access, 1);
   }
-  return cuda_outcome(device, result, on ? "giving peer access" : "taking peer access away");
+  return cuda_outcome(device, result, on ? "enabling peer access" : "disabling peer access");
 }
 
 const mw_driver mw_cuda_driver = {

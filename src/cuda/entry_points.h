@@ -1,5 +1,5 @@
-/* Every function of libcuda and NVRTC that is used, once: X(name, CUDA version that it has this form since, parameters).
- * libcuda is asked for each by name and version (cuGetProcAddress), NVRTC by name. */
+/* Every function of libcuda and NVRTC that is used: X(name, CUDA version that introduced this form, parameters).
+ * Functions of libcuda are looked up by name and version (cuGetProcAddress), those of NVRTC by name. */
 #ifndef MW_CUDA_ENTRY_POINTS_H
 #define MW_CUDA_ENTRY_POINTS_H
 
@@ -7,7 +7,7 @@
 
 /* clang-format off */
 #define MW_LIBCUDA(X)                                                                                                  \
-  /* What every launch calls stands together. */                                                                       \
+  /* The functions that every launch calls stand next to each other. */                                                                       \
   X(cuCtxGetCurrent, 4000, (CUcontext *context))                                                                       \
   X(cuLaunchKernel, 4000, (CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,       \
                            unsigned bz, unsigned shared, CUstream stream, void **params, void **extra))                \
@@ -94,7 +94,7 @@
   X(cuSurfObjectCreate, 5000, (CUsurfObject *surface, const CUDA_RESOURCE_DESC *resource))                             \
   X(cuSurfObjectDestroy, 5000, (CUsurfObject surface))
 
-/* Sharing with OpenGL, which not every driver can. */
+/* OpenGL interoperability, which not every driver supports. */
 #define MW_LIBCUDA_GRAPHICS(X)                                                                                         \
   X(cuGraphicsGLRegisterBuffer, 3000, (CUgraphicsResource *resource, unsigned buffer, unsigned flags))                 \
   X(cuGraphicsGLRegisterImage, 3000, (CUgraphicsResource *resource, unsigned image, unsigned target, unsigned flags))  \

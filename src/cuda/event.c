@@ -12,12 +12,12 @@
 typedef struct cuda_hold {
   struct cuda_hold *next; /* in the device's list, while it is live */
   cuda_device *device;
-  atomic_int refs; /* its owner, and lists of those that stand behind it */
+  atomic_int refs; /* its owner, and the lists of streams and events that it blocks */
   atomic_bool live;
   atomic_bool reached;
   CUevent event;  /* recorded before it */
   size_t word;    /* among the device's */
-  uint32_t value; /* that lets the stream go on: each word counts up, so that it can serve again at once */
+  uint32_t value; /* that releases the stream: each word counts up, so that it can be reused at once */
   unsigned epoch;
 } cuda_hold;
 
@@ -97,8 +97,8 @@ void cuda_stream_forget_holds(cuda_stream *stream) {
   stream->waits = NULL;
 }
 
-/* The work before the first of these holds is done: the host may call its function now. Holds are in the order in which
-   they were made, and none stands behind a later one. */
+/* Waits until the work before the first of these holds is done: then the host may call its function. Holds are in the
+   order in which they were made, and none is blocked by a later one. */
 static void wait_before(cuda_device *device, cuda_waits *waits) {
   cuda_hold *hold = NULL;
   mw_lock(&device->lock);
@@ -128,7 +128,7 @@ int cuda_stream_held(cuda_stream *stream) {
 
 /* ---- holds ---- */
 
-/* A word of pinned memory that no live hold has. */
+/* Takes a word of pinned memory that no live hold uses. */
 static int take_word(cuda_device *device, cuda_hold *hold) {
   if (!device->words) {
     void *memory = NULL;

@@ -1,4 +1,5 @@
-/* OpenGL's buffers and images, shared by the driver itself: without a copy, where the context is one of its own. */
+/* OpenGL interoperability: buffers and images shared by the driver, without a copy, if the GL context belongs to that
+ * driver. */
 #include "cuda/cuda.h"
 
 #include <stdlib.h>
@@ -6,12 +7,13 @@
 typedef struct resource {
   cuda_device *device;
   CUgraphicsResource handle;
-  uint64_t lent; /* where it is mapped, as the heap's book has it; or 0 */
+  uint64_t lent; /* its address while it is mapped, as recorded in the heap; or 0 */
 } resource;
 
 enum { OPERATING_SYSTEM = 304, GRAPHICS_CONTEXT = 219, NOT_SUPPORTED = 801, UNKNOWN = 999 };
 
-/* The context is another vendor's, or this driver shares with none: the codes of that differ by its release. */
+/* The GL context belongs to another vendor's driver, or this driver cannot share: the codes for that differ between
+   releases. */
 static bool is_strange(CUresult result) {
   return result == GRAPHICS_CONTEXT || result == OPERATING_SYSTEM || result == NOT_SUPPORTED || result == UNKNOWN;
 }
@@ -50,7 +52,7 @@ static int set_flags(void *handle, unsigned flags) {
   int code = cuda_enter(r->device);
   return code ? code
               : cuda_outcome(r->device, cu.cuGraphicsResourceSetMapFlags(r->handle, flags),
-                             "setting what a resource of OpenGL is mapped for");
+                             "setting the access of a mapped OpenGL resource");
 }
 
 static int map(void *handle, void *object) {
@@ -78,7 +80,7 @@ static int pointer(void *handle, uint64_t *address, size_t *bytes) {
   int code = cuda_enter(r->device);
   if (code == MW_SUCCESS)
     code = cuda_outcome(r->device, cu.cuGraphicsResourceGetMappedPointer(address, bytes, r->handle),
-                        "asking where a buffer of OpenGL is mapped");
+                        "reading the address of a mapped OpenGL buffer");
   if (code != MW_SUCCESS) return code;
   cuda_heap_lend(r->device, *address, *bytes);
   r->lent = *address;
@@ -91,7 +93,7 @@ static int array(void *handle, unsigned layer, unsigned level, const mw_cuda_arr
   int code = cuda_enter(r->device);
   if (code == MW_SUCCESS)
     code = cuda_outcome(r->device, cu.cuGraphicsSubResourceGetMappedArray(&found, r->handle, layer, level),
-                        "asking for the array of an image of OpenGL");
+                        "reading the array of an OpenGL image");
   if (code == MW_SUCCESS) *out = cuda_array_lent(found, desc);
   return code;
 }
@@ -102,12 +104,12 @@ static int mipmap(void *handle, const mw_cuda_array_desc *desc, uint64_t *out) {
   int code = cuda_enter(r->device);
   if (code == MW_SUCCESS)
     code = cuda_outcome(r->device, cu.cuGraphicsResourceGetMappedMipmappedArray(&found, r->handle),
-                        "asking for the mipmapped array of an image of OpenGL");
+                        "reading the mipmapped array of an OpenGL image");
   if (code == MW_SUCCESS) *out = cuda_mipmap_lent(found, desc);
   return code;
 }
 
-/* Not for a context of another vendor's: that is no failure. */
+/* False for another vendor's GL context, which is not a failure. */
 static bool draws(int ordinal, unsigned list) {
   CUdevice devices[64], wanted;
   unsigned count = 0;

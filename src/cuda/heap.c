@@ -13,7 +13,7 @@ typedef struct extent {
   uint64_t address;
   size_t bytes;
   mw_memory_kind kind; /* UNKNOWN: not allocated here */
-  bool lent;           /* somebody else's, which only kernels with checks have to know */
+  bool lent;           /* owned by others; only kernels with bounds checks need it */
 } extent;
 
 struct cuda_heap {
@@ -59,9 +59,9 @@ void cuda_heap_forget(cuda_heap *heap) {
   mw_unlock(&heap->lock);
 }
 
-/* ---- the book, under its lock ---- */
+/* ---- records, under the heap's lock ---- */
 
-/* The first extent that ends behind the address. */
+/* The first extent that ends after the address. */
 static size_t place_of(const cuda_heap *heap, uint64_t address) {
   size_t low = 0, high = heap->count;
   while (low < high) {
@@ -141,7 +141,7 @@ void cuda_heap_count(cuda_device *device, size_t bytes) {
 static CUresult allocate_device(cuda_device *device, size_t bytes, CUdeviceptr *address) {
   if (!device->pools) return cu.cuMemAlloc(address, bytes);
   CUresult result = cu.cuMemAllocAsync(address, bytes, device->side);
-  /* Now it is any stream's. */
+  /* From now on any stream may use it. */
   return result ? result : cu.cuStreamSynchronize(device->side);
 }
 
@@ -176,8 +176,9 @@ static int fail_memory(cuda_device *device, size_t bytes) {
   }
   mw_unlock(&heap->lock);
   int code = fail(MW_MEMORY_ALLOCATION,
-                  "cuda:%d has no %zu bytes: %zu of its %zu are free, and %zu are in arrays here%s%s", device->ordinal,
-                  bytes, available, total, live, largest.length ? largest.data : "", largest.length ? " bytes" : "");
+                  "cuda:%d has no %zu bytes: %zu of its %zu are free, and %zu are in arrays of this process%s%s",
+                  device->ordinal, bytes, available, total, live, largest.length ? largest.data : "",
+                  largest.length ? " bytes" : "");
   mw_text_free(&largest);
   return code;
 }
@@ -214,7 +215,7 @@ int cuda_alloc(void *handle, mw_memory_kind kind, size_t bytes, uint64_t *addres
   return MW_SUCCESS;
 }
 
-/* May be called for what is in use by another device's command that is done: the thread goes on with that device. */
+/* May free memory that a completed command of another device used: the thread keeps its current context. */
 static void free_now(cuda_device *device, uint64_t address) {
   extent old;
   CUcontext before = NULL;
@@ -266,7 +267,7 @@ int cuda_memory(void *handle, mw_memory *out) {
   int code = cuda_enter(device);
   if (code != MW_SUCCESS) return code;
   cuda_streams_poll(device);
-  code = cuda_outcome(device, cu.cuMemGetInfo(&available, &total), "asking for the memory's size");
+  code = cuda_outcome(device, cu.cuMemGetInfo(&available, &total), "reading the memory's size");
   if (code != MW_SUCCESS) return code;
   mw_lock(&device->heap->lock);
   *out = (mw_memory){device->heap->bytes, device->heap->live, device->heap->peak, total};
@@ -274,7 +275,7 @@ int cuda_memory(void *handle, mw_memory *out) {
   return MW_SUCCESS;
 }
 
-/* ---- all devices' ---- */
+/* ---- all heaps ---- */
 
 uint64_t cuda_heaps_changes(void) { return changes; }
 

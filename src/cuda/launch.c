@@ -1,11 +1,11 @@
-/* Launches: the parameter block goes to CUDA as it is; references to textures are written into their variables before. */
+/* Launches: CUDA receives the parameter block unchanged; texture references are written into their variables before. */
 #include "cuda/cuda.h"
 
 #include <string.h>
 
 enum { SHARED_WITHOUT_ASKING = 48 << 10, PARAMS_MOST = 1024, PARAM_BYTES_MOST = 4096 };
 
-/* CUDA's words for the entries of `extra`. */
+/* CUDA's keys of the entries of `extra`. */
 #define PARAM_END     ((void *)0x00)
 #define PARAM_POINTER ((void *)0x01)
 #define PARAM_SIZE    ((void *)0x02)
@@ -14,12 +14,12 @@ static int allow_shared(cuda_kernel *kernel, size_t dynamic) {
   if (dynamic <= kernel->dynamic || dynamic + kernel->info.shared_bytes <= SHARED_WITHOUT_ASKING) return MW_SUCCESS;
   int code = cuda_outcome(kernel->unit->device,
                           cu.cuFuncSetAttribute(kernel->function, CU_FUNC_MAX_DYNAMIC_SHARED, (int)dynamic),
-                          "asking for more shared memory");
+                          "raising the limit of dynamic shared memory");
   if (code == MW_SUCCESS) kernel->dynamic = dynamic;
   return code;
 }
 
-/* What a reference is bound to, where that changed since the last launch: written in the stream's order. */
+/* Writes the handles of texture references that were bound anew since the last launch, in the stream's order. */
 static int bind_references(cuda_stream *stream, cuda_kernel *kernel, const mw_launch_request *request) {
   cuda_unit *unit = kernel->unit;
   int code = MW_SUCCESS;
@@ -37,7 +37,8 @@ static int bind_references(cuda_stream *stream, cuda_kernel *kernel, const mw_la
   return code;
 }
 
-/* A unit of its own for an instance has copies of the module's variables: they are brought along, and back. */
+/* The unit of a template instance has copies of the module's variables: copies them there before the launch, and back
+   after it. */
 static int __attribute__((cold, noinline)) share(cuda_stream *stream, cuda_unit *unit, bool back) {
   for (size_t i = 0; i < unit->symbol_count; i++) {
     const mw_symbol_info *own = &unit->symbols[i].info;
@@ -51,7 +52,7 @@ static int __attribute__((cold, noinline)) share(cuda_stream *stream, cuda_unit 
   return MW_SUCCESS;
 }
 
-/* More than one cause: CUDA's own sentence, and the figures. */
+/* A launch that has several possible causes of failure: CUDA's own sentence, and the figures. */
 static int __attribute__((cold)) fail_launch(cuda_stream *stream, cuda_kernel *kernel, const mw_launch_request *r,
                                              CUresult result) {
   const char *text = NULL;
@@ -72,7 +73,7 @@ static int __attribute__((cold)) fail_launch(cuda_stream *stream, cuda_kernel *k
   return code;
 }
 
-/* Blocks that wait for each other have to be there all at once. */
+/* The blocks of a cooperative launch wait for each other, so all must be resident at once. */
 static int check_cooperative(cuda_kernel *kernel, const mw_launch_request *r) {
   int each = 0;
   unsigned long long blocks = (unsigned long long)r->grid[0] * r->grid[1] * r->grid[2];
@@ -83,20 +84,19 @@ static int check_cooperative(cuda_kernel *kernel, const mw_launch_request *r) {
   unsigned long long most = (unsigned long long)each * (unsigned)kernel->unit->device->multiprocessors;
   if (code != MW_SUCCESS || blocks <= most) return code;
   code = fail(MW_COOPERATIVE_LAUNCH_TOO_LARGE,
-              "%s asks for %llu blocks: the blocks of a cooperative launch are there at once, and the device holds "
-              "%llu blocks of "
-              "%d threads (%d on each of %d multiprocessors)",
-              kernel->info.name, blocks, most, threads, each, kernel->unit->device->multiprocessors);
+              "all blocks of a cooperative launch are resident at once, and the device holds %llu blocks of %d threads "
+              "(%d on each of %d multiprocessors): %s is launched with %llu. Give each thread more work",
+              most, threads, each, kernel->unit->device->multiprocessors, kernel->info.name, blocks);
   mw_error_kernel(kernel->info.name, NULL, NULL);
   return code;
 }
 
 static CUresult __attribute__((cold, noinline)) launch_cooperative(const cuda_stream *stream, cuda_kernel *kernel,
-                                                                   const mw_launch_request *r, uint64_t *behind,
+                                                                   const mw_launch_request *r, uint64_t *extra_params,
                                                                    size_t count) {
   void *params[PARAMS_MOST];
   for (size_t i = 0; i < count && kernel->info.param_count + i < PARAMS_MOST; i++)
-    params[kernel->info.param_count + i] = &behind[i];
+    params[kernel->info.param_count + i] = &extra_params[i];
   for (size_t i = 0; i < kernel->info.param_count && i < PARAMS_MOST; i++)
     params[i] = (char *)r->params + kernel->info.params[i].offset;
   return cu.cuLaunchCooperativeKernel(kernel->function, r->grid[0], r->grid[1], r->grid[2], r->block[0], r->block[1],
@@ -110,7 +110,7 @@ static inline CUresult launch(const cuda_stream *stream, const cuda_kernel *kern
                            (unsigned)r->dynamic_shared, stream->handle, NULL, bytes ? extra : NULL);
 }
 
-/* A launch before which nothing is to be done. */
+/* Whether a launch needs no preparation. */
 static bool is_ready(const cuda_stream *stream, const cuda_kernel *kernel, const mw_launch_request *r) {
   const cuda_device *device = stream->device;
   const cuda_unit *unit = kernel->unit;
@@ -119,17 +119,19 @@ static bool is_ready(const cuda_stream *stream, const cuda_kernel *kernel, const
          atomic_load_explicit(&device->live_holds, memory_order_relaxed) == 0 && cuda_is_entered(device);
 }
 
-/* What follows a kernel's parameters: the launch's number, and what pointers lead to (guard.c). */
-static int __attribute__((cold)) fill_behind(cuda_stream *stream, const cuda_kernel *kernel,
-                                             const mw_launch_request *request, unsigned *number, uint64_t *behind) {
+/* Appends to a kernel's parameters: the launch number, and the extents of the arrays that pointers refer to
+   (guard.c). */
+static int __attribute__((cold)) append_extra(cuda_stream *stream, const cuda_kernel *kernel,
+                                              const mw_launch_request *request, unsigned *number,
+                                              uint64_t *extra_params) {
   int code = cuda_guard_number(stream->device, kernel->unit, number);
-  *behind++ = *number;
+  *extra_params++ = *number;
   for (size_t i = 0; i < kernel->found_count; i++) {
     uint64_t address;
     memcpy(&address, (const char *)request->params + kernel->info.params[kernel->found[i]].offset, sizeof address);
     cuda_extent extent = cuda_heaps_find(address);
-    *behind++ = extent.address;
-    *behind++ = extent.bytes;
+    *extra_params++ = extent.address;
+    *extra_params++ = extent.bytes;
   }
   return code;
 }
@@ -140,19 +142,19 @@ static int __attribute__((cold, noinline)) launch_numbered(cuda_stream *stream, 
   unsigned number;
   _Alignas(16) unsigned char params[PARAM_BYTES_MOST];
   size_t place = (kernel->info.param_bytes + 7) & ~(size_t)7, count = 1 + 2 * kernel->found_count;
-  uint64_t *behind = (uint64_t *)(void *)(params + place);
+  uint64_t *extra_params = (uint64_t *)(void *)(params + place);
   mw_launch_request with = *request;
-  if (place + count * sizeof *behind > PARAM_BYTES_MOST)
-    return fail(MW_INVALID_VALUE, "%s takes %zu bytes of parameters: too many with checks, which pass %zu more",
-                kernel->info.name, kernel->info.param_bytes, count * sizeof *behind);
-  int code = fill_behind(stream, kernel, request, &number, behind);
+  if (place + count * sizeof *extra_params > PARAM_BYTES_MOST)
+    return fail(MW_INVALID_VALUE, "%s takes %zu bytes of parameters: too many for a kernel with checks, which adds %zu",
+                kernel->info.name, kernel->info.param_bytes, count * sizeof *extra_params);
+  int code = append_extra(stream, kernel, request, &number, extra_params);
   if (code != MW_SUCCESS) return code;
   if (request->param_bytes) memcpy(params, request->params, request->param_bytes);
   with.params = params;
-  with.param_bytes = place + count * sizeof *behind;
+  with.param_bytes = place + count * sizeof *extra_params;
   bool first = atomic_fetch_add(&stream->device->guarded, 1) == 0;
-  CUresult result =
-      request->cooperative ? launch_cooperative(stream, kernel, &with, behind, count) : launch(stream, kernel, &with);
+  CUresult result = request->cooperative ? launch_cooperative(stream, kernel, &with, extra_params, count)
+                                         : launch(stream, kernel, &with);
   if (result != 0) {
     atomic_fetch_sub(&stream->device->guarded, 1);
     return fail_launch(stream, kernel, request, result);

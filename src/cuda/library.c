@@ -1,7 +1,7 @@
 /* Finding libcuda and NVRTC.
  *
- * MOONWARP_CUDA and MOONWARP_NVRTC name a library, or are "off" and hide it; else they are looked for under their usual names,
- * NVRTC also in the folders where toolkits and Python's packages put it. */
+ * MOONWARP_CUDA and MOONWARP_NVRTC name a library, or are "off" and hide it. Otherwise both are searched under their
+ * usual names, NVRTC also in the folders where toolkits and Python's packages install it. */
 #include "cuda/compile/compiler.h"
 #include "cuda/library.h"
 
@@ -14,7 +14,7 @@
 cuda_api cu;
 nvrtc_api nvrtc;
 
-/* What loading one of them came to. */
+/* A library and the result of loading it. */
 typedef struct library {
   const char *title, *variable;
   const char *const *names;  /* for the dynamic linker */
@@ -75,7 +75,7 @@ static void *open_matching(library *l, const char *pattern) {
 static void *open_library(library *l) {
   const char *named = getenv(l->variable);
   if (named && strcmp(named, "off") == 0) {
-    l->problem = mw_format("%s is not looked for: %s is 'off'", l->title, l->variable);
+    l->problem = mw_format("%s is not loaded: %s is 'off'", l->title, l->variable);
     return NULL;
   }
   void *handle = NULL;
@@ -129,19 +129,20 @@ static void load_driver(void) {
   driver.code = MW_NO_DEVICE;
   if (!handle) {
     if (!driver.problem)
-      driver.problem = mw_format("%s was not found: looked for %s. It comes with the NVIDIA driver (package "
+      driver.problem = mw_format("%s was not found under these names: %s. It is part of the NVIDIA driver (package "
                                  "nvidia-driver); MOONWARP_CUDA may name it",
                                  driver.title, driver.tried.data ? driver.tried.data : "nothing");
     return;
   }
   if (!find_cuda_functions(handle)) return;
   find_graphics_functions();
-  /* Code that is loaded at its first launch would wait for the device then, also for a stream that stands at a hold. */
+  /* With lazy loading a kernel's first launch would wait for the device, even for a stream that is blocked by a
+     hold. */
   setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   CUresult result = cu.cuInit(0);
   const char *text = NULL;
   if (cu.cuDriverGetVersion(&driver.version) == 0 && driver.version < 12000) {
-    driver.problem = mw_format("%s is of CUDA %d.%d, and 12.0 is needed: install a newer driver", driver.path,
+    driver.problem = mw_format("%s supports CUDA %d.%d, and 12.0 is needed: install a newer driver", driver.path,
                                driver.version / 1000, driver.version % 1000 / 10);
   } else if (result != 0) {
     cu.cuGetErrorString(result, &text);
@@ -183,7 +184,7 @@ static void load_compiler(void) {
   compiler.code = MW_JIT_COMPILER_NOT_FOUND;
   if (!handle && !compiler.problem)
     compiler.problem =
-        mw_format("NVRTC, which compiles kernels for NVIDIA GPUs, was not found: looked for %s. It comes with "
+        mw_format("NVRTC, which compiles kernels for NVIDIA GPUs, was not found under these names: %s. It is part of "
                   "the CUDA toolkit (package cuda-nvrtc) and with `pip install nvidia-cuda-nvrtc`; "
                   "MOONWARP_NVRTC may name it. Modules saved to files load without a compiler",
                   compiler.tried.data ? compiler.tried.data : "nothing");

@@ -1,4 +1,4 @@
-/* libcuda and NVRTC, loaded when they are first asked for, and their failures as ours. */
+/* libcuda and NVRTC, loaded on first use, and their failures as moonwarp's codes and messages. */
 #ifndef MW_CUDA_LIBRARY_H
 #define MW_CUDA_LIBRARY_H
 
@@ -8,7 +8,7 @@
 typedef struct cuda_api {
 #define POINTER(name, version, params) CUresult(*name) params;
   MW_LIBCUDA(POINTER)
-  MW_LIBCUDA_GRAPHICS(POINTER) /* all of them, or cuGraphicsGLRegisterBuffer is NULL */
+  MW_LIBCUDA_GRAPHICS(POINTER) /* all of them, unless cuGraphicsGLRegisterBuffer is NULL */
 #undef POINTER
   CUresult (*cuGetProcAddress)(const char *name, void **address, int version, uint64_t flags, int *status);
 } cuda_api;
@@ -23,20 +23,20 @@ typedef struct nvrtc_api {
 extern cuda_api cu;
 extern nvrtc_api nvrtc;
 
-/* Load the library and find its functions, once a process; later calls give the same answer. MW_NO_DEVICE (NVRTC:
-   MW_JIT_COMPILER_NOT_FOUND) says what was looked for, where, what was found and what to do. */
+/* Load the library and look up its functions, in the first call of a process; later calls return the same result.
+   MW_NO_DEVICE (NVRTC: MW_JIT_COMPILER_NOT_FOUND) says what was searched, where, what was found and what to do. */
 int cuda_load(void);
 int nvrtc_load(void);
-/* Of CUDA, as the driver says: 12040 for 12.4. Once cuda_load has succeeded. */
+/* The CUDA version that the driver supports: 12040 for 12.4. Valid after cuda_load has succeeded. */
 int cuda_driver_version(void);
-/* What mw_doctor tells of them, whether they were found or not. */
+/* mw_doctor's lines about both, whether they were found or not. */
 void cuda_library_report(mw_text *out);
 
 /* A driver call's outcome: MW_SUCCESS, or the failure "WHAT failed: the driver's own sentence (its name)". */
 int cuda_check(CUresult result, const char *what, ...) __attribute__((format(printf, 2, 3)));
 /* CUresult as mw_result. */
 int cuda_code(CUresult result);
-/* Whether the context is lost after such a failure: nothing works in it any more. */
+/* Whether the context is lost after such a failure, so that no later call in it succeeds. */
 bool cuda_is_fatal(CUresult result);
 
 #endif

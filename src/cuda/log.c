@@ -1,4 +1,4 @@
-/* NVRTC's messages, told as clang tells them. What NVRTC writes:
+/* NVRTC's messages in clang's format. NVRTC writes:
  *
  *     kernel.cu(3): error: identifier "x" is undefined
  *         y = x;
@@ -31,7 +31,8 @@ static bool read_header(const char *line, size_t length, header *out) {
   return false;
 }
 
-/* "error: ", "catastrophic error: ", "error #20042-D: ", "warning #550-D: ": the plain word, and what stands behind. */
+/* Splits "error: ", "catastrophic error: ", "error #20042-D: ", "warning #550-D: ": the kind, and the message after
+   it. */
 static const char *read_kind(const header *h, const char **message, size_t *length) {
   const char *colon = memmem(h->rest, h->rest_length, ": ", 2);
   static const char *const kinds[] = {"error", "warning", "note", "remark"};
@@ -51,13 +52,13 @@ static const char *next_line(const char *line) {
   return *line ? line + 1 : line;
 }
 
-/* A line with nothing but a caret: its place, or -1. */
+/* The column of the caret in a line that has nothing else, or -1. */
 static int caret_of(const char *line) {
   size_t blanks = strspn(line, " \t");
   return line[blanks] == '^' && (line[blanks + 1] == '\n' || line[blanks + 1] == '\0') ? (int)blanks : -1;
 }
 
-/* NVRTC's closing words are no news: how many errors there were, and how to be rid of warnings. */
+/* NVRTC's closing lines are dropped: the number of errors, and how to suppress warnings. */
 static bool is_closing(const char *line, size_t length) {
   return memmem(line, length, "detected in the compilation of", 30) ||
          strncmp(line, "Remark: The warnings can be", 27) == 0 || strncmp(line, "Compilation terminated", 22) == 0;
@@ -90,7 +91,7 @@ void cuda_log_translate(const char *log, const cuda_headers *ours, mw_text *out,
     int caret = caret_of(next_line(next)), column = caret >= 2 ? caret - 1 : 1;
     mw_text_addf(out, "%.*s:%d:%d: %s%s%.*s\n", (int)h.file_length, h.file, h.line, column, kind ? kind : "",
                  kind ? ": " : "", (int)message_length, message);
-    if (caret >= 2) { /* the text has an indentation of two */
+    if (caret >= 2) { /* NVRTC indents the source line by two */
       mw_text_addf(out, "%5d | %.*s\n", h.line, (int)strcspn(next, "\n") - 2, next + 2);
       mw_text_addf(out, "      | %*s^\n", caret - 2, "");
       next = next_line(next_line(next));

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What only this file knows of a unit. */
+/* The fields of a unit that only this file uses. */
 typedef struct unit_private {
   cuda_unit unit;
   cuda_types types;
@@ -16,9 +16,9 @@ typedef struct unit_private {
   mw_source origin; /* file and line, copied */
 } unit_private;
 
-/* ---- facts of files that have none ---- */
+/* ---- facts of PTX and cubins from elsewhere ---- */
 
-/* PTX by itself: what mwcc wrote behind it, or its declarations and what linkage names say. */
+/* Facts of PTX from elsewhere: from mwcc's comments after it, or else from its declarations and linkage names. */
 static void describe_ptx(unit_private *p) {
   ptx_text ptx;
   mw_text *facts = &p->image.parts[IMAGE_FACTS];
@@ -44,7 +44,7 @@ static void describe_ptx(unit_private *p) {
   ptx_free(&ptx);
 }
 
-/* A cubin by itself: a kernel is a section ".text.NAME"; its parameters are what its linkage name says. */
+/* Facts of a cubin from elsewhere: a kernel is a section ".text.NAME"; its parameters are those in its linkage name. */
 static void describe_cubin(unit_private *p) {
   const mw_text *cubin = &p->image.parts[IMAGE_CUBIN];
   mw_text *facts = &p->image.parts[IMAGE_FACTS];
@@ -68,8 +68,8 @@ static void describe_cubin(unit_private *p) {
 
 /* ---- loading ---- */
 
-/* What the driver's compiler says of PTX that it has refused; "" where that is nothing. Yours. */
-static char *ask_compiler(const mw_text *ptx) {
+/* The log of the driver's compiler about PTX that it rejected; "" if it is empty. Yours. */
+static char *compiler_log(const mw_text *ptx) {
   enum { MOST = 4096 };
   char *log = mw_alloc(MOST);
   int options[] = {CU_JIT_ERROR_LOG, CU_JIT_ERROR_LOG_BYTES};
@@ -90,15 +90,15 @@ static int fail_image(const cuda_device *device, const cuda_image *image, const 
     return fail(code, "%s is compiled for %s, and cuda:%d is sm_%d%d: compile it here, or with -arch=sm_%d%d", path,
                 image->parts[IMAGE_ARCH].data ? image->parts[IMAGE_ARCH].data : "another GPU", device->ordinal,
                 device->major, device->minor, device->major, device->minor);
-  if (code == MW_MEMORY_ALLOCATION) return fail(code, "there is no memory to load %s", path);
-  char *log = ask_compiler(&image->parts[IMAGE_PTX]);
+  if (code == MW_MEMORY_ALLOCATION) return fail(code, "not enough memory to load %s", path);
+  char *log = compiler_log(&image->parts[IMAGE_PTX]);
   code = fail(MW_INVALID_KERNEL_IMAGE, "the driver refuses %s: %s%s%s", path, text ? text : "it does not say why",
               *log ? ". Its compiler says: " : "", log);
   free(log);
   return code;
 }
 
-/* The machine code if it is for this GPU, else what the driver can compile. */
+/* Loads the machine code if it is for this GPU, else the PTX, which the driver compiles. */
 static int load_image(cuda_device *device, unit_private *p, const char *path) {
   const mw_text *cubin = &p->image.parts[IMAGE_CUBIN], *ptx = &p->image.parts[IMAGE_PTX];
   CUresult result = MW_NO_KERNEL_IMAGE_FOR_DEVICE;
@@ -140,7 +140,7 @@ static int find_kernels(cuda_device *device, cuda_unit *unit) {
   return MW_SUCCESS;
 }
 
-/* Variables that the parent has, too, are the parent's. */
+/* Variables that the parent module has too are shared with it. */
 static void share_symbols(cuda_unit *unit) {
   unit->shared_with = mw_alloc((unit->symbol_count + 1) * sizeof *unit->shared_with);
   for (size_t i = 0; unit->parent && i < unit->symbol_count; i++)
@@ -152,8 +152,8 @@ static void share_symbols(cuda_unit *unit) {
       }
 }
 
-/* Whether its code calls what tells the host (device/moonwarp/guard.h). */
-static bool tells_failures(const unit_private *p) {
+/* Whether its code reports failures to the host (device/moonwarp/guard.h). */
+static bool reports_failures(const unit_private *p) {
   static const char function[] = "__mw_tell_host";
   const mw_text *cubin = &p->image.parts[IMAGE_CUBIN], *ptx = &p->image.parts[IMAGE_PTX];
   const mw_text *code = ptx->data ? ptx : cubin;
@@ -187,10 +187,10 @@ int cuda_load_unit(void *handle, const char *path, void *parent, const mw_source
   if (code == MW_SUCCESS) {
     find_symbols(device, unit);
     share_symbols(unit);
-    code = tells_failures(p) ? cuda_guard_unit(device, unit) : MW_SUCCESS;
+    code = reports_failures(p) ? cuda_guard_unit(device, unit) : MW_SUCCESS;
   }
   if (code == MW_SUCCESS) {
-    /* Machine code and PTX are the context's now. */
+    /* The context has copies of the machine code and PTX. */
     mw_text_free(&p->image.parts[IMAGE_CUBIN]);
     mw_text_free(&p->image.parts[IMAGE_PTX]);
     *out = unit;
@@ -225,7 +225,7 @@ void cuda_unload(void *handle) {
   free(p);
 }
 
-/* ---- what it has ---- */
+/* ---- contents ---- */
 
 bool cuda_unit_kernel(void *handle, size_t i, const mw_kernel_info **info, void **kernel) {
   cuda_unit *unit = handle;
@@ -235,7 +235,7 @@ bool cuda_unit_kernel(void *handle, size_t i, const mw_kernel_info **info, void 
   return true;
 }
 
-/* Without those that the machine code no longer has. */
+/* Without those that the machine code does not contain. */
 bool cuda_unit_symbol(void *handle, size_t i, mw_symbol_info *info) {
   cuda_unit *unit = handle;
   for (size_t k = 0; k < unit->symbol_count; k++) {

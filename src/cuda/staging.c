@@ -23,7 +23,7 @@ struct cuda_staging {
   int cores;
 };
 
-/* What one lane does: the parts first, first + step, … */
+/* One lane's work: the parts first, first + step, … */
 typedef struct job {
   cuda_device *device;
   lane *lane;
@@ -44,7 +44,7 @@ struct cuda_staging *cuda_staging_open(void) {
 
 void cuda_staging_forget(struct cuda_staging *staging) { memset(staging->lanes, 0, sizeof staging->lanes); }
 
-/* With the device's context. */
+/* Called with the device's context current. */
 void cuda_staging_close(struct cuda_staging *staging) {
   if (!staging) return;
   for (int i = 0; i < LANES; i++) {
@@ -95,7 +95,7 @@ static CUresult send(job *j) {
   return result ? result : waited;
 }
 
-static CUresult ask(job *j, size_t n) {
+static CUresult queue_part(job *j, size_t n) {
   size_t bytes, at = part_at(j, n, &bytes), k = n % SLOTS;
   if (bytes == 0) return 0;
   CUresult result = cu.cuMemcpyDtoHAsync(j->lane->slots[k], j->address + at, bytes, j->lane->stream);
@@ -106,13 +106,13 @@ static CUresult receive(job *j) {
   lane *l = j->lane;
   CUresult result = 0;
   size_t bytes;
-  for (size_t n = 0; n < SLOTS && result == 0; n++) result = ask(j, n);
+  for (size_t n = 0; n < SLOTS && result == 0; n++) result = queue_part(j, n);
   for (size_t n = 0, at; result == 0 && (at = part_at(j, n, &bytes), bytes > 0); n++) {
     size_t k = n % SLOTS;
     result = cu.cuEventSynchronize(l->done[k]);
     if (result != 0) break;
     memcpy(j->host + at, l->slots[k], bytes);
-    result = ask(j, n + SLOTS);
+    result = queue_part(j, n + SLOTS);
   }
   CUresult waited = cu.cuStreamSynchronize(l->stream);
   return result ? result : waited;
@@ -125,7 +125,7 @@ static void *work(void *argument) {
   return NULL;
 }
 
-/* A thread costs some tens of microseconds: a lane is worth it from 2 parts on. */
+/* A thread costs some tens of microseconds, so an additional lane pays off from 2 parts on. */
 static size_t count_lanes(const struct cuda_staging *staging, size_t bytes) {
   size_t parts = (bytes + PART - 1) / PART, most = staging->cores < LANES ? (size_t)staging->cores : LANES;
   size_t lanes = parts / 2;
@@ -145,7 +145,7 @@ int cuda_stage(cuda_device *device, uint64_t address, void *host, size_t bytes, 
     jobs[i] = (job){device, &staging->lanes[i], address, host, bytes, i, lanes, to_device, 0};
     started[i] = i > 0 && pthread_create(&threads[i], NULL, work, &jobs[i]) == 0;
   }
-  /* The lanes without a thread are this one's. */
+  /* This thread also processes the parts of lanes that have no thread. */
   if (result == 0)
     for (size_t i = 0; i < lanes; i++)
       if (!started[i]) work(&jobs[i]);

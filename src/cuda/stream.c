@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A mark for so many commands; no more commands than this without one being done; launches that an error lists. */
-enum { MARK_EVERY = 256, QUEUE_MOST = 8192, TOLD = 4 };
+/* Commands between marks; the most commands in flight; launches that a message lists. */
+enum { MARK_EVERY = 256, QUEUE_MOST = 8192, LAUNCHES_LISTED = 4 };
 
 /* ---- calling completions ---- */
 
@@ -14,8 +14,8 @@ static cuda_pending *command_at(const cuda_stream *stream, uint64_t i) {
   return &stream->queue[i & (stream->capacity - 1)];
 }
 
-/* Commands before `upto` are done, and what they told of failures was taken. Called without the lock: a completion may
-   take others. */
+/* Calls the completions of the commands before `upto`; their failures were taken before. Called without the lock,
+   because a completion may take other locks. */
 static void complete(cuda_stream *stream, uint64_t upto) {
   struct {
     mw_completion completion;
@@ -39,7 +39,7 @@ static void complete(cuda_stream *stream, uint64_t upto) {
   }
 }
 
-/* The command that the marks that have passed come behind. Under the lock. */
+/* The end of the commands before the marks that have passed. Under the lock. */
 static uint64_t passed_marks(cuda_stream *stream) {
   uint64_t upto = stream->first;
   while (stream->mark_count > 0 && cu.cuEventQuery(stream->marks[0].event) == 0) {
@@ -71,13 +71,13 @@ static void grow(cuda_stream *stream) {
   stream->capacity = capacity;
 }
 
-/* A script's path is worth more at its end. */
+/* The end of a script's path is worth more than its beginning. */
 static const char *cut_site(const char *site) {
   size_t length = site ? strlen(site) : 0;
   return length == 0 ? "" : length < CUDA_SITE ? site : site + length - CUDA_SITE + 1;
 }
 
-/* The launch is the last one over again, and no mark stands between. */
+/* Whether the launch repeats the last one, with no mark between them. */
 static bool repeats(const cuda_stream *stream, const mw_kernel_info *kernel, const mw_launch_request *request) {
   const mw_completion *completion = &request->completion;
   if (!completion->done || stream->end == stream->first || stream->end == stream->marked) return false;
@@ -94,7 +94,7 @@ static cuda_pending *append(cuda_stream *stream, const mw_completion *completion
   return pending;
 }
 
-/* Likewise. */
+/* Under the lock. */
 static cuda_pending *__attribute__((noinline)) append_launch(cuda_stream *stream, const mw_kernel_info *kernel,
                                                              const mw_launch_request *request) {
   cuda_pending *pending = append(stream, &request->completion);
@@ -105,7 +105,7 @@ static cuda_pending *__attribute__((noinline)) append_launch(cuda_stream *stream
   return pending;
 }
 
-/* Under the lock, which it lets go of. */
+/* Under the lock, which it releases. */
 static void __attribute__((noinline)) mark(cuda_stream *stream) {
   CUevent full = NULL;
   uint64_t upto = passed_marks(stream);
@@ -117,7 +117,7 @@ static void __attribute__((noinline)) mark(cuda_stream *stream) {
   if (full && atomic_load(&stream->device->live_holds) == 0) cu.cuEventSynchronize(full);
 }
 
-/* One command more. Under the lock, which it lets go of. */
+/* Counts one more command. Under the lock, which it releases. */
 static inline void count(cuda_stream *stream) {
   if (mw_likely(++stream->unmarked < MARK_EVERY))
     mw_unlock(&stream->lock);
@@ -131,7 +131,7 @@ void cuda_stream_queued(cuda_stream *stream, const mw_completion *completion) {
   count(stream);
 }
 
-/* A launch that is repeated touches no memory but the last entry, which is in the cache. */
+/* A repeated launch touches only the last entry, which is in the cache. */
 void cuda_stream_launched(cuda_stream *stream, const cuda_kernel *kernel, const mw_launch_request *request) {
   mw_lock(&stream->lock);
   if (mw_likely(repeats(stream, &kernel->info, request)))
@@ -165,7 +165,8 @@ void cuda_streams_poll(cuda_device *device) {
   mw_unlock(&device->lock);
 }
 
-/* With CUDA_LAUNCH_BLOCKING=1 CUDA waits in the launch, and what fails there is that launch: all before are done. */
+/* With CUDA_LAUNCH_BLOCKING=1 CUDA waits in each launch, so a fault is that of the current launch: all earlier ones
+   are done. */
 void cuda_stream_blames(cuda_stream *stream, const mw_kernel_info *kernel, const char *site) {
   const mw_launch_request blamed = {.site = site};
   const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
@@ -179,31 +180,32 @@ void cuda_stream_blames(cuda_stream *stream, const mw_kernel_info *kernel, const
   mw_unlock(&stream->lock);
 }
 
-/* "launched at a.lua:3", or all that may have done it. */
-static void tell(cuda_stream *stream, mw_text *story, const mw_kernel_info **one, int *told, unsigned *launches) {
+/* Adds "launched at a.lua:3", or all launches that may have failed. */
+static void list_launch(cuda_stream *stream, mw_text *story, const mw_kernel_info **one, int *listed,
+                        unsigned *launches) {
   for (uint64_t i = stream->first; i < stream->end; i++) {
     const cuda_pending *pending = command_at(stream, i);
     if (!pending->kernel) continue;
-    *one = *told == 0 || *one == pending->kernel ? pending->kernel : NULL;
-    if (*told < TOLD) {
-      mw_text_addf(story, "%s%s%s%s", *told > 0 ? ", " : "", pending->kernel->name,
+    *one = *listed == 0 || *one == pending->kernel ? pending->kernel : NULL;
+    if (*listed < LAUNCHES_LISTED) {
+      mw_text_addf(story, "%s%s%s%s", *listed > 0 ? ", " : "", pending->kernel->name,
                    pending->site[0] ? " launched at " : "", pending->site);
       if (pending->times > 1) mw_text_addf(story, " (%u times)", pending->times);
     }
-    *told += 1;
+    *listed += 1;
     *launches += pending->times;
   }
 }
 
 void cuda_streams_abandon(cuda_device *device, mw_text *story, const mw_kernel_info **one) {
-  int told = 0;
+  int listed = 0;
   unsigned launches = 0;
   mw_text list = {0};
   *one = NULL;
   mw_lock(&device->lock);
   for (cuda_stream *stream = device->streams; stream; stream = stream->next) {
     mw_lock(&stream->lock);
-    tell(stream, &list, one, &told, &launches);
+    list_launch(stream, &list, one, &listed, &launches);
     stream->mark_count = 0;
     for (int i = 0; i < CUDA_MARKS; i++) stream->marks[i].event = NULL;
     uint64_t upto = stream->end;
@@ -218,7 +220,7 @@ void cuda_streams_abandon(cuda_device *device, mw_text *story, const mw_kernel_i
     mw_text_addf(story,
                  "it is one of the %u that were running: %s%s (with CUDA_LAUNCH_BLOCKING=1 in the environment each "
                  "is waited for, and the one that fails is known)",
-                 launches, list.data, told > TOLD ? ", …" : "");
+                 launches, list.data, listed > LAUNCHES_LISTED ? ", …" : "");
   mw_text_free(&list);
 }
 
@@ -318,7 +320,7 @@ CUresult cuda_stream_wait_done(cuda_stream *stream) {
 int cuda_stream_synchronize(void *handle) {
   cuda_stream *stream = handle;
   int code = cuda_stream_enter(stream);
-  /* Waiting for the default stream waits for what stands still in the others, too. */
+  /* Waiting for the default stream also waits for the holds of other streams. */
   if (code == MW_SUCCESS && stream->flags & MW_STREAM_LEGACY) cuda_stream_inherit_holds(stream);
   if (code == MW_SUCCESS) code = cuda_stream_held(stream);
   if (code != MW_SUCCESS) return code;
@@ -334,7 +336,7 @@ int cuda_stream_query(void *handle) {
   cuda_stream *stream = handle;
   int code = cuda_stream_enter(stream);
   if (code != MW_SUCCESS) {
-    mw_error_clear(); /* nothing runs on a device that is lost */
+    mw_error_clear(); /* nothing runs on a lost device */
     return MW_SUCCESS;
   }
   mw_lock(&stream->lock);
@@ -342,7 +344,7 @@ int cuda_stream_query(void *handle) {
   mw_unlock(&stream->lock);
   CUresult result = cu.cuStreamQuery(stream->handle);
   if (result == CUDA_NOT_READY) return MW_NOT_READY;
-  if (result != 0) return MW_SUCCESS; /* the failure is told by whoever waits */
+  if (result != 0) return MW_SUCCESS; /* a waiting thread reports the failure */
   cuda_guard_take(stream->device);
   complete(stream, upto);
   return MW_SUCCESS;

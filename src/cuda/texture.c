@@ -1,14 +1,14 @@
-/* CUDA arrays, textures and surfaces: the hardware's own. The record that the core made says all of how a texture reads;
- * where it lies is the array's or the record's first level's. */
+/* CUDA arrays, textures and surfaces in hardware. The record that the core made states how a texture reads; the
+ * address of its memory is that of the array, or of the record's first level. */
 #include "cuda/cuda.h"
 #include "core/texture/texture.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A handle of the core's for both kinds of CUDA array. */
+/* The core's handle for both kinds of CUDA array. */
 typedef struct native_array {
-  CUarray array; /* NULL: a mipmap */
+  CUarray array; /* NULL: a mipmapped array */
   CUmipmappedArray mipmap;
   size_t texel, bytes;
   unsigned epoch;
@@ -23,7 +23,7 @@ static unsigned format_of(int kind, int bits) {
 
 /* ---- CUDA arrays ---- */
 
-/* CUDA's own zeros: a size that the kind does not have is 0, and layers and faces are counted by the depth. */
+/* CUDA's conventions: an extent that the kind does not have is 0, and layers and faces are counted as depth. */
 static CUDA_ARRAY3D_DESCRIPTOR describe(const mw_cuda_array_desc *desc) {
   CUDA_ARRAY3D_DESCRIPTOR out = {.width = desc->width,
                                  .format = format_of(desc->channels.kind, desc->channels.bits),
@@ -37,13 +37,13 @@ static CUDA_ARRAY3D_DESCRIPTOR describe(const mw_cuda_array_desc *desc) {
   out.depth = desc->kind == MW_CUDA_ARRAY_3D ? desc->depth : layered || cube ? desc->layers * (cube ? 6 : 1) : 0;
   if (layered) out.flags |= CU_ARRAY_LAYERED;
   if (cube) out.flags |= CU_ARRAY_CUBEMAP;
-  /* Gathers want to be known of in advance, and are the privilege of two dimensions of 16-bit sizes. */
+  /* Gathers must be enabled in advance, and only two-dimensional arrays of up to 32768 by 32768 texels support them. */
   if (desc->kind == MW_CUDA_ARRAY_2D && desc->levels == 1 && desc->width <= 32768 && desc->height <= 32768)
     out.flags |= CU_ARRAY_GATHER;
   return out;
 }
 
-/* What the texels need, without the padding of CUDA's layout. */
+/* The bytes of the texels, without the padding of CUDA's layout. */
 static size_t bytes_of(const CUDA_ARRAY3D_DESCRIPTOR *d, size_t texel, size_t levels) {
   size_t width = d->width, height = d->height ? d->height : 1, depth = d->depth ? d->depth : 1, bytes = 0;
   for (size_t level = 0; level == 0 || level < levels; level++) {
@@ -199,7 +199,7 @@ static CUDA_TEXTURE_DESC describe_sampler(const mw_tex_record *record) {
   for (int i = 0; i < 3; i++) out.address[i] = record->address[i];
   bool integers = record->channel_kind != MW_TEX_CHANNEL_FLOAT && record->read == MW_TEX_READ_ELEMENT;
   for (int i = 0; i < 4; i++) {
-    int64_t whole = (int64_t)record->border[i]; /* where integers are read, integers are in its place */
+    int64_t whole = (int64_t)record->border[i]; /* textures of integers have an integer border in its place */
     int32_t bits = (int32_t)(uint32_t)whole;
     if (integers)
       memcpy(&out.border[i], &bits, sizeof bits);

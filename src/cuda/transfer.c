@@ -1,11 +1,11 @@
-/* Copies and fills in streams. Addresses may be the host's own as well: with CUDA's unified addresses cuMemcpyAsync tells
- * them apart by itself. */
+/* Copies and fills in streams. Addresses may be the host's own: with CUDA's unified addresses cuMemcpyAsync
+ * distinguishes them by itself. */
 #include "cuda/cuda.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Through pinned memory from here on. */
+/* Bytes from which a copy is staged through pinned memory; the longest pattern that is filled column by column. */
 enum { STAGED = 256 << 10, SMALL = 64 };
 
 static int begin(cuda_stream *stream) {
@@ -20,7 +20,7 @@ static int end(cuda_stream *stream, CUresult result, const char *what, const mw_
   return code;
 }
 
-/* A copy to memory that it overlaps goes through memory of its own. */
+/* A copy to overlapping memory is made through a temporary. */
 static CUresult copy_overlapping(cuda_stream *stream, uint64_t target, uint64_t source, size_t bytes) {
   CUdeviceptr between;
   CUresult result = cu.cuStreamSynchronize(stream->device->side);
@@ -46,7 +46,7 @@ int cuda_copy(void *handle, uint64_t target, uint64_t source, size_t bytes, mw_c
 
 /* ---- fills ---- */
 
-/* `count` times `size` bytes that repeat every 1, 2 or 4: one command, else NULL. */
+/* Fills `count` times `size` bytes with one command. False if the pattern does not repeat every 1, 2 or 4 bytes. */
 static bool fill_by_word(cuda_stream *stream, uint64_t target, const unsigned char *pattern, size_t size, size_t count,
                          CUresult *result) {
   static const size_t widths[] = {1, 2, 4};
@@ -65,7 +65,7 @@ static bool fill_by_word(cuda_stream *stream, uint64_t target, const unsigned ch
   return false;
 }
 
-/* Any other pattern: column by column of 4, 2 or 1 bytes, each a fill of a box that is one word wide. */
+/* Any other pattern: columns of 4, 2 or 1 bytes, each a fill of a box that is one word wide. */
 static CUresult fill_by_column(cuda_stream *stream, uint64_t target, const unsigned char *pattern, size_t size,
                                size_t count) {
   size_t width = size % 4 == 0 && target % 4 == 0 ? 4 : size % 2 == 0 && target % 2 == 0 ? 2 : 1;
@@ -81,7 +81,7 @@ static CUresult fill_by_column(cuda_stream *stream, uint64_t target, const unsig
   return 0;
 }
 
-/* A long pattern, or a few of them: a copy, which takes the bytes along before it returns. */
+/* A long pattern, or a few copies of one: a copy, which reads its source before it returns. */
 static CUresult fill_once(cuda_stream *stream, uint64_t target, const void *pattern, size_t bytes) {
   return cu.cuMemcpyHtoDAsync(target, pattern, bytes, stream->handle);
 }
@@ -132,7 +132,7 @@ int cuda_copy_box(void *handle, const mw_box *box, mw_completion completion) {
   return end(stream, result, "a copy of a box", &completion);
 }
 
-/* cuMemcpyAsync and its kin do this too, but not with memory of a pool that the other device was given no access to. */
+/* cuMemcpyAsync and its kin copy between devices too, but not from a pool to which the other device has no access. */
 int cuda_copy_between(void *handle, void *to, void *from, const mw_box *box, mw_completion completion) {
   cuda_stream *stream = handle;
   CUcontext target = ((cuda_device *)to)->context, source = ((cuda_device *)from)->context;
@@ -174,8 +174,8 @@ int cuda_fill_box(void *handle, const mw_box *box, const void *pattern, size_t s
 
 /* ---- host and device ---- */
 
-/* All that comes before is done. The default stream's own commands wait for the other streams' work, waiting for it alone
-   does not: hence the event. */
+/* Waits until all earlier work is done. The default stream's commands wait for the other streams' work, but waiting
+   for the stream alone does not: hence the event. */
 static int drain(cuda_stream *stream) {
   cuda_device *device = stream->device;
   CUresult result = stream->flags & MW_STREAM_LEGACY ? cu.cuEventRecord(device->order, stream->handle) : 0;
@@ -183,8 +183,8 @@ static int drain(cuda_stream *stream) {
   return cuda_outcome(device, result, "waiting for a stream");
 }
 
-/* Where the host reads or writes: the stream, or beside all streams inside of a function that one of them calls: then all
-   that comes before the function is done, and the stream waits for it. */
+/* Chooses the stream in which the host reads or writes: this one, or, in a host function that a stream calls, an
+   internal one. In the latter case the work before the function is done, and the stream waits for the function. */
 static int begin_for_host(cuda_stream *stream, CUstream *handle) {
   int code = begin(stream);
   *handle = stream->handle;

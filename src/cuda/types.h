@@ -1,5 +1,5 @@
-/* The CUDA driver's and NVRTC's interfaces, as far as they are used: our own declarations of their types and numbers, so
- * that building needs no NVIDIA software. (CUDA Driver API reference; NVRTC user guide) */
+/* The CUDA driver's and NVRTC's interfaces, as far as they are used: moonwarp's own declarations of their types and
+ * numbers, so that building needs no NVIDIA software. (CUDA Driver API reference; NVRTC user guide) */
 #ifndef MW_CUDA_TYPES_H
 #define MW_CUDA_TYPES_H
 
@@ -25,7 +25,7 @@ typedef void CUhostFn(void *context);
 typedef int nvrtcResult;
 typedef struct nvrtcProgram_st *nvrtcProgram;
 
-/* CUresult: its numbers are cudaError_t's, and with that mw_result's, but for those below 100. */
+/* CUresult: its numbers are cudaError_t's, and therefore mw_result's, except those below 100. */
 enum {
   CUDA_OUT_OF_MEMORY = 2,
   CUDA_NOT_INITIALIZED = 3,

@@ -1,5 +1,5 @@
-/* Which files a source includes from the folders that it names. NVRTC does not say; so its #include lines are followed,
- * whatever conditions they stand under: a file too many costs a compilation, when it changes. */
+/* The files that a source includes from its -I folders. NVRTC does not report them, so #include lines are followed
+ * here, whatever conditions enclose them: a superfluous file costs a compilation when it changes, nothing else. */
 #include "compiler.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static bool known(const search *s, const char *path) {
 
 static void look_for(search *s, const char *beside, const char *name);
 
-/* Every #include "name" and #include <name> in the text, which stands in the folder `beside`. */
+/* Every #include "name" and #include <name> in the text of a file in the folder `beside`. */
 static void follow(search *s, const char *beside, const char *text) {
   for (const char *at = text; (at = strstr(at, "include")); at++) {
     const char *before = at;
@@ -63,8 +63,8 @@ static void look_for(search *s, const char *beside, const char *name) {
   for (size_t i = 0; i < s->source->option_count; i++) {
     const char *option = s->source->options[i];
     if (strncmp(option, "-I", 2) != 0) continue;
-    bool apart = !option[2] && i + 1 < s->source->option_count;
-    if (try_file(s, apart ? s->source->options[i + 1] : option + 2, name)) return;
+    bool separate = !option[2] && i + 1 < s->source->option_count;
+    if (try_file(s, separate ? s->source->options[i + 1] : option + 2, name)) return;
   }
 }
 

@@ -1,4 +1,4 @@
-/* Our headers for NVRTC, as strings in the library: compiling needs no file of ours, nor of the toolkit's. */
+/* The device headers for NVRTC, as strings in the library: compiling reads no installed file. */
 #include "compiler.h"
 
 #include <stdlib.h>
@@ -10,10 +10,10 @@ typedef struct embedded {
   const char *text;
 } embedded;
 
-/* In one piece each: `static const unsigned char text_N[]`, and the list of names with them. */
+/* One array a header, `static const unsigned char text_N[]`, and the list of their names. */
 #include "nvrtc_headers.inc"
 
-/* What is built into NVRTC, or in the prelude: to include it changes nothing. */
+/* Built into NVRTC, or part of the prelude: including it has no effect. */
 static const char *const built_in[] = {"cuda_runtime.h",
                                        "cuda_runtime_api.h",
                                        "cuda_device_runtime_api.h",
@@ -73,7 +73,7 @@ static const char *const built_in[] = {"cuda_runtime.h",
                                        "moonwarp/math/libm.h",
                                        "moonwarp/make_vector.h"};
 
-/* Whether the source has it: among its own headers, or in a folder that it names. */
+/* Whether the source provides the header, itself or in one of its -I folders. */
 static bool has_own(const mw_source *source, const char *name) {
   for (size_t i = 0; i < source->header_count; i++)
     if (strcmp(source->headers[i].name, name) == 0) return true;
@@ -97,7 +97,7 @@ static const char cstdint[] =
 static const char cstring[] =
     "#pragma once\nnamespace std {\nusing ::memcpy; using ::memmove; using ::memset; using ::size_t;\n}\n";
 
-/* assert is there without it; included again it follows NDEBUG. */
+/* The prelude has assert already; including this again makes it follow NDEBUG. */
 static const char assert_again[] = "#include \"moonwarp/assertion.h\"\n";
 
 static void add(cuda_headers *out, const char *name, const char *text) {

@@ -1,4 +1,4 @@
-/* Compiled files, written and read. See image.h. */
+/* Compiled files: writing and reading. See image.h. */
 #include "image.h"
 
 #include <stdio.h>

@@ -1,11 +1,11 @@
-/* Reading the facts that describe.c wrote, or mwcc (src/mwcc/gpu/metadata.c): types first, since all others refer to them. A type
- * is a linkage name there, and "#" with a number here. */
+/* Reading the facts that describe.c or mwcc (src/mwcc/gpu/metadata.c) wrote. Types first, since the other lines refer
+ * to them: by a linkage name (describe.c), or by "#" and a number (mwcc). */
 #include "module_metadata.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Every line of a copy of the text, which the first field of the first is. */
+/* All lines of a copy of the text. The first line's first field is the start of that copy. */
 fact_line *fact_lines(const char *facts, size_t *count) {
   char *text = mw_strdup(facts);
   fact_line *lines = mw_alloc(sizeof *lines);
@@ -44,8 +44,8 @@ static char *keep(cuda_types *types, const char *text) { return cuda_types_text(
 
 static size_t round_up(size_t value, size_t align) { return (value + align - 1) / align * align; }
 
-/* Whether the fields account for the struct's size, but for the padding that they need; members of a union overlap. What
-   a scan of the source does not show (bases, private members, types that nobody can name) is missing otherwise. */
+/* Whether the fields account for the struct's size, apart from padding; members of a union overlap. Otherwise a scan
+   of the source missed fields (of bases, private ones, those of unnamed types). */
 static bool accounts_for_size(const mw_type *type) {
   size_t end = 0;
   for (bool more = true; more;) {
@@ -84,7 +84,8 @@ static void read_structs(const fact_line *lines, size_t count, cuda_types *types
     if (!accounts_for_size(types->structs[i])) types->structs[i]->count = 0;
 }
 
-/* mwcc's: "type" lines with their numbers in order, and the members of structs behind them. They may refer to later ones. */
+/* mwcc's "type" lines in the order of their numbers, each followed by its struct's members. They may refer to later
+   types. */
 static void read_numbered(const fact_line *lines, size_t count, cuda_types *types) {
   size_t total = 0, at = 0;
   for (size_t i = 0; i < count; i++) total += fact_is(&lines[i], "type");
@@ -116,7 +117,7 @@ static void read_numbered(const fact_line *lines, size_t count, cuda_types *type
   }
 }
 
-/* A type in either form; NULL where it is none. */
+/* A type in either form; NULL if it is neither. */
 static const mw_type *type_named(cuda_types *types, const char *name) {
   if (*name != '#') return *name ? cuda_demangle_type(types, name) : NULL;
   size_t n = strtoul(name + 1, NULL, 10);
@@ -139,7 +140,7 @@ static const mw_reference *reference_named(cuda_types *types, const char *name) 
   return out;
 }
 
-/* What has no type that we know, by its size: an enumeration, or bytes. */
+/* A type for what has none here (such as an enumeration): an opaque one of that size. */
 static const mw_type *opaque(cuda_types *types, const char *name, size_t size, size_t align, char kind) {
   if (kind == 'f') return mw_dtype(size == 2 ? "half" : size == 4 ? "float" : "double");
   if (kind != '-' && !name) {
@@ -158,17 +159,18 @@ static const mw_type *opaque(cuda_types *types, const char *name, size_t size, s
   return type;
 }
 
-/* Whether a type is what stands there: as large, and a class where PTX has bytes. Halves may be either. */
+/* Whether the type that was read agrees with PTX: the same size, and a class where PTX has bytes. Halves may be
+   either. */
 static bool agrees(const mw_type *type, size_t size, char kind) {
   bool is_class = type->kind == MW_TYPE_STRUCT || type->kind == MW_TYPE_VECTOR;
   if (type->size != size) return false;
   return size == 2 || (kind == '-' ? is_class : !is_class);
 }
 
-/* The type that was read, if the machine agrees on it. */
+/* The type that was read if PTX agrees with it, else an opaque one. */
 static const mw_type *settle(cuda_types *types, const mw_type *type, size_t size, size_t align, char kind) {
   if (type && agrees(type, size, kind)) return type;
-  /* A reference's parameter is a pointer; a class with nothing in it is a byte. */
+  /* A texture reference as a parameter is a pointer; an empty class is one byte. */
   return opaque(types, type && type->size == 0 ? type->name : NULL, size, align, kind);
 }
 
@@ -203,7 +205,7 @@ static void place(cuda_kernel *kernel, const fact_line *l, const mw_source *orig
   kernel->info.line = at ? at + (origin->line > 1 ? origin->line - 1 : 0) : 0;
 }
 
-/* A kernel and the lines that belong to it; how many those are. */
+/* Reads a kernel and the lines that belong to it; returns their number. */
 static size_t read_kernel(const fact_line *lines, size_t left, const mw_source *origin, cuda_types *types,
                           cuda_unit *unit) {
   const fact_line *l = &lines[0];

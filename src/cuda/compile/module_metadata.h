@@ -1,7 +1,7 @@
-/* Facts of a module, a line each with fields apart by tabs: taken apart, and read as kernels, variables and types. What
- * lines there are is said in describe.c and src/mwcc/gpu/metadata.c, which write them. */
-#ifndef MW_CUDA_FACTS_H
-#define MW_CUDA_FACTS_H
+/* The facts of a module: lines of tab-separated fields, split here and read as kernels, variables and types. The
+ * kinds of lines are described in describe.c and src/mwcc/gpu/metadata.c, which write them. */
+#ifndef MW_CUDA_MODULE_METADATA_H
+#define MW_CUDA_MODULE_METADATA_H
 
 #include "cuda/cuda.h"
 #include "cuda/compile/signature/demangle.h"
@@ -18,10 +18,10 @@ fact_line *fact_lines(const char *facts, size_t *count);
 void fact_lines_free(fact_line *lines);
 bool fact_is(const fact_line *line, const char *what);
 size_t fact_number(const fact_line *line, int field);
-/* Whether it goes with the kernel before it: "param", "reads", "found". */
+/* Whether the line belongs to the kernel before it: "param", "reads", "found". */
 bool fact_belongs(const fact_line *line);
 
-/* The facts as the unit's kernels, variables and types; addresses are still to come. */
+/* Fills in the unit's kernels, variables and types from the facts; addresses are filled in later. */
 void cuda_facts_read(const char *facts, const mw_source *origin, cuda_types *types, cuda_unit *unit);
 
 #endif

@@ -1,7 +1,7 @@
-/* Compiling where there is no NVRTC: mwcc makes PTX, and the driver compiles it when it is loaded. A GPU then needs
- * nothing but its driver.
+/* Compiling without NVRTC: mwcc generates PTX, and the driver compiles that when it is loaded. A GPU then needs only
+ * its driver.
  *
- * Behind the PTX mwcc writes what the module has, as comments (src/mwcc/gpu/metadata.c): they become the image's facts. */
+ * After the PTX mwcc writes the module's facts as comments (src/mwcc/gpu/metadata.c); they become the image's facts. */
 #include "core/compile/run_mwcc.h"
 #include "compiler.h"
 #include "image.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Kernels that can be stopped, and those that check their accesses, mwcc alone can make. */
+/* Only mwcc can compile kernels that can be stopped, and kernels that check their accesses. */
 bool cuda_for_mwcc(const cuda_device *device, const mw_source *source) {
   for (size_t i = 0; source && i < source->option_count; i++)
     if (source->options[i] && strcmp(source->options[i], "--check-memory") == 0) return true;
@@ -46,9 +46,9 @@ void cuda_mwcc_report(mw_text *out) {
   free(path);
 }
 
-/* ---- what for ---- */
+/* ---- targets ---- */
 
-/* The GPU's own architecture, or the newest before it that mwcc knows, whose PTX the driver takes too. */
+/* The GPU's own architecture, or the newest one before it that mwcc supports: the driver accepts its PTX. */
 static int arch_for(const cuda_device *device, int wanted) {
   static const int archs[] = {50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90};
   int own = device->major * 10 + device->minor, best = archs[0];
@@ -57,7 +57,7 @@ static int arch_for(const cuda_device *device, int wanted) {
   return best;
 }
 
-/* The newest version of PTX that the driver and mwcc know. (PTX ISA, release history: CUDA 12.0 has 8.0) */
+/* The newest version of PTX that both the driver and mwcc support. (PTX ISA, release history: CUDA 12.0 has 8.0) */
 static int ptx_minor(void) {
   int minor = (cuda_driver_version() - 12000) / 10;
   return minor < 0 ? 0 : minor > 5 ? 5 : minor;
@@ -81,7 +81,7 @@ static void add_formatted(compiler_args *args, char *text) {
   free(text);
 }
 
-/* What is asked of mwcc: `source` with those template instances, as PTX and facts or as facts alone. */
+/* A run of mwcc: compiles `source` with those template instances to PTX and facts, or to facts alone. */
 typedef struct request {
   const cuda_device *device;
   const mw_source *source;
@@ -120,7 +120,7 @@ static int make_arguments(const request *r, const char *mwcc, const compiler_job
 }
 
 static size_t memory_limit(const cuda_device *device) {
-#ifdef __SANITIZE_ADDRESS__ /* mwcc's shadow memory takes terabytes of addresses then */
+#ifdef __SANITIZE_ADDRESS__ /* mwcc's shadow memory then takes terabytes of address space */
   (void)device;
   return 0;
 #else
@@ -135,7 +135,7 @@ void cuda_split_facts(const char *text, cuda_image *image) {
   static const struct {
     const char *what;
     image_part part;
-    bool keep; /* the word, which tells lines of facts apart */
+    bool keep; /* whether the line keeps its first word, which distinguishes the kinds of facts */
   } kinds[] = {{"depends\t", IMAGE_DEPENDS, false}, {"log\t", IMAGE_LOG, false}, {"", IMAGE_FACTS, true}};
   for (const char *line = text; (line = strstr(line, mark));) {
     line += strlen(mark);
@@ -187,14 +187,14 @@ int cuda_mwcc_compile(cuda_device *device, const mw_source *source, const char *
   return code;
 }
 
-bool cuda_mwcc_tell(const cuda_device *device, const mw_source *source, const char *const *instances,
-                    size_t instance_count, const char *path, mw_text *out) {
+bool cuda_mwcc_facts(const cuda_device *device, const mw_source *source, const char *const *instances,
+                     size_t instance_count, const char *path, mw_text *out) {
   const request r = {device, source, instances, instance_count, true};
   cuda_image image = {0};
   mw_text text = {0};
   char *file = mw_format("%s.facts", path);
-  bool told = run(&r, file) == MW_SUCCESS && mw_file_read(file, &text) == MW_SUCCESS;
-  if (told) {
+  bool succeeded = run(&r, file) == MW_SUCCESS && mw_file_read(file, &text) == MW_SUCCESS;
+  if (succeeded) {
     mw_text *facts = &image.parts[IMAGE_FACTS];
     cuda_split_facts(text.data, &image);
     mw_text_add(out, facts->data ? facts->data : "", facts->length);
@@ -205,5 +205,5 @@ bool cuda_mwcc_tell(const cuda_device *device, const mw_source *source, const ch
   free(file);
   mw_text_free(&text);
   cuda_image_free(&image);
-  return told;
+  return succeeded;
 }

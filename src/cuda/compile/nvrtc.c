@@ -1,4 +1,5 @@
-/* Compiling: by NVRTC where it is there, else by mwcc (mwcc.c). NVRTC makes machine code for the device's architecture and PTX, and is asked what it compiled. */
+/* Compiling by NVRTC if it is installed, else by mwcc (mwcc.c). NVRTC generates machine code for the device's
+ * architecture, and PTX, and is queried about what it compiled (describe.c). */
 #include "compiler.h"
 #include "cuda/compile/signature/describe.h"
 #include "cuda/compile/signature/source_scan.h"
@@ -15,11 +16,11 @@ typedef struct job {
   cuda_headers headers;
   cuda_list options;
   cuda_list instances;
-  const char *const *given; /* the instances as they were asked for */
+  const char *const *given; /* the template instances as the user wrote them */
   size_t given_count;
 } job;
 
-/* Neither is there: what to do is to have one of them. */
+/* Neither compiler is installed: says how to install one. */
 static int fail_without_compiler(void) {
   char *why = mw_strdup(mw_error_last()->message);
   mw_text report = {0};
@@ -35,7 +36,7 @@ int cuda_target(void *handle, mw_text *out) {
   int major, minor;
   if (cuda_by_mwcc()) return cuda_mwcc_target(device, out);
   if (nvrtc_load() != MW_SUCCESS) return fail_without_compiler();
-  /* What mwcc makes instead, where there are checks, depends on it. */
+  /* Code with checks is compiled by mwcc, so the key depends on its target. */
   if (cuda_mwcc_target(device, out) != MW_SUCCESS) mw_error_clear();
   nvrtc.nvrtcVersion(&major, &minor);
   mw_text_addf(out, "moonwarp %s, image %d, nvrtc %d.%d, sm_%d%d\n", MW_VERSION, IMAGE_VERSION, major, minor,
@@ -69,7 +70,7 @@ static void read_log(nvrtcProgram program, mw_text *out) {
   free(text);
 }
 
-/* What NVRTC says in other words: what the message means here. */
+/* Explains messages of NVRTC that mean something else here. */
 static int fail_source(const cuda_diagnosis *first, const mw_text *log, nvrtcResult result) {
   const char *message = first->message ? first->message
                         : log->length  ? log->data
@@ -82,7 +83,7 @@ static int fail_source(const cuda_diagnosis *first, const mw_text *log, nvrtcRes
   return code;
 }
 
-/* Compile text with what is to be named. *out is yours where it succeeds; otherwise the log is translated. */
+/* Compiles text with these name expressions. *out is yours on success; otherwise the log is translated. */
 static nvrtcResult run(const job *j, const char *text, const char *const *names, size_t count,
                        const char *const *options, size_t option_count, nvrtcProgram *out, mw_text *log) {
   nvrtcProgram program = NULL;
@@ -98,9 +99,9 @@ static nvrtcResult run(const job *j, const char *text, const char *const *names,
   return result;
 }
 
-/* ---- asking (describe.h) ---- */
+/* ---- queries (describe.h) ---- */
 
-/* PTX alone is quicker to come by than machine code. */
+/* Compiling to PTX alone is faster than to machine code. */
 static char **quick_options(const job *j) {
   char **list = mw_alloc((j->options.count + 1) * sizeof *list);
   for (size_t i = 0; i < j->options.count; i++) {
@@ -111,7 +112,8 @@ static char **quick_options(const job *j) {
   return list;
 }
 
-static bool ask(void *context, const char *epilogue, const char *const *expressions, size_t count, char **answers) {
+static bool lower_names(void *context, const char *epilogue, const char *const *expressions, size_t count,
+                        char **answers) {
   const job *j = context;
   nvrtcProgram program;
   char **options = quick_options(j);
@@ -162,15 +164,15 @@ void cuda_image_keep_source(cuda_image *image, const mw_source *source) {
   for (size_t i = 0; i < source->option_count; i++) mw_text_addf(&parts[IMAGE_OPTIONS], "%s\n", source->options[i]);
 }
 
-/* By mwcc, which knows all of a source's types; NVRTC is asked where it is not there, or does not take the source. */
+/* Facts by mwcc, which has complete types; by queries to NVRTC where mwcc is not available or rejects the source. */
 static void describe(const job *j, const cuda_device *device, const char *path, const char *text, mw_text *facts) {
-  mw_text told = {0};
+  mw_text lines = {0};
   ptx_text ptx;
   ptx_parse(text, &ptx);
-  bool known = cuda_mwcc_tell(device, j->source, j->given, j->given_count, path, &told) &&
-               cuda_told(told.data, &ptx, text, facts);
-  if (!known) cuda_describe(j->source, &ptx, text, ask, (void *)(uintptr_t)j, facts);
-  mw_text_free(&told);
+  bool matched = cuda_mwcc_facts(device, j->source, j->given, j->given_count, path, &lines) &&
+                 cuda_match_facts(lines.data, &ptx, text, facts);
+  if (!matched) cuda_describe(j->source, &ptx, text, lower_names, (void *)(uintptr_t)j, facts);
+  mw_text_free(&lines);
   ptx_free(&ptx);
 }
 

@@ -1,4 +1,5 @@
-/* Compile options: NVRTC's own names, which are mwcc's too, checked here so that a wrong one is an error at once and in our words. */
+/* Compile options: NVRTC's names, which mwcc shares, checked here so that a wrong one is reported at once and in our
+ * wording. */
 #include "cuda/cuda.h"
 
 #include <stdlib.h>
@@ -19,8 +20,8 @@ void cuda_list_free(cuda_list *list) {
 static const char known[] = "-DNAME[=VALUE], -UNAME, -IFOLDER, -std=c++11|14|17|20, -O0 to -O3, -G, -use_fast_math, "
                             "-lineinfo, -arch=NAME, --check-memory and --maxrregcount=N";
 
-/* What stands behind `name` at the start of the option, with one dash or two; NULL if it is another option. */
-static const char *behind(const char *option, const char *name) {
+/* The text after `name` if the option begins with it, after one dash or two; NULL if it is another option. */
+static const char *value_after(const char *option, const char *name) {
   if (option[0] == '-' && option[1] == '-') option++;
   size_t length = strlen(name);
   return strncmp(option, name, length) == 0 ? option + length : NULL;
@@ -45,37 +46,39 @@ static int add_option(const cuda_device *device, const mw_source *source, size_t
                   option[1] == 'I' ? "folder" : "NAME");
     if (!*value) value = source->options[++*i];
     cuda_list_add(out, mw_format("-%c%s", option[1], value));
-  } else if ((value = behind(option, "-std="))) {
+  } else if ((value = value_after(option, "-std="))) {
     cuda_list_add(out, mw_format("-std=%s", value));
-  } else if ((value = behind(option, "-maxrregcount="))) {
+  } else if ((value = value_after(option, "-maxrregcount="))) {
     if (!is_number(value)) return fail(MW_INVALID_VALUE, "compile option '%s' wants a number of registers", option);
     cuda_list_add(out, mw_format("--maxrregcount=%s", value));
-  } else if ((value = behind(option, "-arch=")) || (value = behind(option, "-gpu-architecture="))) {
+  } else if ((value = value_after(option, "-arch=")) || (value = value_after(option, "-gpu-architecture="))) {
     *arch = arch_number(value);
     if (*arch == 0)
       return fail(MW_INVALID_VALUE, "compile option '%s' wants a GPU's architecture, such as sm_%d%d", option,
                   device->major, device->minor);
-  } else if (behind(option, "-G") && strlen(option) <= 3) {
+  } else if (value_after(option, "-G") && strlen(option) <= 3) {
     cuda_list_add(out, mw_strdup("-G"));
-  } else if (behind(option, "-use_fast_math")) {
+  } else if (value_after(option, "-use_fast_math")) {
     cuda_list_add(out, mw_strdup("-use_fast_math"));
-  } else if (behind(option, "-rdc=") || behind(option, "-relocatable-device-code=") || behind(option, "-dc")) {
-    /* a module is one source here, whose functions are all at hand */
-  } else if (behind(option, "-check-memory")) {
-    cuda_list_add(out, mw_strdup("--check-memory")); /* which mwcc alone can */
-  } else if (behind(option, "-lineinfo")) {
+  } else if (value_after(option, "-rdc=") || value_after(option, "-relocatable-device-code=") ||
+             value_after(option, "-dc")) {
+    /* a module is one source file, so nothing is linked */
+  } else if (value_after(option, "-check-memory")) {
+    cuda_list_add(out, mw_strdup("--check-memory")); /* only mwcc supports it */
+  } else if (value_after(option, "-lineinfo")) {
     cuda_list_add(out, mw_strdup("-lineinfo"));
-  } else if ((value = behind(option, "-O")) && strlen(value) == 1 && *value >= '0' && *value <= '3') {
+  } else if ((value = value_after(option, "-O")) && strlen(value) == 1 && *value >= '0' && *value <= '3') {
     cuda_list_add(out, mw_format("-O%s", value));
-  } else if (behind(option, "-mcpu=") || behind(option, "-width=")) {
-    /* how the CPU device does it */
+  } else if (value_after(option, "-mcpu=") || value_after(option, "-width=")) {
+    /* these two concern the CPU device */
   } else {
     return fail(MW_INVALID_VALUE, "unknown compile option '%s': there are %s", option, known);
   }
   return MW_SUCCESS;
 }
 
-/* The device's own architecture, or the newest before it that NVRTC knows, whose PTX the driver then compiles. */
+/* The device's own architecture, or the newest one before it that NVRTC supports, whose PTX the driver then
+   compiles. */
 static char *own_arch(const cuda_device *device, int wanted) {
   int count = 0, best = 0, own = device->major * 10 + device->minor;
   int target = wanted ? wanted : own;
@@ -96,7 +99,7 @@ int cuda_options_read(const cuda_device *device, const mw_source *source, cuda_l
   return MW_SUCCESS;
 }
 
-/* NVRTC optimises the code itself always, and leaves the last step a choice. */
+/* NVRTC always optimises; only the level of ptxas can be chosen. */
 static void spell_level(char **option) {
   if (strncmp(*option, "-O", 2) != 0) return;
   char *spelled = mw_format("--ptxas-options=%s", *option);
@@ -112,7 +115,8 @@ int cuda_options(const cuda_device *device, const mw_source *source, cuda_list *
   cuda_list_add(out, mw_format("--gpu-architecture=%s", name));
   free(name);
   cuda_list_add(out, mw_strdup("-default-device"));
-  /* "double4 is deprecated", which CUDA 13 says of cuRAND's functions too, and without a place: a pragma is no use. */
+  /* CUDA 13 warns "double4 is deprecated" in cuRAND's functions too, without a place, so that no pragma suppresses
+     it. */
   cuda_list_add(out, mw_strdup("-diag-suppress=1444"));
   cuda_list_add(out, mw_strdup("--pre-include=moonwarp/prelude.h"));
   return MW_SUCCESS;

@@ -1,12 +1,14 @@
-/* Kernels that tell of their failures instead of losing the GPU: what they share with the host, and which launch they are.
+/* Kernels that report failures instead of losing the GPU: the memory shared with the host, and matching reports to
+ * launches.
  *
- * Code that fails an assertion or calls __trap() writes a report into pinned memory and ends (device/moonwarp/guard.h); so
- * does code with checks, which mwcc makes for devices with a limit of time and for modules with memory checks. Its kernels
- * take one parameter more, a number: by it the host knows which launch a report is about, and which grid it has to stop.
- * Other reports are of any launch of their unit that is in flight.
+ * Code that fails an assertion or calls __trap() writes a report into pinned memory and ends
+ * (device/moonwarp/guard.h); so does code with checks, which mwcc generates for devices with a time limit and for
+ * modules with memory checks. Kernels with checks take an additional parameter, the launch number: by it the host
+ * knows which launch a report belongs to and which grid it must stop. Other reports may belong to any launch of their
+ * unit that is in flight.
  *
- * Whoever waits looks at the reports before it takes commands from a stream's queue, since they say where a kernel was
- * launched. Locks are taken in the order guard, device, stream. */
+ * A waiting thread reads the reports before it removes commands from a stream's queue, since the commands say where a
+ * kernel was launched. Locks are taken in the order guard, device, stream. */
 #include "cuda/cuda.h"
 #include "guard.h"
 
@@ -14,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double patience = 10; /* seconds that a kernel has to end in once it was told to */
-enum { TOLD = 4 };                 /* places of a launch, where it may be one of several */
+static const double end_timeout = 10; /* seconds that a kernel may take to end after it was stopped */
+enum { SITES_LISTED = 4 };            /* source positions in a message where the launch is ambiguous */
 
 void cuda_guard_open(cuda_device *device) {
   device->guard = mw_alloc(sizeof *device->guard);
@@ -48,7 +50,7 @@ void cuda_guard_close(cuda_device *device) {
   device->guard = NULL;
 }
 
-/* ---- what is shared ---- */
+/* ---- memory shared with the host ---- */
 
 CUresult cuda_guard_write(cuda_device *device, uint64_t at, const void *value, size_t bytes) {
   CUresult result = cu.cuMemcpyHtoDAsync(at, value, bytes, device->side);
@@ -140,16 +142,16 @@ void cuda_guard_stop(cuda_device *device, unsigned number) {
 
 /* ---- reports ---- */
 
-/* Whose report it may be. */
+/* The launches that a report may belong to. */
 typedef struct suspects {
   cuda_stream *stream;
-  const mw_kernel_info *kernel; /* NULL: one of several */
+  const mw_kernel_info *kernel; /* NULL: several kernels are possible */
   cuda_unit *unit;
   uint64_t owner;
   mw_text sites; /* "a.lua:3 or a.lua:5" */
-  int told;
+  int site_count;
   bool interrupted;
-  uint64_t last; /* the latest of them */
+  uint64_t last; /* the latest of them in `stream` */
 } suspects;
 
 static void suspect(suspects *s, cuda_stream *stream, const cuda_pending *pending, uint64_t at) {
@@ -161,20 +163,20 @@ static void suspect(suspects *s, cuda_stream *stream, const cuda_pending *pendin
     s->interrupted = pending->interrupted;
   }
   if (s->kernel != pending->kernel) s->kernel = NULL;
-  if (pending->site[0] && s->told < TOLD && !(s->sites.length && strstr(s->sites.data, pending->site)))
-    mw_text_addf(&s->sites, "%s%s", s->told++ ? " or " : "", pending->site);
+  if (pending->site[0] && s->site_count < SITES_LISTED && !(s->sites.length && strstr(s->sites.data, pending->site)))
+    mw_text_addf(&s->sites, "%s%s", s->site_count++ ? " or " : "", pending->site);
   if (stream == s->stream) s->last = at;
 }
 
 static bool is_letter(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-/* Whether the function that failed, "void fill(T *)" or "fill", may be the kernel's own, "ns::fill<float>". */
-static bool names(const char *function, const char *kernel) {
+/* Whether the function that failed, "void fill(T *)" or "fill", may be the kernel itself, "ns::fill<float>". */
+static bool may_name(const char *function, const char *kernel) {
   size_t end = strcspn(kernel, "<"), start = end;
   while (start > 0 && kernel[start - 1] != ':') start--;
   for (const char *at = function; (at = memmem(at, strlen(at), kernel + start, end - start)); at++) {
-    char before = at > function ? at[-1] : ' ', behind = at[end - start];
-    if (!is_letter(before) && !is_letter(behind)) return true;
+    char before = at > function ? at[-1] : ' ', next = at[end - start];
+    if (!is_letter(before) && !is_letter(next)) return true;
   }
   return false;
 }
@@ -187,7 +189,7 @@ static void find_suspects(cuda_device *device, const mw_guard_report *report, bo
     for (uint64_t i = stream->first; i < stream->end; i++) {
       const cuda_pending *pending = &stream->queue[i & (stream->capacity - 1)];
       if (!pending->kernel || pending->unit->guard_id != report->unit) continue;
-      if (named && !names(report->function, pending->kernel->name)) continue;
+      if (named && !may_name(report->function, pending->kernel->name)) continue;
       if (pending->number == number) suspect(s, stream, pending, i);
     }
     mw_unlock(&stream->lock);
@@ -212,24 +214,24 @@ static void keep_failure(cuda_device *device, const mw_guard_report *report) {
   mw_text_free(&s.sites);
 }
 
-/* A barrier of the grid's that not all blocks came to. */
+/* Resets a grid barrier at which not all blocks arrived. */
 static void clear_barrier(cuda_device *device, uint64_t grid) {
   static const uint32_t none = 0;
   size_t at = offsetof(mw_guard_words, barriers) + grid % MW_GUARD_LAUNCHES * sizeof none;
   cuda_guard_write(device, device->guard->words + at, &none, sizeof none);
 }
 
-/* The count of the report that would be the n-th: it is there where that is more than n. */
+/* The count in the n-th report's slot: the report is there if that is more than n. */
 static unsigned count_of(const mw_guard_host *host, unsigned n) {
   return __atomic_load_n(&host->reports[n % MW_GUARD_REPORTS].count, __ATOMIC_ACQUIRE);
 }
 
 static bool is_there(unsigned count, unsigned n) {
-  return (int)(count - n) > 0 && (count - n) % MW_GUARD_REPORTS == 1; /* else one is being written there */
+  return (int)(count - n) > 0 && (count - n) % MW_GUARD_REPORTS == 1; /* else a later report is being written */
 }
 
-/* The report that stands at the n-th's place, once it is there as a whole: its count, or n. The GPU may write a later one
-   there meanwhile, MW_GUARD_REPORTS further on. */
+/* Copies the n-th report if it is complete; returns its count, or n. Meanwhile the GPU may write a later one, n +
+   MW_GUARD_REPORTS, into the same slot. */
 static unsigned copy_report(const mw_guard_host *host, unsigned n, mw_guard_report *out) {
   unsigned count = count_of(host, n);
   while (is_there(count, n)) {
@@ -251,7 +253,7 @@ void cuda_guard_take(cuda_device *device) {
   mw_guard_report report;
   for (unsigned count; (host = atomic_load(&guard->host)) != NULL; guard->taken = count) {
     count = copy_report(host, guard->taken, &report);
-    if (count == guard->taken) break; /* more than one further on, some were overwritten */
+    if (count == guard->taken) break; /* if it is more than one further, reports were overwritten */
     keep_failure(device, &report);
     clear_barrier(device, report.grid);
   }
@@ -264,9 +266,9 @@ bool cuda_guard_gives_up(cuda_device *device) {
   mw_lock(&device->lock);
   for (cuda_stream *stream = device->streams; stream && !found; stream = stream->next) {
     mw_lock(&stream->lock);
-    /* Where more was queued behind it, that may be what runs. */
+    /* If more was queued after it, a later command may be the one that runs. */
     bool is_last = stream->ending && stream->ending == stream->end && stream->first < stream->end;
-    found = is_last && now - stream->ending_since > patience && cu.cuStreamQuery(stream->handle) == CUDA_NOT_READY;
+    found = is_last && now - stream->ending_since > end_timeout && cu.cuStreamQuery(stream->handle) == CUDA_NOT_READY;
     mw_unlock(&stream->lock);
   }
   mw_unlock(&device->lock);

@@ -1,11 +1,11 @@
-/* What the files about failing kernels share: guard.c says what it is about. */
+/* What the files about failing kernels share; guard.c describes the design. */
 #ifndef MW_CUDA_GUARD_H
 #define MW_CUDA_GUARD_H
 
 #include "cuda/cuda.h"
 #include "device/moonwarp/guard_layout.h"
 
-/* Tables of arrays in the device's memory: the one that kernels are told of, and those that running ones may still read. */
+/* Tables of arrays in the device's memory: the current one, and older ones that running kernels may still read. */
 typedef struct guard_tables {
   CUdeviceptr current, *old;
   size_t old_count;
@@ -14,7 +14,7 @@ typedef struct guard_tables {
 
 typedef struct cuda_guard {
   pthread_mutex_t lock;
-  _Atomic(mw_guard_host *) host; /* NULL: no unit wanted it yet; read without the lock too */
+  _Atomic(mw_guard_host *) host; /* NULL until the first unit needs it; read without the lock too */
   CUdeviceptr words;
   unsigned units, number;
   atomic_uint taken;
@@ -26,7 +26,7 @@ typedef struct cuda_guard {
   bool watching, closing;
 } cuda_guard;
 
-/* Bytes to the device's memory, beside all streams. */
+/* Writes to the device's memory outside of all streams. */
 CUresult cuda_guard_write(cuda_device *device, uint64_t at, const void *value, size_t bytes);
 CUresult cuda_guard_table_update(cuda_device *device); /* under the guard's lock */
 void cuda_guard_table_free(guard_tables *tables);

@@ -1,4 +1,4 @@
-/* What a kernel's report says, in the words that the CPU device has for it. */
+/* A kernel's report as a message, in the CPU device's wording. */
 #include "guard.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@ static int code_of(const mw_guard_report *r) {
   }
 }
 
-/* "x[10], and x ends with [9]: …" where all is elements of the access's size, else bytes. */
+/* "x[10], and x ends with [9]: …" if all are elements of the access's size, else bytes. */
 static void say_outside(mw_text *text, const mw_guard_report *r) {
   const char *verb = r->is_store ? "wrote to" : "read", *name = r->text[0] ? r->text : "an array";
   long long distance = (long long)(r->address - r->object), bytes = (long long)r->bytes;
@@ -54,7 +54,7 @@ static void say_what(mw_text *text, const cuda_device *device, const mw_guard_re
   }
 }
 
-/* The line that CUDA writes. */
+/* The line that CUDA writes for a failed assertion. */
 static void print_assertion(const mw_guard_report *r, const char *file, int line) {
   fprintf(stderr, "%s:%d: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n", file, line, r->function,
           r->block[0], r->block[1], r->block[2], r->thread[0], r->thread[1], r->thread[2], r->text);

@@ -1,7 +1,7 @@
-/* Where arrays lie, as a table in the device's memory for kernels that check their accesses.
+/* A table of all arrays in the device's memory, for kernels that check their accesses.
  *
- * A kernel that runs goes on with the table that it began with: a change makes a new one, and old ones are freed when
- * nothing runs that may read them. */
+ * A running kernel continues to use the table that it began with: each change makes a new table, and old ones are
+ * freed when no kernel runs that may read them. */
 #include "guard.h"
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static mw_guard_table *make_table(size_t *bytes) {
   return table;
 }
 
-/* Memory beside the book: for a table that had itself in it would have to be made anew. */
+/* The table is not recorded in the heap: it would be an entry of itself, and never be up to date. */
 CUresult cuda_guard_table_update(cuda_device *device) {
   cuda_guard *guard = device->guard;
   guard_tables *tables = &guard->table;

@@ -1,15 +1,17 @@
-/* The limit of time: a thread that stops kernels which run too long, as far as they can be stopped (guard.c). It exists
- * once a limit was set, and sleeps while no such kernel is in flight. An interrupt stops kernels in the same way.
+/* The time limit: a thread that stops kernels which run too long, if they can be stopped (guard.c). It is started
+ * when a limit is first set, and sleeps while no such kernel is in flight. An interrupt stops kernels in the same
+ * way.
  *
- * Which of a stream's launches runs is the last that has said it began; how long, is counted from when that is seen. */
+ * The running launch of a stream is the last one that has reported its start; its time counts from when the thread
+ * sees that report. */
 #include "guard.h"
 
 #include <signal.h>
 #include <time.h>
 
-static const double glance = 0.01; /* seconds between two looks */
+static const double poll_interval = 0.01; /* seconds between two polls */
 
-/* The launch that runs in the stream, or may be done by now; NULL: none. Under the stream's lock. */
+/* The launch that runs in the stream, or has just ended; NULL: none. Under the stream's lock. */
 static cuda_pending *running(cuda_device *device, const cuda_stream *stream, uint64_t *at) {
   for (uint64_t i = stream->end; i-- > stream->first;) {
     cuda_pending *pending = &stream->queue[i & (stream->capacity - 1)];
@@ -27,8 +29,8 @@ static void stop(cuda_device *device, cuda_stream *stream, cuda_pending *pending
   stream->ending_since = mw_time();
 }
 
-/* Stop what runs, or what has run for `limit` seconds. */
-static void look(cuda_device *device, double limit, bool at_once) {
+/* Stops all running launches, or those that have run for `limit` seconds. */
+static void stop_due(cuda_device *device, double limit, bool at_once) {
   double now = mw_time();
   mw_lock(&device->lock);
   for (cuda_stream *stream = device->streams; stream; stream = stream->next) {
@@ -59,10 +61,10 @@ bool cuda_monitor_sees(cuda_device *device) {
   return any;
 }
 
-static void rest(cuda_guard *guard) {
+static void sleep_until_poll(cuda_guard *guard) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
-  time.tv_nsec += (long)(glance * 1e9);
+  time.tv_nsec += (long)(poll_interval * 1e9);
   if (time.tv_nsec >= 1000000000) {
     time.tv_nsec -= 1000000000;
     time.tv_sec++;
@@ -85,9 +87,9 @@ static void *monitor(void *argument) {
       continue;
     }
     mw_unlock(&guard->watch_lock);
-    if (cuda_enter_quietly(device)) look(device, limit, false);
+    if (cuda_enter_quietly(device)) stop_due(device, limit, false);
     mw_lock(&guard->watch_lock);
-    rest(guard);
+    sleep_until_poll(guard);
   }
   mw_unlock(&guard->watch_lock);
   return NULL;
@@ -131,5 +133,5 @@ void cuda_monitor_close(cuda_device *device) {
 
 void cuda_interrupt(void *handle) {
   cuda_device *device = handle;
-  if (atomic_load(&device->guarded) > 0 && cuda_enter_quietly(device)) look(device, 0, true);
+  if (atomic_load(&device->guarded) > 0 && cuda_enter_quietly(device)) stop_due(device, 0, true);
 }

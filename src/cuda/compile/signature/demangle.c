@@ -1,4 +1,4 @@
-/* Reading linkage names: a recursive descent with the table of substitutions that names refer to. See demangle.h. */
+/* Parsing linkage names: recursive descent with the table of substitutions that names refer to. See demangle.h. */
 #include "demangle.h"
 
 #include <ctype.h>
@@ -7,12 +7,12 @@
 
 /* ---- reading ---- */
 
-#define DEEPEST 64 /* types in types: names come from files */
+#define DEEPEST 64 /* nested types: a limit, because names may be from files */
 
 /* A name or a type that was read. */
 typedef struct node {
   const char *text;    /* NULL: not read */
-  const mw_type *type; /* NULL: a name that is none */
+  const mw_type *type; /* NULL: a name that is not a type */
 } node;
 
 typedef struct reader {
@@ -171,7 +171,7 @@ static node read_substitution(reader *r) {
   return i < r->known_count ? r->known[i] : wrong(r);
 }
 
-/* N [qualifiers] prefix… E. Every prefix may be substituted later, the whole where it is a type. */
+/* N [qualifiers] prefix… E. Every prefix is a candidate for substitution, and so is the whole if it is a type. */
 static node read_nested(reader *r, bool is_type) {
   node whole = nothing;
   while (take(r, 'K') || take(r, 'V') || take(r, 'r')) continue;
@@ -398,7 +398,7 @@ bool cuda_demangle(cuda_types *types, const char *linkage, cuda_signature *out) 
   return !r.wrong;
 }
 
-/* A type that stands among a template's arguments: the template's name is the first that may be substituted. */
+/* A type among a template's arguments: the template's name is the first candidate for substitution. */
 static reader within_template(cuda_types *types, const char *mangled) {
   reader r = {.types = types, .at = mangled};
   remember(&r, (node){"template", NULL});

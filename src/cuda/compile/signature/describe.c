@@ -1,9 +1,9 @@
-/* Finding out what a module has, and writing it down line by line, fields apart by tabs:
+/* Finds out what a module contains and writes it as lines of tab-separated fields:
  *
  *   struct    name  size  align           followed by its fields:  field  name  offset  size  mangled type
  *   variable  linkage  name  constant  size  align  mangled type
  *   kernel    linkage  name  line  most threads  mangled type       followed by:
- *     param   size  align  kind  name                        reads   linkage of a texture reference          */
+ *     param   size  align  kind  name                        reads   linkage of a texture reference */
 #include "describe.h"
 #include "demangle.h"
 #include "source_scan.h"
@@ -16,20 +16,20 @@ static const char epilogue[] = "\n#line 1 \"moonwarp\"\n"
                                "template <class T, unsigned long S, unsigned long A> __global__ void __mw_shape() {}\n"
                                "template <unsigned long O, unsigned long S, class T> __global__ void __mw_field() {}\n";
 
-/* Questions, and the answers: linkage names. */
-typedef struct questions {
+/* Name expressions, and the answers: their linkage names. */
+typedef struct queries {
   char **expressions, **answers;
   size_t count;
-} questions;
+} queries;
 
-static void question(questions *q, char *expression) {
+static void add_query(queries *q, char *expression) {
   q->expressions = mw_realloc(q->expressions, (q->count + 1) * sizeof *q->expressions);
   q->answers = mw_realloc(q->answers, (q->count + 1) * sizeof *q->answers);
   q->answers[q->count] = NULL;
   q->expressions[q->count++] = expression;
 }
 
-static void questions_free(questions *q) {
+static void queries_free(queries *q) {
   for (size_t i = 0; i < q->count; i++) {
     free(q->expressions[i]);
     free(q->answers[i]);
@@ -38,25 +38,27 @@ static void questions_free(questions *q) {
   free(q->answers);
 }
 
-/* All at once; where that fails, one by one: a question that is wrong takes only itself along. */
-static void answer(questions *q, cuda_ask *ask, void *context) {
-  if (q->count == 0 || ask(context, epilogue, (const char *const *)q->expressions, q->count, q->answers)) return;
+/* All expressions at once; if that fails, one by one, so that a wrong one does not affect the others. */
+static void query(queries *q, cuda_lower_names *lower_names, void *context) {
+  if (q->count == 0 || lower_names(context, epilogue, (const char *const *)q->expressions, q->count, q->answers))
+    return;
   for (size_t i = 0; i < q->count; i++)
-    if (!ask(context, epilogue, (const char *const *)&q->expressions[i], 1, &q->answers[i])) q->answers[i] = NULL;
+    if (!lower_names(context, epilogue, (const char *const *)&q->expressions[i], 1, &q->answers[i]))
+      q->answers[i] = NULL;
 }
 
-/* What stands in an answer behind "_Z8__mw_sigI" and the like, up to the "EEvv" or "Evv" at the end. Yours. */
-static char *inside(const char *answer, const char *template) {
+/* The part of an query between "_Z8__mw_sigI" (or the like) and "EEvv" or "Evv" at the end. Yours. */
+static char *inside(const char *query, const char *template) {
   char *start = mw_format("_Z%zu%sI", strlen(template), template);
-  size_t skip = strlen(start), length = answer ? strlen(answer) : 0;
+  size_t skip = strlen(start), length = query ? strlen(query) : 0;
   char *found = NULL;
-  if (length > skip + 3 && strncmp(answer, start, skip) == 0 && strcmp(answer + length - 3, "Evv") == 0)
-    found = mw_format("%.*s", (int)(length - skip - 3), answer + skip);
+  if (length > skip + 3 && strncmp(query, start, skip) == 0 && strcmp(query + length - 3, "Evv") == 0)
+    found = mw_format("%.*s", (int)(length - skip - 3), query + skip);
   free(start);
   return found;
 }
 
-/* "Lm8E" at *at: the number, and behind it. */
+/* Reads "Lm8E" at *at and advances past it. */
 static size_t literal(char **at) {
   if (strncmp(*at, "Lm", 2) != 0) return 0;
   size_t value = strtoul(*at + 2, at, 10);
@@ -66,17 +68,17 @@ static size_t literal(char **at) {
 
 /* ---- structs ---- */
 
-static void ask_struct(questions *q, const scanned_struct *s) {
-  question(q, mw_format("__mw_shape<%s, sizeof(%s), alignof(%s)>", s->name, s->name, s->name));
+static void query_struct(queries *q, const scanned_struct *s) {
+  add_query(q, mw_format("__mw_shape<%s, sizeof(%s), alignof(%s)>", s->name, s->name, s->name));
   for (size_t i = 0; i < s->field_count; i++)
-    question(q, mw_format("__mw_field<__INTADDR__(&((%s*)0)->%s), sizeof(((%s*)0)->%s), decltype(%s::%s)>", s->name,
-                          s->fields[i], s->name, s->fields[i], s->name, s->fields[i]));
+    add_query(q, mw_format("__mw_field<__INTADDR__(&((%s*)0)->%s), sizeof(((%s*)0)->%s), decltype(%s::%s)>", s->name,
+                           s->fields[i], s->name, s->fields[i], s->name, s->fields[i]));
 }
 
-/* The type's own name is behind: its size and alignment stand at the end. */
-static bool add_shape(mw_text *facts, const char *name, const char *answer) {
-  char *text = inside(answer, "__mw_shape"), *sizes = NULL;
-  for (char *at = text; at && (at = strstr(at, "Lm")); at++) /* the last two */
+/* The arguments are the type's own name, its size and its alignment: the last two literals. */
+static bool add_shape(mw_text *facts, const char *name, const char *query) {
+  char *text = inside(query, "__mw_shape"), *sizes = NULL;
+  for (char *at = text; at && (at = strstr(at, "Lm")); at++) /* until two literals are left */
     if (strstr(at + 1, "Lm") && !strstr(strstr(at + 1, "Lm") + 1, "Lm")) sizes = at;
   size_t size = sizes ? literal(&sizes) : 0, align = sizes ? literal(&sizes) : 0;
   if (size) mw_text_addf(facts, "struct\t%s\t%zu\t%zu\n", name, size, align);
@@ -97,7 +99,7 @@ static void add_struct(mw_text *facts, const scanned_struct *s, char **answers) 
 
 /* ---- variables ---- */
 
-/* Unnamed namespaces, and the one that NVRTC puts them in: "_INTERNAL_…". */
+/* Removes unnamed namespaces, and the one that NVRTC puts them into: "_INTERNAL_…". */
 char *cuda_source_name(const char *name) {
   static const char *const unnamed[] = {"(anonymous namespace)::", "_INTERNAL_"};
   mw_text out = {0};
@@ -120,8 +122,8 @@ bool cuda_is_own(const ptx_variable *variable) {
          !strstr(variable->linkage, "__nv_");
 }
 
-static void add_variable(mw_text *facts, const ptx_variable *v, const char *name, const char *answer) {
-  char *type = inside(answer, "__mw_sig");
+static void add_variable(mw_text *facts, const ptx_variable *v, const char *name, const char *query) {
+  char *type = inside(query, "__mw_sig");
   mw_text_addf(facts, "variable\t%s\t%s\t%d\t%zu\t%zu\t%s\n", v->linkage, name, v->constant, v->place.size,
                v->place.align, type ? type : "");
   free(type);
@@ -136,7 +138,7 @@ static char *base_name(const char *name) {
   return mw_format("%.*s", (int)(length - start), name + start);
 }
 
-/* The next one in the text with that name and as many parameters. */
+/* The next unused kernel in the text with that name and as many parameters. */
 static const scanned_kernel *find_scanned(const scanned *found, const char *name, size_t params, bool *used) {
   char *base = base_name(name);
   const scanned_kernel *result = NULL;
@@ -152,7 +154,7 @@ static const scanned_kernel *find_scanned(const scanned *found, const char *name
 }
 
 void cuda_add_reads(mw_text *facts, const ptx_text *ptx, const ptx_entry *entry, const char *text) {
-  /* Functions that are not inlined may read what they will. */
+  /* Functions that are not inlined may read any of them. */
   const char *body = ptx->calls ? text : entry->body;
   size_t length = ptx->calls ? strlen(text) : entry->body_length;
   for (size_t i = 0; i < ptx->variable_count; i++) {
@@ -161,9 +163,9 @@ void cuda_add_reads(mw_text *facts, const ptx_text *ptx, const ptx_entry *entry,
   }
 }
 
-static void add_kernel(mw_text *facts, const ptx_text *ptx, const ptx_entry *entry, const char *name,
-                       const char *answer, const scanned_kernel *scan, const char *text) {
-  char *type = inside(answer, "__mw_sig");
+static void add_kernel(mw_text *facts, const ptx_text *ptx, const ptx_entry *entry, const char *name, const char *query,
+                       const scanned_kernel *scan, const char *text) {
+  char *type = inside(query, "__mw_sig");
   mw_text_addf(facts, "kernel\t%s\t%s\t%d\t%d\t%s\n", entry->linkage, name, scan ? scan->line : 0, entry->max_threads,
                type ? type : "");
   free(type);
@@ -175,33 +177,33 @@ static void add_kernel(mw_text *facts, const ptx_text *ptx, const ptx_entry *ent
 
 /* ---- the whole ---- */
 
-void cuda_describe(const mw_source *source, const ptx_text *parsed, const char *text, cuda_ask *ask, void *context,
-                   mw_text *facts) {
+void cuda_describe(const mw_source *source, const ptx_text *parsed, const char *text, cuda_lower_names *lower_names,
+                   void *context, mw_text *facts) {
   const ptx_text ptx = *parsed;
   scanned found = {0};
   cuda_types names = {0};
-  questions q = {0};
+  queries q = {0};
   cuda_scan(source->text, source->length, false, &found);
   for (size_t i = 0; i < source->header_count; i++)
     cuda_scan(source->headers[i].text, strlen(source->headers[i].text), true, &found);
   cuda_signature *kernels = mw_alloc((ptx.entry_count + 1) * sizeof *kernels);
   cuda_signature *variables = mw_alloc((ptx.variable_count + 1) * sizeof *variables);
-  for (size_t i = 0; i < found.struct_count; i++) ask_struct(&q, &found.structs[i]);
+  for (size_t i = 0; i < found.struct_count; i++) query_struct(&q, &found.structs[i]);
   size_t first_variable = q.count;
   for (size_t i = 0; i < ptx.variable_count; i++) {
     cuda_demangle(&names, ptx.variables[i].linkage, &variables[i]);
     char *expression = cuda_source_name(variables[i].name);
-    question(&q, cuda_is_own(&ptx.variables[i]) ? mw_format("__mw_sig<decltype(%s)>", expression)
-                                                : mw_strdup("__mw_sig<int>"));
+    add_query(&q, cuda_is_own(&ptx.variables[i]) ? mw_format("__mw_sig<decltype(%s)>", expression)
+                                                 : mw_strdup("__mw_sig<int>"));
     free(expression);
   }
   size_t first_kernel = q.count;
   for (size_t i = 0; i < ptx.entry_count; i++) {
     cuda_demangle(&names, ptx.entries[i].linkage, &kernels[i]);
     bool c_linkage = strncmp(ptx.entries[i].linkage, "_Z", 2) != 0;
-    question(&q, c_linkage ? mw_format("__mw_sig<decltype(%s)>", ptx.entries[i].linkage) : mw_strdup("__mw_sig<int>"));
+    add_query(&q, c_linkage ? mw_format("__mw_sig<decltype(%s)>", ptx.entries[i].linkage) : mw_strdup("__mw_sig<int>"));
   }
-  answer(&q, ask, context);
+  query(&q, lower_names, context);
   size_t n = 0;
   for (size_t i = 0; i < found.struct_count; n += 1 + found.structs[i++].field_count)
     add_struct(facts, &found.structs[i], q.answers + n);
@@ -218,7 +220,7 @@ void cuda_describe(const mw_source *source, const ptx_text *parsed, const char *
   free(used);
   free(kernels);
   free(variables);
-  questions_free(&q);
+  queries_free(&q);
   cuda_types_free(&names);
   cuda_scanned_free(&found);
 }

@@ -1,5 +1,5 @@
-/* Facts by mwcc beside the PTX of another compiler: types as they are, then variables and kernels under the names that the
- * PTX has, which differ for what is static or in an unnamed namespace. See mwcc_facts.h. */
+/* Matches facts by mwcc with the PTX of another compiler: types as they are, then variables and kernels under the
+ * linkage names of the PTX, which differ for static names and those in an unnamed namespace. See mwcc_facts.h. */
 #include "mwcc_facts.h"
 #include "describe.h"
 #include "cuda/compile/module_metadata.h"
@@ -7,19 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct teller {
+typedef struct matcher {
   cuda_types names;
   fact_line *lines;
   size_t count;
   const ptx_text *ptx;
   const char *text;
   mw_text out;
-} teller;
+} matcher;
 
-/* ---- which line is about it ---- */
+/* ---- finding lines ---- */
 
 /* The line of that kind for a linkage name, or else the only one with that name in the source. */
-static size_t find_line(const teller *t, const char *kind, const char *linkage, const char *name) {
+static size_t find_line(const matcher *t, const char *kind, const char *linkage, const char *name) {
   size_t found = t->count, by_name = 0;
   for (size_t i = 0; i < t->count; i++) {
     const fact_line *l = &t->lines[i];
@@ -32,7 +32,7 @@ static size_t find_line(const teller *t, const char *kind, const char *linkage, 
 
 /* ---- variables ---- */
 
-static bool tell_variable(teller *t, const ptx_variable *v) {
+static bool match_variable(matcher *t, const ptx_variable *v) {
   cuda_signature read;
   cuda_demangle(&t->names, v->linkage, &read);
   char *name = cuda_source_name(read.name);
@@ -47,14 +47,14 @@ static bool tell_variable(teller *t, const ptx_variable *v) {
 
 /* ---- kernels ---- */
 
-/* Classes are bytes in PTX, and nothing else is: so no struct is taken for a pointer. Halves may be either. */
+/* Classes are bytes in PTX, and nothing else is, so a struct is never taken for a pointer. Halves may be either. */
 static bool same_param(const fact_line *l, const ptx_place *place) {
   bool bytes = l->fields[3][0] == '-', half = fact_number(l, 1) == 2;
   bool agrees = fact_number(l, 1) == place->size && fact_number(l, 2) == place->align;
   return agrees && (half || bytes == (place->kind == '-'));
 }
 
-static bool tell_kernel(teller *t, const ptx_entry *entry) {
+static bool match_kernel(matcher *t, const ptx_entry *entry) {
   cuda_signature read;
   cuda_demangle(&t->names, entry->linkage, &read);
   char *name = cuda_source_name(read.name);
@@ -76,7 +76,7 @@ static bool tell_kernel(teller *t, const ptx_entry *entry) {
 
 /* ---- the whole ---- */
 
-static void tell_types(teller *t) {
+static void copy_types(matcher *t) {
   for (size_t i = 0; i < t->count; i++) {
     const fact_line *l = &t->lines[i];
     if (!fact_is(l, "type") && !fact_is(l, "member")) continue;
@@ -85,17 +85,17 @@ static void tell_types(teller *t) {
   }
 }
 
-bool cuda_told(const char *told, const ptx_text *ptx, const char *text, mw_text *facts) {
-  teller t = {.ptx = ptx, .text = text};
-  bool known = true;
-  t.lines = fact_lines(told, &t.count);
-  tell_types(&t);
-  for (size_t i = 0; i < ptx->variable_count && known; i++)
-    known = !cuda_is_own(&ptx->variables[i]) || tell_variable(&t, &ptx->variables[i]);
-  for (size_t i = 0; i < ptx->entry_count && known; i++) known = tell_kernel(&t, &ptx->entries[i]);
-  if (known) mw_text_add(facts, t.out.data ? t.out.data : "", t.out.length);
+bool cuda_match_facts(const char *lines, const ptx_text *ptx, const char *text, mw_text *facts) {
+  matcher t = {.ptx = ptx, .text = text};
+  bool matched = true;
+  t.lines = fact_lines(lines, &t.count);
+  copy_types(&t);
+  for (size_t i = 0; i < ptx->variable_count && matched; i++)
+    matched = !cuda_is_own(&ptx->variables[i]) || match_variable(&t, &ptx->variables[i]);
+  for (size_t i = 0; i < ptx->entry_count && matched; i++) matched = match_kernel(&t, &ptx->entries[i]);
+  if (matched) mw_text_add(facts, t.out.data ? t.out.data : "", t.out.length);
   fact_lines_free(t.lines);
   cuda_types_free(&t.names);
   mw_text_free(&t.out);
-  return known;
+  return matched;
 }

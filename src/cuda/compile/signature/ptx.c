@@ -1,4 +1,4 @@
-/* Reading PTX as far as declarations go. See ptx.h. */
+/* Parsing the declarations of PTX. See ptx.h. */
 #include "ptx.h"
 
 #include <ctype.h>
@@ -7,7 +7,7 @@
 
 static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '%' || c == '.'; }
 
-/* The next word, or one character of another kind; empty at the end. */
+/* The next word, or one other character; empty at the end. */
 static const char *read_word(const char *at, const char **word, size_t *length) {
   for (;;) {
     at += strspn(at, " \t\r\n");
@@ -33,7 +33,7 @@ static size_t type_size(const char *word, size_t length) {
   return 0;
 }
 
-/* "[.align N] .TYPE NAME[COUNT]", behind its state space. The name's word is in *word. */
+/* "[.align N] .TYPE NAME[COUNT]" after a state space. *word receives the name. */
 static const char *read_place(const char *at, const char **word, size_t *length, ptx_place *out) {
   size_t align = 0, element = 0;
   *out = (ptx_place){0};
@@ -65,7 +65,7 @@ static const char *read_place(const char *at, const char **word, size_t *length,
 
 static char *copy(const char *word, size_t length) { return mw_format("%.*s", (int)length, word); }
 
-/* Behind ".entry": its name, parameters, directives, body. */
+/* After ".entry": the name, parameters, directives and body. */
 static const char *read_entry(const char *at, ptx_text *out) {
   const char *word;
   size_t length;
@@ -78,7 +78,7 @@ static const char *read_entry(const char *at, ptx_text *out) {
       entry->params = mw_realloc(entry->params, (entry->param_count + 1) * sizeof *entry->params);
       const char *name;
       size_t name_length;
-      /* ".param .u64 .ptr .global .align 1 x" says what it points to, too */
+      /* ".param .u64 .ptr .global .align 1 x" also says what x points to */
       const char *end = at + strcspn(at, ",)");
       ptx_place *place = &entry->params[entry->param_count++];
       read_place(at, &name, &name_length, place);
@@ -98,7 +98,7 @@ static const char *read_entry(const char *at, ptx_text *out) {
   return at;
 }
 
-/* Behind ".global" or ".const", up to the semicolon. */
+/* After ".global" or ".const", up to the semicolon. */
 static const char *read_variable(const char *at, bool constant, bool external, ptx_text *out) {
   const char *word;
   size_t length;

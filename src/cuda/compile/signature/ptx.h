@@ -6,7 +6,7 @@
 
 typedef struct ptx_place {
   size_t size, align;
-  char kind; /* of a scalar: u, s, f or b; p: said to be a pointer; '-': bytes */
+  char kind; /* of a scalar: u, s, f or b; p: declared as a pointer; '-': bytes */
 } ptx_place;
 
 typedef struct ptx_entry {
@@ -29,12 +29,12 @@ typedef struct ptx_text {
   size_t entry_count;
   ptx_variable *variables;
   size_t variable_count;
-  bool calls; /* functions of its own that are not inlined */
+  bool calls; /* whether it has functions that are not inlined */
 } ptx_text;
 
 void ptx_parse(const char *text, ptx_text *out);
 void ptx_free(ptx_text *ptx);
-/* Whether the text names the symbol. */
+/* Whether the text refers to the symbol. */
 bool ptx_mentions(const char *text, size_t length, const char *symbol);
 
 #endif

@@ -1,4 +1,4 @@
-/* Scanning source text: tokens, the scopes they stand in, and the few forms that are looked for. See source_scan.h. */
+/* Scanning source text: tokens, their scopes, and the few forms that matter. See source_scan.h. */
 #include "source_scan.h"
 
 #include <ctype.h>
@@ -76,7 +76,7 @@ static token next(scanner *s) {
 static bool is(token t, const char *text) { return t.length == strlen(text) && memcmp(t.at, text, t.length) == 0; }
 static bool is_name(token t) { return t.length && (isalpha((unsigned char)*t.at) || *t.at == '_'); }
 
-/* Behind the bracket that closes the one just read. */
+/* Skips past the bracket that closes the one just read. */
 static void skip_group(scanner *s, const char *open, const char *close) {
   for (int depth = 1; depth > 0;) {
     token t = next(s);
@@ -92,7 +92,7 @@ static void add_name(char ***list, size_t *count, char *name) {
   (*list)[(*count)++] = name;
 }
 
-/* ---- kernels: behind __global__ ---- */
+/* ---- kernels: after __global__ ---- */
 
 /* Parameter names up to the closing parenthesis: the last name of each. */
 static void scan_params(scanner *s, scanned_kernel *kernel) {
@@ -138,7 +138,7 @@ static void scan_kernel(scanner *s, const char *scope) {
   scan_params(s, kernel);
 }
 
-/* ---- structs: behind the opening brace ---- */
+/* ---- structs: after the opening brace ---- */
 
 static void scan_members(scanner *s, scanned_struct *found, bool is_public);
 
@@ -146,24 +146,24 @@ static void drop_fields(scanned_struct *found, size_t count) {
   while (found->field_count > count) free(found->fields[--found->field_count]);
 }
 
-/* Behind the brace of a struct or union without a name: where its member has none either, its fields are the outer one's.
-   Whether that was so; else behind the closing brace. */
+/* Parses the body of a struct or union without a tag. True if its member has no name either: then its fields belong
+   to the outer struct. Otherwise its fields are dropped, and the scanner stands after the closing brace. */
 static bool scan_unnamed(scanner *s, scanned_struct *found, bool wanted) {
   size_t before = found->field_count;
   scan_members(s, found, wanted);
-  scanner behind = *s;
+  scanner after = *s;
   if (is(next(s), ";")) return true;
-  *s = behind;
+  *s = after;
   drop_fields(found, before);
   return false;
 }
 
-/* One member up to its semicolon; the first token is given. Functions, types and what is not public are left out. */
+/* One member up to its semicolon; the first token is given. Functions, types and non-public members are skipped. */
 static void scan_member(scanner *s, token t, scanned_struct *found, bool wanted) {
   token name = {NULL, 0, 0};
   bool fixed = false, function = false;
   int angle = 0;
-  bool unnamed = is(t, "struct") || is(t, "union"); /* so far */
+  bool unnamed = is(t, "struct") || is(t, "union"); /* until the declarator is seen */
   for (token first = t; t.length && !is(t, ";"); t = next(s)) {
     if (is(t, "typedef") || is(t, "using") || is(t, "static") || is(t, "friend") || is(t, "operator") ||
         is(t, "template") || is(t, "enum") || is(t, "struct") || is(t, "union") || is(t, "class"))
@@ -207,7 +207,7 @@ static void free_struct(scanned_struct *found) {
   free(found->name);
 }
 
-/* Behind the opening brace, up to the closing one. */
+/* From the opening brace to the closing one. */
 static void scan_members(scanner *s, scanned_struct *found, bool is_public) {
   bool shown = is_public;
   for (token t = next(s); t.length && !is(t, "}"); t = next(s)) {
@@ -237,7 +237,7 @@ static void scan_struct(scanner *s, const char *scope, token tag, bool is_typede
   out->structs[out->struct_count++] = found;
 }
 
-/* Behind "struct": up to its brace, or nothing where it is no definition. */
+/* After "struct": up to its brace, or nothing if this is not a definition. */
 static void begin_struct(scanner *s, const char *scope, bool is_typedef, bool is_template, bool is_public) {
   token tag = {NULL, 0, 0};
   bool bases = false;

@@ -1,7 +1,7 @@
-/* Names that only the source text has: parameters of kernels, lines, fields of structs. What stands here is guessed from
- * the text without its macros; all that is made of it is checked by the compiler (describe.c) or is for people to read. */
-#ifndef MW_CUDA_SCAN_H
-#define MW_CUDA_SCAN_H
+/* Names that only the source text has: parameters of kernels, lines, fields of structs. They are found in the text
+ * before preprocessing, so they are guesses: the compiler checks them (describe.c), or they only appear in messages. */
+#ifndef MW_CUDA_SOURCE_SCAN_H
+#define MW_CUDA_SOURCE_SCAN_H
 
 #include "cuda/cuda.h"
 

@@ -4,7 +4,7 @@
 
 #include "core/core.h"
 
-/* Types and all that hangs on them, freed together. */
+/* Types and all that they own, freed together. */
 typedef struct cuda_types {
   void **memory;
   size_t memory_count;
@@ -17,7 +17,7 @@ typedef struct cuda_types {
 void *cuda_types_alloc(cuda_types *types, size_t bytes);
 char *cuda_types_text(cuda_types *types, const char *text, size_t length);
 void cuda_types_free(cuda_types *types);
-/* A class that is called `name` from now on; its fields are the caller's to fill in. */
+/* Declares a class of that name; the caller fills in its fields. */
 mw_type *cuda_types_struct(cuda_types *types, const char *name, size_t size, size_t align);
 
 /* The name of the built-in type that linkage names write as the letter `c`, or NULL. */
