@@ -1,4 +1,4 @@
-/* Copies of boxes where a CUDA array may take part: rows and slices between arrays and memory by address, in a stream. */
+/* Copies of boxes between CUDA arrays and memory, in a stream. */
 #include "host.h"
 
 static int check_kind(int kind) {
@@ -33,7 +33,7 @@ int host_box_copy(host_context *context, mw_stream *stream, const host_side *tar
   return code ? code : host_copy(context, stream, &copy);
 }
 
-/* ---- bytes behind each other in an array: the rest of a row, whole rows, the beginning of one ---- */
+/* ---- consecutive bytes of an array: the rest of a row, whole rows, the beginning of one ---- */
 
 static int copy_part(host_context *context, mw_stream *stream, mw_cuda_array *array, size_t x, size_t y,
                      uint64_t memory, size_t width, size_t height, bool to_array) {

@@ -1,4 +1,5 @@
-/* OpenGL under CUDA's names: resources by handles, and buffers by the names that OpenGL gave them. */
+/* OpenGL interoperability under CUDA's names: registered resources have handles; buffers can also be named by
+ * OpenGL's numbers. */
 #include "host/driver/driver.h"
 #include "include/cudaGL.h"
 #include "include/cuda_gl_interop.h"
@@ -11,7 +12,7 @@ typedef struct shown_array {
 typedef struct host_graphics {
   mw_graphics *resource;
   unsigned flags;
-  shown_array *arrays; /* that were asked for since it was mapped */
+  shown_array *arrays; /* the arrays that were handed out since it was mapped */
   size_t count;
   cudaMipmappedArray_t mipmap; /* or NULL */
 } host_graphics;
@@ -55,7 +56,7 @@ static int enter(host_context *context, cudaGraphicsResource_t *out, unsigned na
   return code;
 }
 
-/* An image's target 0 is none, and not a buffer's. */
+/* An image needs a target: 0 would mean a buffer. */
 static int enter_image(host_context *context, cudaGraphicsResource_t *out, unsigned name, unsigned target,
                        unsigned flags) {
   return enter(context, out, name, target ? target : ~0u, flags);
@@ -93,7 +94,7 @@ static int map_all(host_context *context, host_graphics **list, size_t count, cu
     mw_stream_release(stream);
   }
   free(resources);
-  /* Also where a kernel's failure is told. */
+  /* Even after an error: a kernel's failure may be reported here although the resources were unmapped. */
   for (size_t i = 0; i < count; i++)
     if (!mw_graphics_is_mapped(list[i]->resource)) forget_arrays(list[i]);
   return code;
@@ -116,7 +117,7 @@ static int pointer(cudaGraphicsResource_t handle, uint64_t *address, size_t *byt
   return code ? code : mw_graphics_pointer(graphics->resource, address, bytes);
 }
 
-/* What the image was registered for, as flags of arrays. */
+/* The flags of registration as_code flags of arrays. */
 static unsigned array_flags(const host_graphics *graphics) {
   unsigned surface = graphics->flags & cudaGraphicsRegisterFlagsSurfaceLoadStore ? cudaArraySurfaceLoadStore : 0;
   unsigned gather = graphics->flags & cudaGraphicsRegisterFlagsTextureGather ? cudaArrayTextureGather : 0;
@@ -159,7 +160,7 @@ static int mipmap(host_context *context, cudaGraphicsResource_t handle, cudaMipm
   return MW_SUCCESS;
 }
 
-/* How many devices draw for the current context of OpenGL, and the first `size` of them. */
+/* The number of devices that draw for the current OpenGL context, and the first `size` of them. */
 static int devices(unsigned *count, int *out, unsigned size, unsigned list) {
   char name[32];
   int code;
@@ -174,7 +175,7 @@ static int devices(unsigned *count, int *out, unsigned size, unsigned list) {
 
 /* ---- buffers by their names ---- */
 
-/* missing: the code where nobody registered it. */
+/* missing: the code if the name is not registered. */
 static int find_name(unsigned name, int missing, host_graphics **out) {
   *out = host_handle_find_key(HOST_BUFFER_NAME, name);
   return *out ? MW_SUCCESS : host_fail(missing, "buffer %u was not registered: see cudaGLRegisterBufferObject", name);
@@ -201,16 +202,17 @@ static int set_flags_of_name(unsigned name, unsigned flags) {
   return code ? code : mw_graphics_set_flags(graphics->resource, flags);
 }
 
-/* The same failure, with its words, under another code. */
-static int as(int other) {
+/* The same failure with its message under another code. */
+static int as_code(int other) {
   const mw_error *error = mw_error_last();
   return host_fail(other, "%s", error ? error->message : mw_result_text(other));
 }
 
-/* Names map with fewer codes: one for a name that there is not, one for all else but kernels' failures. */
+/* The functions for buffers by name have fewer codes: one for an without_map_codes name, one for everything else except
+   kernels' failures. */
 static int recode(int code, int missing, int failed) {
   if (code == MW_SUCCESS || (code >= MW_ILLEGAL_ADDRESS && code < MW_NOT_SUPPORTED)) return code;
-  return as(code == MW_INVALID_RESOURCE_HANDLE ? missing : failed);
+  return as_code(code == MW_INVALID_RESOURCE_HANDLE ? missing : failed);
 }
 
 static int map_name(host_context *context, unsigned name, int missing, cudaStream_t stream, uint64_t *address,
@@ -229,12 +231,12 @@ static int unmap_name(host_context *context, unsigned name, int missing, cudaStr
   return code ? code : recode(map_all(context, &graphics, 1, stream, false), missing, MW_UNMAP_FAILED);
 }
 
-/* ---- the runtime API's: its codes are fewer ---- */
+/* ---- the runtime API, which has no codes for the states of a mapping ---- */
 
-static int unknown(int code) {
-  bool told_apart = code == MW_ALREADY_MAPPED || code == MW_NOT_MAPPED || code == MW_NOT_MAPPED_AS_ARRAY ||
-                    code == MW_NOT_MAPPED_AS_POINTER;
-  return told_apart ? as(MW_UNKNOWN) : code;
+static int without_map_codes(int code) {
+  bool is_specific = code == MW_ALREADY_MAPPED || code == MW_NOT_MAPPED || code == MW_NOT_MAPPED_AS_ARRAY ||
+                     code == MW_NOT_MAPPED_AS_POINTER;
+  return is_specific ? as_code(MW_UNKNOWN) : code;
 }
 
 cudaError_t cudaGraphicsGLRegisterBuffer(cudaGraphicsResource_t *resource, unsigned buffer, unsigned flags) {
@@ -246,13 +248,13 @@ cudaError_t cudaGraphicsGLRegisterImage(cudaGraphicsResource_t *resource, unsign
 }
 cudaError_t cudaGraphicsUnregisterResource(cudaGraphicsResource_t resource) { return host_end(unregister(resource)); }
 cudaError_t cudaGraphicsResourceSetMapFlags(cudaGraphicsResource_t resource, unsigned flags) {
-  return host_end(unknown(set_flags(resource, flags)));
+  return host_end(without_map_codes(set_flags(resource, flags)));
 }
 cudaError_t cudaGraphicsMapResources(int count, cudaGraphicsResource_t *resources, cudaStream_t stream) {
-  HOST_RUNTIME(unknown(map(context, count, resources, stream, true)));
+  HOST_RUNTIME(without_map_codes(map(context, count, resources, stream, true)));
 }
 cudaError_t cudaGraphicsUnmapResources(int count, cudaGraphicsResource_t *resources, cudaStream_t stream) {
-  HOST_RUNTIME(unknown(map(context, count, resources, stream, false)));
+  HOST_RUNTIME(without_map_codes(map(context, count, resources, stream, false)));
 }
 cudaError_t cudaGraphicsResourceGetMappedPointer(void **address, size_t *size, cudaGraphicsResource_t resource) {
   uint64_t at = 0;
@@ -260,29 +262,29 @@ cudaError_t cudaGraphicsResourceGetMappedPointer(void **address, size_t *size, c
   int code = pointer(resource, &at, &bytes);
   if (code == MW_SUCCESS && address) *address = host_pointer(at);
   if (code == MW_SUCCESS && size) *size = bytes;
-  return host_end(unknown(code));
+  return host_end(without_map_codes(code));
 }
 cudaError_t cudaGraphicsSubResourceGetMappedArray(cudaArray_t *out, cudaGraphicsResource_t resource, unsigned layer,
                                                   unsigned level) {
-  HOST_RUNTIME(out ? unknown(array(context, resource, layer, level, out))
+  HOST_RUNTIME(out ? without_map_codes(array(context, resource, layer, level, out))
                    : host_fail(MW_INVALID_VALUE, "there is no place for the array"));
 }
 
 cudaError_t cudaGraphicsResourceGetMappedMipmappedArray(cudaMipmappedArray_t *out, cudaGraphicsResource_t resource) {
-  HOST_RUNTIME(unknown(mipmap(context, resource, out)));
+  HOST_RUNTIME(without_map_codes(mipmap(context, resource, out)));
 }
 
 cudaError_t cudaGLGetDevices(unsigned *count, int *list_of, unsigned size, enum cudaGLDeviceList list) {
   return host_end(devices(count, list_of, size, list));
 }
-/* Once this told which device the thread was to share with; any can. */
+/* CUDA no longer needs it: every device can share with OpenGL. */
 cudaError_t cudaGLSetGLDevice(int device) { return cudaSetDevice(device); }
 cudaError_t cudaGLRegisterBufferObject(unsigned buffer) { HOST_RUNTIME(register_name(context, buffer, MW_UNKNOWN)); }
 cudaError_t cudaGLUnregisterBufferObject(unsigned buffer) {
   return host_end(unregister_name(buffer, MW_INVALID_RESOURCE_HANDLE));
 }
 cudaError_t cudaGLSetBufferObjectMapFlags(unsigned buffer, unsigned flags) {
-  return host_end(unknown(set_flags_of_name(buffer, flags)));
+  return host_end(without_map_codes(set_flags_of_name(buffer, flags)));
 }
 cudaError_t cudaGLMapBufferObjectAsync(void **address, unsigned buffer, cudaStream_t stream) {
   uint64_t at = 0;
@@ -301,7 +303,7 @@ cudaError_t cudaGLUnmapBufferObjectAsync(unsigned buffer, cudaStream_t stream) {
 }
 cudaError_t cudaGLUnmapBufferObject(unsigned buffer) { return cudaGLUnmapBufferObjectAsync(buffer, NULL); }
 
-/* ---- the driver's ---- */
+/* ---- the driver API ---- */
 
 CUresult cuGraphicsGLRegisterBuffer(CUgraphicsResource *resource, unsigned buffer, unsigned flags) {
   HOST_DRIVER(enter(context, resource, buffer, 0, flags));

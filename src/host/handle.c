@@ -1,8 +1,8 @@
-/* The table of handles: what the library gives out as cudaStream_t, CUmodule and so on.
+/* The table of handles: the library's values for cudaStream_t, CUmodule and so on.
  *
- * A handle is a number that stands for no address (its upper bits are no address of a process), counted up and never used
- * again. What has a name of its own (a texture object, whose handle kernels take; a textureReference, whose address the
- * host has) stands in the same table under that. */
+ * A handle is a number that is no address (its upper bits are outside of a process's address space), counted up and
+ * never reused. Objects that have a key of their own stand in the same table under it: a texture object, whose handle
+ * kernels take, and a textureReference, whose address the host has. */
 #include "host.h"
 
 #include <pthread.h>

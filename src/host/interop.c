@@ -1,8 +1,8 @@
-/* What CUDA shares with Direct3D, other processes and other interfaces: refused, with the reason. */
+/* Interoperability with Direct3D, other processes and other interfaces: not supported; the message says why. */
 #include "host/driver/driver.h"
 #include "include/cuda_interop.h"
 
-/* Declared without arguments: whatever a caller gives is not looked at. */
+/* Declared without arguments: all arguments are ignored. */
 #pragma GCC diagnostic ignored "-Wstrict-prototypes"
 #pragma GCC diagnostic ignored "-Wold-style-definition"
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"

@@ -1,11 +1,11 @@
-/* Mipmapped arrays of both APIs: arrays of several levels, which textures read whole, and whose levels are arrays like
- * others to copies and surfaces.
+/* Mipmapped arrays of both APIs: arrays of several levels, which textures read as a whole. Copies and surfaces use a
+ * level as an ordinary array.
  *
- * A level's handle is made when it is first asked for, out of the number of the whole and its own, so that asking twice
- * gives the same; it goes with the whole. */
+ * A level's handle is derived from the mipmapped array's number and its own, and entered in the table in the first
+ * call, so that repeated calls return the same; it is removed with the mipmapped array. */
 #include "host/driver/driver.h"
 
-enum { LEVEL_SHIFT = 42, LEVELS = 18 }; /* handles count up far below such a number */
+enum { LEVEL_SHIFT = 42, LEVELS = 18 }; /* the counter of handles never reaches such numbers */
 
 static uint64_t level_key(const void *mipmap, unsigned level) {
   return host_address(mipmap) | (uint64_t)(level + 1) << LEVEL_SHIFT;
@@ -16,12 +16,12 @@ int host_mipmap(const void *handle, mw_cuda_array **out) {
   return *out ? MW_SUCCESS : host_fail(MW_INVALID_VALUE, "this is no mipmapped array, or one that was freed");
 }
 
-/* The same as the driver API says it. */
+/* The same with the driver API's code. */
 static int find(CUmipmappedArray handle, mw_cuda_array **out) {
   return host_mipmap(handle, out) == MW_SUCCESS ? MW_SUCCESS : MW_INVALID_RESOURCE_HANDLE;
 }
 
-/* As many levels as there can be, at most, and one at least. */
+/* The number of levels: as requested, but at least one and at most as many as possible. */
 static size_t levels_of(const mw_cuda_array_desc *desc, unsigned wanted) {
   size_t size = desc->width > desc->height ? desc->width : desc->height, most = 1;
   if (desc->depth > size) size = desc->depth;
@@ -44,7 +44,7 @@ static int make(host_context *context, const mw_channels *channels, struct cudaE
   return MW_SUCCESS;
 }
 
-/* `array` is the caller's; it is borrowed. */
+/* `array` is borrowed. */
 static int get_level(const void *handle, mw_cuda_array *array, unsigned level, cudaArray_t *out) {
   mw_cuda_array *part;
   int code = mw_cuda_array_level(array, level, &part);
@@ -62,7 +62,7 @@ static int get_level(const void *handle, mw_cuda_array *array, unsigned level, c
   return MW_SUCCESS;
 }
 
-/* It and its levels are no handles any more; NULL where it was none. */
+/* Removes the handles of the mipmapped array and its levels; NULL if it was none. */
 static mw_cuda_array *take(const void *handle) {
   mw_cuda_array *array = host_handle_take(HOST_MIPMAP, handle);
   for (unsigned level = 0; array && level < LEVELS; level++)

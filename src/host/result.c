@@ -1,15 +1,15 @@
-/* Results: CUDA's codes, each thread's last error, and the words behind it.
+/* Results: CUDA's codes, each thread's last error, and its message.
  *
- * The core's codes are the runtime API's numbers (mw_result), so only the driver API's have to be looked up. */
+ * The core's codes are the runtime API's numbers (mw_result), so only the driver API's must be looked up. */
 #include "host.h"
 
 #include <stdarg.h>
 
 static _Thread_local int last;        /* cudaGetLastError */
 static _Thread_local char *message;   /* mwCudaErrorMessage */
-static _Thread_local bool is_message; /* of the failure that is on its way to host_end */
+static _Thread_local bool is_message; /* whether `message` belongs to the failure that host_end will receive */
 
-/* Forget the core's error, so that its words are told from ours. */
+/* Sets the message from this library. */
 static void set_message(const char *format, va_list arguments) {
   char *text = NULL;
   if (vasprintf(&text, format, arguments) < 0) text = NULL;
@@ -33,8 +33,8 @@ int host_fail(int code, const char *format, ...) {
   return code;
 }
 
-/* Where nobody here said why, the core did. */
-static void keep_message(int code) {
+/* The core's message, unless this library set one. */
+static void set_core_message(int code) {
   const mw_error *error = mw_error_last();
   if (!is_message && error && error->code == code) {
     if (error->log && *error->log)
@@ -49,7 +49,7 @@ static void keep_message(int code) {
 
 cudaError_t host_end(int code) {
   if (code != MW_SUCCESS && code != MW_NOT_READY) {
-    keep_message(code);
+    set_core_message(code);
     last = code;
   }
   is_message = false;
@@ -57,13 +57,13 @@ cudaError_t host_end(int code) {
 }
 
 CUresult host_end_driver(int code) {
-  if (code != MW_SUCCESS && code != MW_NOT_READY) keep_message(code);
+  if (code != MW_SUCCESS && code != MW_NOT_READY) set_core_message(code);
   is_message = false;
 #define RESULT(name, number, runtime)                                                                                  \
   case (int)runtime: return name;
   switch (code) { MW_CUDA_RESULTS(RESULT) }
 #undef RESULT
-  /* What the runtime API tells apart and the driver API does not. */
+  /* The driver API has one code for several of the runtime API. */
   if (code == MW_INVALID_SYMBOL) return CUDA_ERROR_NOT_FOUND;
   if (code == MW_INVALID_DEVICE_FUNCTION) return CUDA_ERROR_INVALID_HANDLE;
   return code < 100 ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_UNKNOWN;
@@ -73,7 +73,7 @@ int host_last_error(void) { return last; }
 
 CUresult host_end_through(int code, int before) {
   last = before;
-  is_message = code != MW_SUCCESS; /* the runtime API's function has kept why */
+  is_message = code != MW_SUCCESS; /* the runtime API's function has set the message */
   return host_end_driver(code);
 }
 
@@ -87,7 +87,7 @@ cudaError_t cudaGetLastError(void) {
 
 cudaError_t cudaPeekAtLastError(void) { return (cudaError_t)last; }
 
-/* A number that is no code of the core's has the name of MW_UNKNOWN there. */
+/* The core's table gives unknown numbers the name of MW_UNKNOWN. */
 static bool is_known(int code) {
   return code == MW_UNKNOWN || strcmp(mw_result_name(code), mw_result_name(MW_UNKNOWN)) != 0;
 }

@@ -1,4 +1,4 @@
-/* Modules out of files and memory: what mwcc compiled, told by its first bytes, or CUDA C text. */
+/* Modules from files and memory: compiled by mwcc, which their first bytes show, or CUDA C text. */
 #include "host.h"
 #include "mwo.h"
 
@@ -38,7 +38,7 @@ int host_module_from_text(host_context *context, const char *text, const char *f
 
 /* ---- files ---- */
 
-/* The whole of a file with a 0 behind it; yours. */
+/* A whole file followed by a 0; yours. */
 static char *read_file(const char *path, size_t *size) {
   FILE *file = fopen(path, "rbe");
   char *data = NULL;
@@ -72,7 +72,7 @@ int host_module_from_file(host_context *context, const char *path, const char *o
 
 /* ---- memory ---- */
 
-/* How long an image of a compiled module is: as its ELF header says, and the trailer behind. 0: it is none. */
+/* The length of a compiled module's image: the ELF file, by its header, and the trailer after it. 0: not an image. */
 static size_t image_size(const void *image) {
   Elf64_Ehdr header;
   mw_trailer trailer;
@@ -87,7 +87,7 @@ static size_t image_size(const void *image) {
              : 0;
 }
 
-/* The system's loader wants files. */
+/* The dynamic loader needs a file. */
 static int load_image(host_context *context, const void *image, size_t size, mw_module **out) {
   const char *folder = getenv("TMPDIR");
   char path[4096];
@@ -107,7 +107,7 @@ static int load_image(host_context *context, const void *image, size_t size, mw_
 
 int host_module_from_memory(host_context *context, const void *image, mw_module **out) {
   if (!image) return host_fail(MW_INVALID_VALUE, "there is no image of a module");
-  /* Shorter text ends in its 0 before the comparison does. */
+  /* strncmp stops at the 0 of a shorter text. */
   if (strncmp(image, ELFMAG, SELFMAG) != 0) return host_module_from_text(context, image, NULL, NULL, out);
   size_t size = image_size(image);
   return size ? load_image(context, image, size, out)

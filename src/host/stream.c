@@ -78,7 +78,7 @@ static int add_callback(host_context *context, const callback *call, unsigned fl
   callback *copy = malloc(sizeof *copy);
   if (!copy) abort();
   *copy = *call;
-  /* It would be called as often as the graph is launched, and is one call's. */
+  /* A graph would call it in each launch, but its completion frees it. */
   code = mw_stream_capturing(stream, NULL)
              ? host_fail(MW_STREAM_CAPTURE_UNSUPPORTED, "a callback is not captured: cudaLaunchHostFunc is")
              : mw_stream_call(stream, run_callback, copy);
@@ -297,7 +297,7 @@ CUresult cuStreamGetFlags(CUstream stream, unsigned *flags) {
   HOST_DRIVER(get_number(context, stream, true, (int *)flags));
 }
 
-/* A default stream is the current context's. */
+/* A default stream belongs to the current context. */
 static int get_context(host_context *context, CUstream handle, CUcontext *out) {
   mw_stream *stream;
   int code = host_stream(context, handle, &stream);

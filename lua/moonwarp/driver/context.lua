@@ -1,4 +1,4 @@
--- Contexts: what is made in one goes with it. The stack of contexts is the script's, as CUDA's is a thread's.
+-- Contexts: what is made in one is released with it. The stack of contexts is the script's, as CUDA's is a thread's.
 
 local raw = require "moonwarp.binding"
 local result = require "moonwarp.driver.result"
@@ -35,7 +35,7 @@ function M.device_name(ordinal)
 end
 
 local function check_initialized()
-  if not initialized then fail("CUDA_ERROR_NOT_INITIALIZED", "cuInit comes before all other functions") end
+  if not initialized then fail("CUDA_ERROR_NOT_INITIALIZED", "cuInit must be called before all other functions") end
 end
 
 local function check(value)

@@ -165,7 +165,7 @@ end
 local function launch(f, width, height, stream)
   local state = state_of(f)
   if not state.block then
-    fail("CUDA_ERROR_INVALID_VALUE", "cuFuncSetBlockShape comes before a launch of %s", f.name)
+    fail("CUDA_ERROR_INVALID_VALUE", "cuFuncSetBlockShape must be called before a launch of %s", f.name)
   end
   local block, values = parameters_of(f, state)
   local object

@@ -261,7 +261,7 @@ local function install_references(cu)
   cu.cuTexRefCreate = call(function() return new(nil, "texture") end)
   cu.cuTexRefDestroy = call(function(reference)
     if check(reference, "texture").symbol then
-      fail("CUDA_ERROR_INVALID_VALUE", "a module's texture reference goes with the module")
+      fail("CUDA_ERROR_INVALID_VALUE", "a module's texture reference is destroyed with its module")
     end
     reference.destroyed = true
   end)

@@ -92,7 +92,9 @@ local function install_triple(rt)
   -- The size is what C needs to know; here the kernel's signature says what stands at the offset.
   rt.cudaSetupArgument = api(function(value, size, offset)
     local configuration = configurations[#configurations]
-    if not configuration then fail("cudaErrorMissingConfiguration", "cudaConfigureCall comes before its arguments") end
+    if not configuration then
+      fail("cudaErrorMissingConfiguration", "cudaConfigureCall must be called before cudaSetupArgument")
+    end
     if offset == nil then size, offset = nil, size end
     if type(offset) ~= "number" or offset < 0 or offset % 1 ~= 0 then
       fail("cudaErrorInvalidValue", "cudaSetupArgument wants a value, a size and an offset")
@@ -103,7 +105,7 @@ local function install_triple(rt)
 
   rt.cudaLaunch = api(function(kernel)
     local configuration = table.remove(configurations)
-    if not configuration then fail("cudaErrorMissingConfiguration", "cudaConfigureCall comes before cudaLaunch") end
+    if not configuration then fail("cudaErrorMissingConfiguration", "cudaConfigureCall must be called before cudaLaunch") end
     kernel = names.kernel(kernel)
     local values, params = {}, kernel.params
     for i, param in ipairs(params) do

@@ -178,7 +178,7 @@ function M.install(rt)
     if check_attribute(attribute) == 1 then
       streams.check_window(value)
     elseif type(value) == "table" and value.cooperative ~= 0 then
-      fail("cudaErrorNotSupported", "a kernel node is cooperative where it was captured so, and stays what it is")
+      fail("cudaErrorNotSupported", "whether a kernel node is cooperative is fixed when it is captured")
     end
     known[attribute] = value
   end)

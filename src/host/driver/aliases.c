@@ -1,5 +1,5 @@
-/* Functions of the driver API that are the runtime API's under other names, with the same handles and numbers. Both work on
- * the thread's current context; here it has to be one, and what cudaGetLastError would say stays as it was. */
+/* Functions of the driver API that equal one of the runtime API, with the same handles and numbers. They need a
+ * current context, and leave what cudaGetLastError returns unchanged. */
 #include "driver.h"
 
 /* ---- devices ---- */

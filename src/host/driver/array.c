@@ -101,7 +101,7 @@ CUresult cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR *desc, CUarray array) { 
 CUresult cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *desc, CUarray array) { HOST_DRIVER(describe_2d(array, desc)); }
 CUresult cuArrayDestroy(CUarray array) { HOST_DRIVER(destroy(array)); }
 
-/* ---- bytes of one-dimensional arrays, or of an array's rows one behind the other ---- */
+/* ---- bytes of one-dimensional arrays, or of an array's rows one after the other ---- */
 
 static int line(host_context *context, const CUstream *where, CUarray handle, size_t offset, uint64_t memory,
                 size_t bytes, bool to_array) {
@@ -153,7 +153,7 @@ CUresult cuMemcpyAtoHAsync(void *dst, CUarray src, size_t offset, size_t bytes, 
 
 /* ---- boxes ---- */
 
-/* One side of a copy that a struct describes; *device: whether it is the device's memory. */
+/* One side of a copy that a struct describes; *device: whether it is device memory. */
 static int side(CUmemorytype type, const void *host, CUdeviceptr address, CUarray handle, host_side *out,
                 bool *device) {
   *device = type != CU_MEMORYTYPE_HOST;
@@ -168,7 +168,7 @@ static int side(CUmemorytype type, const void *host, CUdeviceptr address, CUarra
   }
 }
 
-/* A pitch of 0 is the row's own width, a height of 0 the rows that are copied. */
+/* A pitch of 0 means the row's own width, a height of 0 the number of rows that are copied. */
 static int complete(host_side *s, size_t width, size_t height, size_t depth) {
   if (s->array) return MW_SUCCESS;
   if (!s->pitch) s->pitch = width + s->x;
@@ -240,7 +240,7 @@ CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *copy, CUstream stream) {
   return cuMemcpy3DAsync(&same, stream);
 }
 
-/* The copy without its contexts, which stand where CUDA_MEMCPY3D has nothing. */
+/* The copy without its contexts, whose fields are reserved in CUDA_MEMCPY3D. */
 static int without_contexts(const CUDA_MEMCPY3D_PEER *c, CUDA_MEMCPY3D *out) {
   _Static_assert(sizeof *c == sizeof *out &&
                      offsetof(CUDA_MEMCPY3D_PEER, srcContext) == offsetof(CUDA_MEMCPY3D, reserved0) &&

@@ -1,8 +1,8 @@
-/* Contexts, and which of them is the calling thread's.
+/* Contexts, and the current context of each thread.
  *
- * Each thread has a stack of contexts (cuCtxPushCurrent). The runtime API, whose functions name a device at most, works on
- * the topmost; where the stack is empty it puts the device's own context there, as CUDA's does, so both APIs see the same.
- * The stack holds handles: a context that another thread destroyed is recognised. */
+ * Each thread has a stack of contexts (cuCtxPushCurrent). The runtime API, whose functions name at most a device,
+ * uses the topmost. If the stack is empty, it pushes the device's primary context, as CUDA does, so that both APIs
+ * use the same. The stack holds handles, so a context that another thread destroyed is recognised. */
 #include "host/host.h"
 
 #include <pthread.h>
@@ -12,30 +12,30 @@ enum { DEVICES = 64, DEPTH = 64 };
 
 static struct {
   pthread_once_t once;
-  pthread_mutex_t lock; /* of opening */
+  pthread_mutex_t lock; /* held while a device is opened */
   char names[DEVICES][32];
-  int count, first; /* first: the device that a thread begins with */
+  int count, first; /* first: the device that is current in a new thread */
   host_context *primary[DEVICES];
   atomic_uint serial;
 } devices = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
-static atomic_bool initialised; /* cuInit */
+static atomic_bool initialised; /* by cuInit */
 
 static _Thread_local struct {
   void *stack[DEPTH];
   int depth;
-  int ordinal; /* cudaSetDevice, while the stack is empty; 1 more, so that 0 is none */
+  int ordinal; /* the argument of cudaSetDevice + 1, while the stack is empty; 0: none */
 } thread;
 
 /* ---- devices by number ---- */
 
-/* Whether two names are of one device: "cpu:1@1.1" is "cpu:1", opened as one of a compute capability. */
+/* Whether two names mean one device: "cpu:1@1.1" is "cpu:1", opened with a compute capability. */
 static bool same_device(const char *a, const char *b) {
   size_t length = strcspn(a, "@");
   return length == strcspn(b, "@") && memcmp(a, b, length) == 0;
 }
 
-/* $MOONWARP_DEVICE is where threads begin, and opened as it says. */
+/* $MOONWARP_DEVICE names the device that new threads use, and may state its compute capability. */
 static void list_devices(void) {
   char name[32];
   while (devices.count < DEVICES - 1 && mw_device_list((size_t)devices.count, name) == MW_SUCCESS)
@@ -98,25 +98,25 @@ int host_context_primary(int ordinal, host_context **out) {
   return code;
 }
 
-/* The object goes by its other key. */
-static void keep(void *object) { (void)object; }
+/* The object has an entry under another key, which releases it. */
+static void keep_object(void *object) { (void)object; }
 
 static void release_array(void *array) {
   mw_cuda_array_free(array);
   mw_cuda_array_release(array);
 }
 
-/* What goes, in an order in which nothing needs what is gone. */
+/* How to release the objects of a context, in an order in which none is needed by those that remain. */
 static const struct {
   host_kind kind;
   void (*release)(void *object);
 } ending[] = {
     {HOST_GENERATOR, host_generator_release},
-    {HOST_DISTRIBUTION, keep},
+    {HOST_DISTRIBUTION, keep_object},
     {HOST_NODE, host_node_release},
     {HOST_EXEC, (void (*)(void *))mw_graph_exec_release},
     {HOST_GRAPH, host_graph_release},
-    {HOST_SHOWN, keep},
+    {HOST_SHOWN, keep_object},
     {HOST_REFERENCE, host_reference_release},
     {HOST_MODULE, host_module_release},
     {HOST_TEXREF, host_texref_release},
@@ -155,7 +155,7 @@ void host_context_empty(host_context *context) {
     if (i != context->ordinal && devices.primary[i]) mw_device_unreach(context->device, devices.primary[i]->device);
 }
 
-/* ---- the thread's ---- */
+/* ---- a thread's contexts ---- */
 
 static int ordinal_of_thread(void) {
   host_device_count();
@@ -177,7 +177,8 @@ int host_context_current(host_context **out) {
 }
 
 int host_context_driver(host_context **out) {
-  if (!atomic_load(&initialised)) return host_fail(MW_INITIALIZATION_ERROR, "cuInit comes before all other functions");
+  if (!atomic_load(&initialised))
+    return host_fail(MW_INITIALIZATION_ERROR, "cuInit must be called before all other functions");
   if (thread.depth == 0)
     return host_fail(MW_INVALID_CONTEXT, "this thread has no current context: cuCtxCreate makes one");
   *out = top();
@@ -242,8 +243,9 @@ CUresult cuInit(unsigned flags) {
 }
 
 static int need_init(void) {
-  return atomic_load(&initialised) ? MW_SUCCESS
-                                   : host_fail(MW_INITIALIZATION_ERROR, "cuInit comes before all other functions");
+  return atomic_load(&initialised)
+             ? MW_SUCCESS
+             : host_fail(MW_INITIALIZATION_ERROR, "cuInit must be called before all other functions");
 }
 
 CUresult cuDeviceGetCount(int *count) {
@@ -280,7 +282,7 @@ static void context_end(host_context *context) {
   free(context);
 }
 
-/* The context of a handle that may be ended or attached to. */
+/* The context of a handle that may be destroyed or attached to. */
 static int find_context(CUcontext handle, host_context **out) {
   int code = need_init();
   if (code != MW_SUCCESS) return code;
@@ -311,7 +313,7 @@ CUresult cuCtxDetach(CUcontext handle) {
   host_context *context;
   int code = find_context(handle, &context);
   if (code == MW_SUCCESS && (thread.depth == 0 || thread.stack[thread.depth - 1] != (void *)handle))
-    code = host_fail(MW_INVALID_CONTEXT, "a context is detached by the thread whose current one it is");
+    code = host_fail(MW_INVALID_CONTEXT, "a context is detached by the thread in which it is current");
   if (code == MW_SUCCESS && --context->uses == 0 && !context->primary) context_end(context);
   return host_end_driver(code);
 }
@@ -391,7 +393,7 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice ordinal) {
   int code = need_init();
   if (code == MW_SUCCESS) code = host_context_primary(ordinal, &context);
   if (code == MW_SUCCESS && context->uses == 0)
-    code = host_fail(MW_INVALID_CONTEXT, "nobody holds the device's own context");
+    code = host_fail(MW_INVALID_CONTEXT, "the device's primary context is not retained");
   if (code == MW_SUCCESS && --context->uses == 0) host_context_empty(context);
   return host_end_driver(code);
 }

@@ -1,4 +1,4 @@
-/* What the files of the driver API share besides host.h: modules and what is of them. */
+/* What the files of the driver API share besides host.h: modules, their functions and their references. */
 #ifndef MW_HOST_DRIVER_H
 #define MW_HOST_DRIVER_H
 
@@ -6,12 +6,12 @@
 
 enum { HOST_BLOCK = 4096 }; /* bytes of parameters */
 
-/* A function of a module, with what cuFuncSet* and cuParamSet* told it. Handles are one a name: asking twice gives the
-   same. */
+/* A function of a module with the settings of cuFuncSet* and cuParamSet*. Repeated cuModuleGetFunction returns one
+   handle. */
 typedef struct host_function {
   mw_kernel *kernel;
   void *handle;
-  CUmodule module; /* which it goes with */
+  CUmodule module; /* that it belongs to */
   unsigned shape[3];
   unsigned shared;
   size_t size;                     /* cuParamSetSize */
@@ -19,14 +19,14 @@ typedef struct host_function {
   unsigned char set[HOST_BLOCK];   /* and which of them were set */
 } host_function;
 
-/* A texture or surface reference: cuModuleGetTexRef's, or (no symbol) cuTexRefCreate's. */
+/* A texture or surface reference: from cuModuleGetTexRef, or (without a symbol) from cuTexRefCreate. */
 typedef struct host_texref {
   mw_symbol *symbol;
   void *handle;
   mw_texture_desc desc;
   mw_channels channels;
   unsigned flags;
-  CUarray array; /* what it is bound to: an array, */
+  CUarray array; /* bound to it: an array, */
   CUmipmappedArray mipmap;
   CUdeviceptr address; /* or memory */
   size_t bytes, width, height, pitch;
@@ -41,19 +41,19 @@ typedef struct host_module {
 
 int host_module_get(CUmodule handle, host_module **out);
 int host_function_get(CUfunction handle, host_function **out);
-/* The reference of a variable, made at the first time. */
+/* The reference of a variable, made in the first call. */
 int host_texref_new(host_context *context, host_module *module, const char *name, mw_reference_kind kind,
                     host_texref **out);
-/* The format of the driver API as the core's. */
+/* A format of the driver API as the core's channels. */
 int host_format(CUarray_format format, unsigned components, mw_channels *out);
 CUarray_format host_format_of(const mw_channels *channels);
 /* The array of a handle, retained; MW_INVALID_RESOURCE_HANDLE. */
 int host_driver_array(CUarray handle, mw_cuda_array **out);
-/* Whether a copy's two contexts live; MW_INVALID_CONTEXT. */
+/* Whether a copy's two contexts exist; MW_INVALID_CONTEXT. */
 int host_check_peers(CUcontext target, CUcontext source);
 
-/* A function that is the runtime API's under another name, with the same handles and numbers: both work on the thread's
-   current context; here it has to be one, and what cudaGetLastError would say stays as it was. `then` may use `code`. */
+/* The body of a function that equals one of the runtime API, with the same handles and numbers. It needs a current
+   context, and leaves what cudaGetLastError returns unchanged. `then` may use `code`. */
 #define HOST_THROUGH_THEN(call, then)                                                                                  \
   host_context *context;                                                                                               \
   int code = host_context_driver(&context), before = host_last_error();                                                \

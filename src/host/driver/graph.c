@@ -1,4 +1,4 @@
-/* Graphs under the driver API's names: the runtime API's, whose parameters of nodes have other fields here. */
+/* Graphs under the driver API's names: the runtime API's graphs, with other fields in the nodes' parameters. */
 #include "driver.h"
 
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode) {
@@ -35,7 +35,7 @@ static int give_box(host_context *context, mw_stream *stream, const void *params
 
 CUresult cuGraphAddMemcpyNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,
                               const CUDA_MEMCPY3D *params, CUcontext where) {
-  (void)where; /* the current one */
+  (void)where; /* always the current one */
   HOST_DRIVER(params ? host_graph_add(context, node, graph, after, count, give_box, params)
                      : host_fail(MW_INVALID_VALUE, "a memcpy node wants parameters"));
 }
@@ -105,7 +105,7 @@ CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node, cons
 }
 CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_MEMCPY3D *params,
                                         CUcontext where) {
-  (void)where; /* the current one */
+  (void)where; /* always the current one */
   HOST_DRIVER(host_graph_replace(context, exec, node, give_box, params));
 }
 CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *params,

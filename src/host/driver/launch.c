@@ -1,7 +1,7 @@
 /* Launching under the driver API's names: cuFuncSet*, cuParamSet*, cuLaunchGrid, and cuLaunchKernel. */
 #include "driver.h"
 
-/* ---- what a function is told ---- */
+/* ---- settings of a function ---- */
 
 static int set_shape(CUfunction handle, int x, int y, int z) {
   host_function *f;
@@ -42,7 +42,7 @@ static int set_bytes(CUfunction handle, int offset, const void *value, size_t by
   return MW_SUCCESS;
 }
 
-/* A reference is the module's variable: launches read what it is bound to, and need not be told. */
+/* A texture reference is a variable of the module: launches read its binding, so nothing need be set. */
 static int set_texref(CUfunction handle, int unit, CUtexref reference) {
   host_function *f;
   int code = host_function_get(handle, &f);
@@ -91,7 +91,7 @@ CUresult cuLaunchGridAsync(CUfunction function, int width, int height, CUstream 
   HOST_DRIVER(launch_grid(context, function, width, height, stream));
 }
 
-/* The parameter block that `extra` names: pairs of a name and a value, up to CU_LAUNCH_PARAM_END. */
+/* The parameter block in `extra`: pairs of a key and a value, up to CU_LAUNCH_PARAM_END. */
 static int read_extra(void **extra, const void **block, size_t *size) {
   *block = NULL;
   *size = 0;
@@ -168,7 +168,7 @@ static int set_attribute(host_context *context, CUfunction handle, int attribute
   return code ? code : host_function_set_attribute(context, f->kernel, attribute, value);
 }
 
-/* What a function prefers of the cache or of the banks of shared memory, 0 to `most`: accepted, and without effect. */
+/* A preference for the cache or for the banks of shared memory, 0 to `most`: accepted without effect. */
 static int set_preference(CUfunction handle, unsigned config, unsigned most, const char *what) {
   host_function *f;
   int code = host_function_get(handle, &f);

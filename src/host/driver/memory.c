@@ -5,7 +5,7 @@
 
 /* ---- making and freeing ---- */
 
-/* The driver API has no memory of 0 bytes. */
+/* The driver API refuses allocations of 0 bytes. */
 static int new_memory(host_context *context, mw_memory_kind kind, unsigned flags, size_t bytes, uint64_t *address) {
   if (bytes == 0) return host_fail(MW_INVALID_VALUE, "an allocation of 0 bytes");
   return host_memory_new(context, kind, flags, bytes, address);
@@ -37,9 +37,9 @@ static int new_pitched(host_context *context, CUdeviceptr *out, size_t *pitch, s
   return code;
 }
 
-static int free_memory(host_context *context, uint64_t address, unsigned kinds, const char *whose) {
-  if (address == 0) return host_fail(MW_INVALID_VALUE, "%s of the null pointer", whose);
-  return host_memory_free(context, address, kinds, whose);
+static int free_memory(host_context *context, uint64_t address, unsigned kinds, const char *function) {
+  if (address == 0) return host_fail(MW_INVALID_VALUE, "%s of the null pointer", function);
+  return host_memory_free(context, address, kinds, function);
 }
 
 CUresult cuMemAlloc(CUdeviceptr *address, size_t bytes) {

@@ -1,4 +1,4 @@
-/* Modules of the driver API, and finding in them. A module's functions and references go with it. */
+/* Modules of the driver API, and lookup in them. A module's functions and references are released with it. */
 #include "driver.h"
 
 int host_module_get(CUmodule handle, host_module **out) {

@@ -1,8 +1,8 @@
-/* Texture and surface objects under the driver API's names: the runtime API's, with descriptors of other fields. */
+/* Texture and surface objects under the driver API's names: the runtime API's objects, with other descriptors. */
 #include "driver.h"
 
-/* The flags as given stand in the note of an object that was made here: not all can be told from the runtime API's
-   descriptor. */
+/* The flags that were given are saved in the note of an object that was made here: the runtime API's descriptor
+   cannot express all of them. */
 #define GIVEN 0x80000000u
 
 /* ---- resources ---- */
@@ -14,7 +14,7 @@ static int texels_of(CUarray_format format, unsigned components, struct cudaChan
   return code;
 }
 
-/* What is no resource here, the runtime API's function refuses. */
+/* The runtime API's function refuses other kinds of resources. */
 static int resource_of(const CUDA_RESOURCE_DESC *given, struct cudaResourceDesc *out) {
   if (!given) return host_fail(MW_INVALID_VALUE, "there is no resource descriptor");
   *out = (struct cudaResourceDesc){.resType = (enum cudaResourceType)given->resType};
@@ -38,7 +38,7 @@ static int resource_of(const CUDA_RESOURCE_DESC *given, struct cudaResourceDesc 
 
 static CUarray_format format_of(const struct cudaChannelFormatDesc *desc, unsigned *components) {
   mw_channels channels = {0};
-  (void)host_channels(desc, &channels); /* an object was made of it */
+  (void)host_channels(desc, &channels); /* cannot fail: an object was made of it */
   *components = (unsigned)channels.count;
   return host_format_of(&channels);
 }
@@ -66,7 +66,7 @@ static void tell_resource(const struct cudaResourceDesc *found, CUDA_RESOURCE_DE
 
 /* ---- how texels are read ---- */
 
-/* Whether the texels are such as are read as numbers from 0 or -1 to 1 unless the flags say otherwise. */
+/* Whether the texels are read as numbers from 0 or -1 to 1 unless the flags say otherwise. */
 static int is_normalised(const struct cudaResourceDesc *resource, bool *out) {
   mw_channels channels = {0};
   mw_cuda_array *array;

@@ -1,5 +1,5 @@
-/* Texture and surface references of the driver API: cuTexRef*. A change of a reference that is bound binds it anew, so
- * that the next launch sees it. */
+/* Texture and surface references of the driver API: cuTexRef*. A change to a bound reference binds it again, so that
+ * the next launch uses it. */
 #include "driver.h"
 
 void host_texref_release(void *object) {
@@ -19,7 +19,7 @@ static host_texref *make(host_context *context, mw_symbol *symbol) {
   return r;
 }
 
-/* The format that the variable's declaration has. */
+/* The format in the variable's declaration. */
 static void take_declared(host_texref *r, const mw_reference *declared) {
   mw_channels channels;
   if (declared->element && mw_channels_of(declared->element, &channels) == MW_SUCCESS) r->channels = channels;
@@ -66,7 +66,7 @@ static int bind(host_context *context, host_texref *r, size_t *offset) {
              : r->height ? host_resource_pitched(context, r->address, &r->channels, r->width, r->height, r->pitch,
                                                  &resource, &keep)
                          : host_resource_linear(context, r->address, &r->channels, r->bytes, &resource, &keep);
-  /* Levels that differ in size want normalized coordinates: until the flags say so, it cannot be read. */
+  /* A mipmapped array needs normalized coordinates: until the flags set them, the reference is unbound. */
   bool later = resource.array && mw_cuda_array_describe(resource.array)->levels > 1 && !r->desc.normalized;
   if (code == MW_SUCCESS && later) {
     if (r->symbol) code = mw_symbol_bind(r->symbol, NULL);
@@ -83,7 +83,7 @@ static int bind(host_context *context, host_texref *r, size_t *offset) {
   return code;
 }
 
-/* After a change of how it is read: bound anew where it is bound. */
+/* After a change of how it is read: binds it again if it is bound. */
 static int changed(host_context *context, host_texref *r) {
   return r->array || r->mipmap || r->address ? bind(context, r, NULL) : MW_SUCCESS;
 }
@@ -177,7 +177,7 @@ static int set_filter(host_context *context, CUtexref handle, CUfilter_mode mode
   return changed(context, r);
 }
 
-/* Whether integers are read as such follows from the declaration, as in the core. */
+/* Whether integers are read as integers is part of the declaration, as in the core. */
 static int set_flags(host_context *context, CUtexref handle, unsigned flags) {
   host_texref *r;
   int code = get(handle, &r);
@@ -201,9 +201,9 @@ CUresult cuTexRefSetFilterMode(CUtexref reference, CUfilter_mode mode) {
 }
 CUresult cuTexRefSetFlags(CUtexref reference, unsigned flags) { HOST_DRIVER(set_flags(context, reference, flags)); }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
-#define ASK(statements)                                                                                                \
+#define QUERY(statements)                                                                                              \
   host_context *context;                                                                                               \
   host_texref *r;                                                                                                      \
   int code = host_context_driver(&context);                                                                            \
@@ -213,25 +213,27 @@ CUresult cuTexRefSetFlags(CUtexref reference, unsigned flags) { HOST_DRIVER(set_
   return host_end_driver(code)
 
 CUresult cuTexRefGetAddress(CUdeviceptr *address, CUtexref reference) {
-  ASK(if (r->address) *address = r->address;
-      else code = host_fail(MW_INVALID_VALUE, "the reference is not bound to linear memory"));
+  QUERY(if (r->address) *address = r->address;
+        else code = host_fail(MW_INVALID_VALUE, "the reference is not bound to linear memory"));
 }
 CUresult cuTexRefGetArray(CUarray *array, CUtexref reference) {
-  ASK(if (r->array) *array = r->array;
-      else code = host_fail(MW_INVALID_VALUE, "the reference is not bound to an array"));
+  QUERY(if (r->array) *array = r->array;
+        else code = host_fail(MW_INVALID_VALUE, "the reference is not bound to an array"));
 }
 CUresult cuTexRefGetAddressMode(CUaddress_mode *mode, CUtexref reference, int dimension) {
-  ASK(if (dimension >= 0 && dimension < 3) *mode = (CUaddress_mode)r->desc.address[dimension];
-      else code = host_fail(MW_INVALID_VALUE, "there is no dimension %d", dimension));
+  QUERY(if (dimension >= 0 && dimension < 3) *mode = (CUaddress_mode)r->desc.address[dimension];
+        else code = host_fail(MW_INVALID_VALUE, "there is no dimension %d", dimension));
 }
-CUresult cuTexRefGetFilterMode(CUfilter_mode *mode, CUtexref reference) { ASK(*mode = (CUfilter_mode)r->desc.filter); }
+CUresult cuTexRefGetFilterMode(CUfilter_mode *mode, CUtexref reference) {
+  QUERY(*mode = (CUfilter_mode)r->desc.filter);
+}
 CUresult cuTexRefGetFormat(CUarray_format *format, int *components, CUtexref reference) {
-  ASK({
+  QUERY({
     if (format) *format = host_format_of(&r->channels);
     if (components) *components = r->channels.count;
   });
 }
-CUresult cuTexRefGetFlags(unsigned *flags, CUtexref reference) { ASK(*flags = r->flags); }
+CUresult cuTexRefGetFlags(unsigned *flags, CUtexref reference) { QUERY(*flags = r->flags); }
 
 static int set_border(host_context *context, CUtexref handle, const float *color) {
   host_texref *r;
@@ -286,15 +288,15 @@ CUresult cuTexRefSetMipmapLevelClamp(CUtexref reference, float least, float most
   HOST_DRIVER(set_clamp(context, reference, least, most));
 }
 CUresult cuTexRefGetMipmappedArray(CUmipmappedArray *mipmap, CUtexref reference) {
-  ASK(if (r->mipmap) *mipmap = r->mipmap;
-      else code = host_fail(MW_INVALID_VALUE, "the reference is not bound to a mipmapped array"));
+  QUERY(if (r->mipmap) *mipmap = r->mipmap;
+        else code = host_fail(MW_INVALID_VALUE, "the reference is not bound to a mipmapped array"));
 }
 CUresult cuTexRefGetMipmapFilterMode(CUfilter_mode *mode, CUtexref reference) {
-  ASK(*mode = (CUfilter_mode)r->desc.mip_filter);
+  QUERY(*mode = (CUfilter_mode)r->desc.mip_filter);
 }
-CUresult cuTexRefGetMipmapLevelBias(float *bias, CUtexref reference) { ASK(*bias = r->desc.lod_bias); }
+CUresult cuTexRefGetMipmapLevelBias(float *bias, CUtexref reference) { QUERY(*bias = r->desc.lod_bias); }
 CUresult cuTexRefGetMipmapLevelClamp(float *least, float *most, CUtexref reference) {
-  ASK({
+  QUERY({
     *least = r->desc.lod_min;
     *most = r->desc.lod_max;
   });
@@ -304,14 +306,14 @@ CUresult cuTexRefSetBorderColor(CUtexref reference, float *color) {
   HOST_DRIVER(set_border(context, reference, color));
 }
 CUresult cuTexRefGetBorderColor(float *color, CUtexref reference) {
-  ASK(memcpy(color, r->desc.border, sizeof r->desc.border));
+  QUERY(memcpy(color, r->desc.border, sizeof r->desc.border));
 }
 CUresult cuTexRefSetMaxAnisotropy(CUtexref reference, unsigned most) {
   HOST_DRIVER(set_anisotropy(context, reference, most));
 }
-CUresult cuTexRefGetMaxAnisotropy(int *most, CUtexref reference) { ASK(*most = r->desc.max_anisotropy); }
+CUresult cuTexRefGetMaxAnisotropy(int *most, CUtexref reference) { QUERY(*most = r->desc.max_anisotropy); }
 
-/* ---- references of no module: they can be set and asked, and no kernel reads them ---- */
+/* ---- references without a module: they can be set and queried, but no kernel reads them ---- */
 
 static int create(host_context *context, CUtexref *out) {
   *out = make(context, NULL)->handle;
@@ -321,7 +323,8 @@ static int create(host_context *context, CUtexref *out) {
 static int destroy(CUtexref handle) {
   host_texref *r;
   int code = get(handle, &r);
-  if (code == MW_SUCCESS && r->symbol) code = host_fail(MW_INVALID_VALUE, "a module's reference goes with the module");
+  if (code == MW_SUCCESS && r->symbol)
+    code = host_fail(MW_INVALID_VALUE, "a module's reference is destroyed with its module");
   if (code != MW_SUCCESS) return code;
   host_handle_take(HOST_TEXREF, handle);
   host_texref_release(r);

@@ -1,9 +1,10 @@
 /* CUDA's driver API over moonwarp: the functions of the 1.1 guide's appendix E, and their later forms.
  *
- * A module comes from a file that mwcc compiled (k.mwo), from a file of CUDA C text, or from either in memory; cuModuleGetFunction
- * takes a kernel's name in the source. Parameters keep their types: what cuParamSet* and cuLaunchKernel are given is
- * compared with the kernel's signature, so a pointer is set with cuParamSetv and its 8 bytes. mwCudaErrorMessage
- * (moonwarp_cuda.h) tells why a call failed. The runtime API works on the same contexts, memory and streams. */
+ * A module is loaded from a file that mwcc compiled (k.mwo), from a file of CUDA C text, or from either in memory;
+ * cuModuleGetFunction takes a kernel's name in the source. Parameters have types: the arguments of cuParamSet* and
+ * cuLaunchKernel are compared with the kernel's signature, so a pointer is set with cuParamSetv and its 8 bytes.
+ * mwCudaErrorMessage (moonwarp_cuda.h) says why a call failed. The runtime API works on the same contexts, memory and
+ * streams. */
 #ifndef MOONWARP_CUDA_H_DRIVER
 #define MOONWARP_CUDA_H_DRIVER
 
@@ -179,7 +180,8 @@ CUresult cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *desc, CUarray array);
 CUresult cuArray3DCreate(CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *desc);
 CUresult cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR *desc, CUarray array);
 CUresult cuArrayDestroy(CUarray array);
-/* Levels are as many as wanted, or as there can be. A level is an array that goes with the whole. */
+/* As many levels as requested, at most as many as possible. A level is an array that is destroyed with the mipmapped
+   array. */
 CUresult cuMipmappedArrayCreate(CUmipmappedArray *mipmap, const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned levels);
 CUresult cuMipmappedArrayGetLevel(CUarray *array, CUmipmappedArray mipmap, unsigned level);
 CUresult cuMipmappedArrayDestroy(CUmipmappedArray mipmap);

@@ -19,7 +19,7 @@ typedef enum CUGLDeviceList {
 } CUGLDeviceList;
 CUresult cuGLGetDevices(unsigned *count, CUdevice *devices, unsigned size, CUGLDeviceList list);
 
-/* ---- of the 1.1 guide: buffers go by their names ---- */
+/* ---- of the 1.1 guide: buffers by their OpenGL names ---- */
 typedef enum CUGLmap_flags {
   CU_GL_MAP_RESOURCE_FLAGS_NONE = 0,
   CU_GL_MAP_RESOURCE_FLAGS_READ_ONLY = 1,

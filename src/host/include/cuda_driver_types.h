@@ -35,7 +35,7 @@ typedef void (*CUstreamCallback)(CUstream stream, CUresult status, void *data);
 #define MW_DRIVER_ATTRIBUTE(number, runtime, driver, field) CU_DEVICE_ATTRIBUTE_##driver = number,
 typedef enum CUdevice_attribute_enum {
   MW_DEVICE_ATTRIBUTES(MW_DRIVER_ATTRIBUTE)
-  /* What CUDA 1.1 called two of them. */
+  /* Two names of CUDA 1.1. */
   CU_DEVICE_ATTRIBUTE_SHARED_MEMORY_PER_BLOCK = 8,
   CU_DEVICE_ATTRIBUTE_REGISTERS_PER_BLOCK = 12
 } CUdevice_attribute;
@@ -348,6 +348,6 @@ typedef struct CUDA_TEXTURE_DESC {
   CUfilter_mode mipmapFilterMode;
   float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp, borderColor[4];
 } CUDA_TEXTURE_DESC;
-typedef struct CUDA_RESOURCE_VIEW_DESC CUDA_RESOURCE_VIEW_DESC; /* there are no views here: NULL */
+typedef struct CUDA_RESOURCE_VIEW_DESC CUDA_RESOURCE_VIEW_DESC; /* resource views are not supported: pass NULL */
 
 #endif

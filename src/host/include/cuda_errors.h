@@ -1,5 +1,5 @@
-/* The result codes of CUDA's runtime API, with CUDA's numbers. moonwarp gives the ones that mw_result has; the others are
- * here so that host code which names them compiles. */
+/* The result codes of CUDA's runtime API, with CUDA's numbers. moonwarp returns those that mw_result has; the others
+ * let host code that names them compile. */
 #ifndef MOONWARP_CUDA_ERRORS_H
 #define MOONWARP_CUDA_ERRORS_H
 
@@ -100,7 +100,7 @@ typedef enum cudaError {
   cudaErrorUnknown = 999
 } cudaError_t;
 
-/* What some of them were called in CUDA 1.1. */
+/* Names of CUDA 1.1. */
 #define cudaErrorMixedDeviceExecution cudaErrorNotSupported
 #define cudaErrorApiFailureBase       cudaErrorUnknown
 #define cudaErrorDeviceNotInitialized cudaErrorDeviceUninitialized

@@ -1,6 +1,6 @@
-/* OpenGL under the runtime API's names. A context has to be current in the calling thread; buffers, textures and targets are
- * OpenGL's GLuint and GLenum, which are unsigned: its headers are not needed here. The functions of a resource that was
- * registered are in cuda_runtime_api.h. */
+/* OpenGL under the runtime API's names. An OpenGL context must be current in the calling thread. Buffers, textures
+ * and targets are OpenGL's GLuint and GLenum, which are unsigned, so its headers are not needed here. Functions of
+ * registered resources are in cuda_runtime_api.h. */
 #ifndef MOONWARP_CUDA_GL_INTEROP_H
 #define MOONWARP_CUDA_GL_INTEROP_H
 
@@ -18,7 +18,7 @@ cudaError_t cudaGraphicsGLRegisterImage(cudaGraphicsResource_t *resource, unsign
 enum cudaGLDeviceList { cudaGLDeviceListAll = 1, cudaGLDeviceListCurrentFrame = 2, cudaGLDeviceListNextFrame = 3 };
 cudaError_t cudaGLGetDevices(unsigned *count, int *devices, unsigned size, enum cudaGLDeviceList list);
 
-/* ---- of the 1.1 guide: buffers go by their names ---- */
+/* ---- of the 1.1 guide: buffers by their OpenGL names ---- */
 enum cudaGLMapFlags { cudaGLMapFlagsNone = 0, cudaGLMapFlagsReadOnly = 1, cudaGLMapFlagsWriteDiscard = 2 };
 
 cudaError_t cudaGLSetGLDevice(int device);

@@ -1,6 +1,6 @@
-/* What CUDA shares with Direct3D, with other processes and with other interfaces, under CUDA's names: declared, so that host
- * code which names it links, and refused. Each returns cudaErrorNotSupported, or CUDA_ERROR_NOT_SUPPORTED. Their arguments
- * are not looked at, and therefore not declared. */
+/* Interoperability with Direct3D, other processes and other interfaces under CUDA's names: declared, so that host
+ * code which names it links, but not supported. Each function returns cudaErrorNotSupported, or
+ * CUDA_ERROR_NOT_SUPPORTED. Arguments are ignored, and therefore not declared. */
 #ifndef MOONWARP_CUDA_INTEROP_H
 #define MOONWARP_CUDA_INTEROP_H
 

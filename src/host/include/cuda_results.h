@@ -63,7 +63,7 @@
 #define MW_CUDA_RESULT(name, number, runtime) name = number,
 typedef enum cudaError_enum {
   MW_CUDA_RESULTS(MW_CUDA_RESULT)
-  /* What CUDA 1.1 called two of them. */
+  /* Two names of CUDA 1.1. */
   CUDA_ERROR_INVALID_DEVICE_IMAGE = 200,
   CUDA_ERROR_FILE_OPEN_FAILED = 301
 } CUresult;

@@ -1,4 +1,4 @@
-/* CUDA's runtime API for host code in C11 and C++: what `#include <cuda_runtime.h>` means with moonwarp. */
+/* CUDA's runtime API for host code in C11 and C++: moonwarp's <cuda_runtime.h>. */
 #ifndef MOONWARP_CUDA_RUNTIME_H
 #define MOONWARP_CUDA_RUNTIME_H
 
@@ -83,7 +83,7 @@ template <typename T> static inline cudaChannelFormatDesc cudaCreateChannelDesc(
 
 #else
 
-/* Last arguments that may be left out, as in C++: MW_PICK takes the macro for as many as there are. A parenthesised name,
+/* Optional last arguments, as in C++: MW_PICK selects the macro for the number of arguments. A parenthesised name,
    (cudaMallocArray)(…), is the function itself. */
 #define MW_PICK(a, b, c, d, name, ...) name
 #define MW_ARRAY_1(w)                  w, 0, 0
@@ -108,7 +108,7 @@ template <typename T> static inline cudaChannelFormatDesc cudaCreateChannelDesc(
 #define MW_WAIT_2(event, flags) event, flags
 #define cudaStreamWaitEvent(stream, ...)                                                                               \
   (cudaStreamWaitEvent)(stream, MW_PICK(__VA_ARGS__, MW_NONE, MW_NONE, MW_WAIT_2, MW_WAIT_1, )(__VA_ARGS__))
-/* The 1.1 guide hands over a pointer to textureReference *, later ones to const textureReference *. */
+/* The 1.1 guide passes a pointer to textureReference *, later guides one to const textureReference *. */
 #define cudaGetTextureReference(reference, symbol)                                                                     \
   (cudaGetTextureReference)((const struct textureReference **)(reference), symbol)
 

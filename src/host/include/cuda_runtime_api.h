@@ -1,9 +1,10 @@
-/* The functions of CUDA's runtime API, of the 1.1 guide's appendix D and of the 11.2 guide's chapter 3, over moonwarp.
+/* The functions of CUDA's runtime API over moonwarp: those of the 1.1 guide's appendix D and of the 11.2 guide's
+ * chapter 3.
  *
- * What each does is CUDA's documentation; result codes are CUDA's. This library's own is in moonwarp_cuda.h, which says
- * where kernels come from. A function (`func`) or symbol is a name in the source of the program's kernels, "saxpy", or an
- * address that mwCudaRegister gave a name to. C has no arguments by default: where CUDA C++ leaves out the last arguments of
- * a function, macros at the end of this file let C do so too. */
+ * CUDA's documentation describes them; result codes are CUDA's. moonwarp_cuda.h adds functions that say where kernels
+ * are. A function (`func`) or symbol is a name in the source of the program's kernels, "saxpy", or an address that
+ * mwCudaRegister gave a name. C has no default arguments: where CUDA C++ lets the last arguments of a function be
+ * omitted, macros at the end of this file allow the same in C. */
 #ifndef MOONWARP_CUDA_RUNTIME_API_H
 #define MOONWARP_CUDA_RUNTIME_API_H
 
@@ -73,7 +74,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned *flags);
 cudaError_t cudaStreamGetPriority(cudaStream_t stream, int *priority);
 cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long *id);
-/* The function runs on a thread of the library's and must not call it; the status is cudaSuccess. */
+/* The function runs on a thread of the library and must not call the library; its status is cudaSuccess. */
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function, void *data, unsigned flags);
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data);
 cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID attr, const cudaStreamAttrValue *value);
@@ -158,7 +159,8 @@ cudaError_t cudaMallocArray(cudaArray_t *array, const struct cudaChannelFormatDe
 cudaError_t cudaMalloc3DArray(cudaArray_t *array, const struct cudaChannelFormatDesc *desc, struct cudaExtent extent,
                               unsigned flags MW_DEFAULT(0));
 cudaError_t cudaFreeArray(cudaArray_t array);
-/* Levels are as many as wanted, or as there can be. A level is an array that goes with the whole. */
+/* As many levels as requested, at most as many as possible. A level is an array that is destroyed with the mipmapped
+   array. */
 cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmap, const struct cudaChannelFormatDesc *desc,
                                      struct cudaExtent extent, unsigned levels, unsigned flags MW_DEFAULT(0));
 cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t *array, cudaMipmappedArray_const_t mipmap, unsigned level);
@@ -203,7 +205,7 @@ cudaError_t cudaGetTextureAlignmentOffset(size_t *offset, const struct textureRe
 cudaError_t cudaGetSurfaceReference(const struct surfaceReference **reference, const void *symbol);
 cudaError_t cudaBindSurfaceToArray(const struct surfaceReference *reference, cudaArray_const_t array,
                                    const struct cudaChannelFormatDesc *desc);
-struct cudaResourceViewDesc; /* there are no views here: NULL */
+struct cudaResourceViewDesc; /* resource views are not supported: pass NULL */
 cudaError_t cudaCreateTextureObject(cudaTextureObject_t *object, const struct cudaResourceDesc *resource,
                                     const struct cudaTextureDesc *texture, const struct cudaResourceViewDesc *view);
 cudaError_t cudaDestroyTextureObject(cudaTextureObject_t object);

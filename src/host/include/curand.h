@@ -1,8 +1,8 @@
-/* cuRAND's host functions over moonwarp: streams, codes and enumerations are cuRAND's.
+/* cuRAND's host functions over moonwarp: streams of numbers, codes and enumerations are cuRAND's.
  *
- * What each function does is cuRAND's documentation. A generator belongs to the context that it was made in; one of
- * curandCreateGenerator writes device memory in its stream, one of curandCreateGeneratorHost the host's memory, and waits.
- * Kernels include <curand_kernel.h> instead. */
+ * cuRAND's documentation describes them. A generator belongs to the context in which it was made. One made by
+ * curandCreateGenerator writes device memory in its stream; one made by curandCreateGeneratorHost writes host memory,
+ * and waits. Kernels include <curand_kernel.h> instead. */
 #ifndef MOONWARP_CURAND_H
 #define MOONWARP_CURAND_H
 
@@ -89,7 +89,7 @@ typedef enum libraryPropertyType_t { MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL }
 #endif
 
 typedef struct curandGenerator_st *curandGenerator_t;
-typedef struct curandDiscreteDistribution_st *curandDiscreteDistribution_t; /* of the device: for curand_discrete */
+typedef struct curandDiscreteDistribution_st *curandDiscreteDistribution_t; /* in device memory, for curand_discrete */
 typedef unsigned int curandDirectionVectors32_t[32];
 typedef unsigned long long curandDirectionVectors64_t[64];
 
@@ -123,7 +123,7 @@ curandStatus_t curandGenerateLogNormal(curandGenerator_t generator, float *outpu
 curandStatus_t curandGenerateLogNormalDouble(curandGenerator_t generator, double *output, size_t count, double mean,
                                              double stddev);
 curandStatus_t curandGeneratePoisson(curandGenerator_t generator, unsigned int *output, size_t count, double lambda);
-/* The method is CURAND_DEVICE_API: CURAND_STATUS_INTERNAL_ERROR for another one. */
+/* The method must be CURAND_DEVICE_API, else CURAND_STATUS_INTERNAL_ERROR. */
 curandStatus_t curandGeneratePoissonMethod(curandGenerator_t generator, unsigned int *output, size_t count,
                                            double lambda, curandMethod_t method);
 curandStatus_t curandGenerateBinomial(curandGenerator_t generator, unsigned int *output, size_t count, unsigned int n,
@@ -133,7 +133,7 @@ curandStatus_t curandGenerateBinomialMethod(curandGenerator_t generator, unsigne
 
 curandStatus_t curandCreatePoissonDistribution(double lambda, curandDiscreteDistribution_t *distribution);
 curandStatus_t curandDestroyDistribution(curandDiscreteDistribution_t distribution);
-/* Of 20000 dimensions, in memory of the host that is the library's. */
+/* Of 20000 dimensions, in host memory that the library owns. */
 curandStatus_t curandGetDirectionVectors32(curandDirectionVectors32_t **vectors, curandDirectionVectorSet_t set);
 curandStatus_t curandGetDirectionVectors64(curandDirectionVectors64_t **vectors, curandDirectionVectorSet_t set);
 curandStatus_t curandGetScrambleConstants32(unsigned int **constants);

@@ -1,4 +1,4 @@
-/* cudaDeviceAttr, and CUdevice_attribute, whose numbers are the same. */
+/* cudaDeviceAttr and CUdevice_attribute, which have the same numbers. */
 #ifndef MOONWARP_DEVICE_ATTRIBUTES_H
 #define MOONWARP_DEVICE_ATTRIBUTES_H
 

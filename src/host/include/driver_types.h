@@ -1,4 +1,4 @@
-/* The types of CUDA's runtime API: those that the guides' host code names, with CUDA's names, fields and numbers. */
+/* The types of CUDA's runtime API that the guides' host code names, with CUDA's names, fields and numbers. */
 #ifndef MOONWARP_DRIVER_TYPES_H
 #define MOONWARP_DRIVER_TYPES_H
 
@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* ---- handles: values of the library's, not addresses. One that was destroyed is told from all later ones. ---- */
+/* ---- handles: not addresses, and never reused, so that destroyed ones are recognised ---- */
 
 typedef struct CUstream_st *cudaStream_t;
 typedef struct CUevent_st *cudaEvent_t;
@@ -94,7 +94,7 @@ struct cudaPitchedPtr {
   size_t pitch, xsize, ysize;
 };
 struct cudaExtent {
-  size_t width, height, depth; /* in bytes, or in texels where an array takes part */
+  size_t width, height, depth; /* in bytes, or in texels if an array is involved */
 };
 struct cudaPos {
   size_t x, y, z;

@@ -26,7 +26,7 @@ MW_VECTOR_TYPES(float, float, 8, 16)
 MW_VECTOR_TYPES(double, double, 16, 16)
 #undef MW_VECTOR_TYPES
 
-/* In C++ dim3(4) and a plain number are what they are in CUDA C. C writes make_dim3(4, 1, 1), or {4, 1, 1}. */
+/* In C++ dim3(4) and plain numbers work as in CUDA C. In C write make_dim3(4, 1, 1), or {4, 1, 1}. */
 #ifdef __cplusplus
 struct dim3 {
   unsigned x, y, z;

@@ -1,4 +1,4 @@
-/* cuRAND's functions of generators: making them, setting them, and drawing. */
+/* cuRAND's functions of generators: creation, settings, and drawing numbers. */
 #include "random.h"
 
 /* ---- types ---- */
@@ -104,8 +104,8 @@ curandStatus_t curandGetProperty(libraryPropertyType type, int *value) {
 
 /* ---- setting ---- */
 
-/* The next numbers begin the stream anew: as many numbers after the beginning as units were drawn, as cuRAND does; where no
-   whole unit was, after those numbers. Types without offsets begin at their beginning. */
+/* The next numbers begin the stream anew, at an offset, as in cuRAND: the number of units that were drawn, or, if no
+   whole unit was, the numbers of the first one. Types without offsets restart at 0. */
 static void renew(random_generator *g) {
   random_rewind(g);
   if (!g->type->offsets) g->position = g->beyond = 0;
@@ -217,7 +217,7 @@ static curandStatus_t generate(curandGenerator_t generator, random_what what, vo
   return CURAND_STATUS_SUCCESS;
 }
 
-/* Words of the other size are refused, unless none are wanted. */
+/* Words of the wrong size are refused, unless none are requested. */
 static curandStatus_t generate_words(curandGenerator_t generator, void *out, size_t count, bool wide) {
   random_generator *g = random_find(generator);
   if (!g) return no_generator();

@@ -1,4 +1,4 @@
-/* What cuRAND's functions launch with: modules of a generator, memory and copies in its stream, and codes. */
+/* What cuRAND's functions share: a generator's modules, memory and copies in its stream, and codes. */
 #include "random.h"
 
 #include <stdarg.h>

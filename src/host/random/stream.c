@@ -1,5 +1,5 @@
-/* Drawing numbers: the launches of the families of streams: columns (XORWOW, MRG32k3a, Philox), MTGP32, MT19937 and
- * Sobol's sequences. Their kernels and what a stream is woven of are described in src/device/moonwarp/random/. */
+/* Drawing numbers: the launches for each family of streams: columns (XORWOW, MRG32k3a, Philox), MTGP32, MT19937 and
+ * Sobol's sequences. The kernels and the order of numbers are described in src/device/moonwarp/random/. */
 #include "random.h"
 
 static const char *const names[] = {"bits",          "uniform",   "uniform_double",   "normal",
@@ -18,7 +18,7 @@ unsigned random_unit(const random_generator *g, random_what what) {
   return g->type->pairs && normal ? 2 : g->type->unit;
 }
 
-/* Columns, or states, in the generator's ordering. */
+/* The number of columns, or states, in the generator's ordering. */
 static unsigned columns_of(const random_generator *g) {
   for (int i = 0; i < 4; i++)
     if (g->type->orderings[i] == g->ordering) return (unsigned)g->type->columns[i];
@@ -44,7 +44,7 @@ static int columns_begin(random_generator *g, uint64_t offset) {
   for (unsigned i = 0; i < columns; i++) row[i] = (units / columns + (i < units % columns)) * unit;
   g->column = (unsigned)(units % columns);
   g->skip = (unsigned)(offset % unit);
-  /* Two words more: random_draw keeps a column there. */
+  /* Two additional words, in which random_draw saves a column. */
   int code = random_memory_new(g, (g->type->words * (size_t)columns + 4) * 4, &g->states);
   if (code == MW_SUCCESS) code = random_memory_new(g, columns * sizeof *row, &rows);
   if (code == MW_SUCCESS) code = random_copy(g, rows, host_address(row), columns * sizeof *row);
@@ -59,7 +59,7 @@ static int columns_begin(random_generator *g, uint64_t offset) {
   return code;
 }
 
-/* Whole units to an address that is a multiple of a unit's size. */
+/* Makes whole units, at an address that is a multiple of a unit's size. */
 static int columns_fill(random_generator *g, random_what what, uint64_t out, size_t units, double a, double b) {
   enum { MOST = 1 << 28 };
   unsigned columns = columns_of(g);
@@ -79,20 +79,20 @@ static int columns_fill(random_generator *g, random_what what, uint64_t out, siz
   return code;
 }
 
-/* The counter of Philox's column to or from two words after the states. */
-static int keep_column(random_generator *g, unsigned column, bool back) {
+/* Saves the counter of Philox's column in two words after the states, or restores it. */
+static int save_column(random_generator *g, unsigned column, bool back) {
   unsigned columns = columns_of(g);
   int code = MW_SUCCESS;
   for (unsigned word = 0; word < 2 && code == MW_SUCCESS; word++) {
     uint64_t own = g->states + 4 * ((uint64_t)word * columns + column);
-    uint64_t kept = g->states + 4 * ((uint64_t)g->type->words * columns + word);
-    code = back ? random_copy(g, own, kept, 4) : random_copy(g, kept, own, 4);
+    uint64_t saved = g->states + 4 * ((uint64_t)g->type->words * columns + word);
+    code = back ? random_copy(g, own, saved, 4) : random_copy(g, saved, own, 4);
   }
   return code;
 }
 
-/* A unit of which not all numbers are wanted is made by itself, and its column put back: the next call makes it again, of
-   whatever it draws. */
+/* A unit of which only some numbers are requested is made separately, and its column restored: the next call makes it
+   again, for whatever it draws. */
 static int columns_draw(random_generator *g, random_what what, uint64_t out, size_t count, double a, double b) {
   unsigned unit = random_unit(g, what), head = g->skip;
   size_t size = random_size(g, what), units = (head + count) / unit, rest = (head + count) % unit;
@@ -102,9 +102,9 @@ static int columns_draw(random_generator *g, random_what what, uint64_t out, siz
   if (code == MW_SUCCESS) code = columns_fill(g, what, made, units, a, b);
   if (code == MW_SUCCESS && rest > 0) {
     unsigned column = g->column;
-    code = keep_column(g, column, false);
+    code = save_column(g, column, false);
     if (code == MW_SUCCESS) code = columns_fill(g, what, made + units * unit * size, 1, a, b);
-    if (code == MW_SUCCESS) code = keep_column(g, column, true);
+    if (code == MW_SUCCESS) code = save_column(g, column, true);
     g->column = column;
   }
   if (code == MW_SUCCESS) code = random_copy(g, out, made + head * size, count * size);
@@ -141,8 +141,8 @@ static int mtgp_draw(random_generator *g, random_what what, uint64_t out, size_t
   while (count > 0 && code == MW_SUCCESS) {
     size_t some = count < MOST ? count : MOST;
     long long from = (long long)(g->at % turn), end = from + (long long)some;
-    int rounds = (int)((end + (long long)turn - 1) / (long long)turn), partial = end % (long long)turn > 0;
-    void *arguments[] = {&g->states, &g->more, &rounds, &partial, &from, &end, &a, &b, &out};
+    int turns = (int)((end + (long long)turn - 1) / (long long)turn), partial = end % (long long)turn > 0;
+    void *arguments[] = {&g->states, &g->more, &turns, &partial, &from, &end, &a, &b, &out};
     code = random_launch(g, text, names[what], columns_of(g), 1, TURN_WORDS, arguments);
     g->at += some;
     out += some * random_size(g, what);
@@ -157,7 +157,7 @@ static int mtgp_draw(random_generator *g, random_what what, uint64_t out, size_t
 
 enum { MT_STATES = 8192, MT_WORDS = 624, MT_STRETCH = 20568, MT_SIDE_BY_SIDE = 64, MT_THREADS = 640 };
 
-/* The first state is the seed's; by jumps of 1, 8, 64, … there are 8 times as many, which go further by the next jump. */
+/* The first state is the seed's. Jumps of 1, 8, 64, … states make 8 times as many each. */
 static int mt_begin(random_generator *g) {
   unsigned seed = (unsigned)g->seed;
   uint64_t starts = 0, places = 0, stretches = 0;
@@ -184,7 +184,7 @@ static int mt_begin(random_generator *g) {
   return code;
 }
 
-/* States stand at the turn that was drawn from last; before the first, a turn before it. */
+/* The states stand at the turn that was drawn from last; before the first call, one turn before it. */
 static int mt_draw(random_generator *g, random_what what, uint64_t out, size_t count, double a, double b) {
   enum { MOST = 1 << 28 };
   const uint64_t turn_words = (uint64_t)MT_STATES * MT_WORDS;
@@ -213,7 +213,7 @@ static int sobol_draw(random_generator *g, random_what what, uint64_t out, size_
   unsigned first = (unsigned)g->at;
   int points = (int)(count / g->dimensions), k = 12;
   if (count / g->dimensions > 1u << 30)
-    return host_fail(MW_INVALID_VALUE, "more than 2^30 points of a Sobol sequence at once");
+    return host_fail(MW_INVALID_VALUE, "more than 2^30 points of a Sobol sequence in one call");
   while (k > 7 && points <= 1 << (k - 1)) k--;
   char text[128];
   snprintf(text, sizeof text, "#include <moonwarp/random/sobol_stream.h>\nMW_SOBOL_FILL(%s, %s)\n", g->type->kind,

@@ -9,7 +9,7 @@ enum { DIMENSIONS = 20000 };
 
 /* ---- direction vectors ---- */
 
-/* Joe and Kuo's numbers as lua/moonwarp/random/joe_kuo.lua has them: three dimensions a line, of 32 digits in base 64. */
+/* Joe and Kuo's numbers as in lua/moonwarp/random/joe_kuo.lua: three dimensions a line, 32 digits in base 64 each. */
 static const char numbers[][97] = {
 #include "joe_kuo.inc"
 };
@@ -30,7 +30,7 @@ static void decode(unsigned dimensions, unsigned char *out) {
   }
 }
 
-/* `count` random words of 64 bits that scramble, from number `first` on: XORWOW's of seed 0 but the first. */
+/* `count` random words of 64 bits for scrambling, from number `first` on: XORWOW's of seed 0, without its first. */
 static int scramble_words(const random_generator *g, size_t first, size_t count, uint64_t *out) {
   random_generator xorwow = {.type = random_type_of(CURAND_RNG_PSEUDO_XORWOW),
                              .context = g->context,
@@ -56,7 +56,7 @@ int random_vectors(random_generator *g, uint64_t *vectors, uint64_t *begins) {
   free(bytes);
   if (code == MW_SUCCESS) code = random_memory_new(g, g->dimensions * word * word * 8, vectors);
   if (code == MW_SUCCESS) code = random_memory_new(g, g->dimensions * word, begins);
-  if (g->type->scrambled) { /* 64 words of each dimension, and after those of all dimensions the constants */
+  if (g->type->scrambled) { /* 64 words of each dimension, followed by the constants of all dimensions */
     if (code == MW_SUCCESS) code = scramble_words(g, 0, (size_t)64 * g->dimensions, &rows);
     if (code == MW_SUCCESS) code = scramble_words(g, (size_t)64 * DIMENSIONS, g->dimensions, &constants);
   }
@@ -73,12 +73,12 @@ int random_vectors(random_generator *g, uint64_t *vectors, uint64_t *begins) {
   return code;
 }
 
-/* All dimensions' vectors and first words of a type in memory of the host, made once and kept. */
-typedef struct kept_vectors {
+/* The vectors and first words of all dimensions of a type in host memory, made in the first call. */
+typedef struct cached_vectors {
   void *vectors, *begins;
-} kept_vectors;
+} cached_vectors;
 
-static int keep_vectors(curandGenerator_t generator, size_t word, kept_vectors *kept) {
+static int cache_vectors(curandGenerator_t generator, size_t word, cached_vectors *cached) {
   random_generator *g = random_find(generator);
   uint64_t vectors = 0, begins = 0;
   size_t size = DIMENSIONS * word * word * 8;
@@ -91,7 +91,7 @@ static int keep_vectors(curandGenerator_t generator, size_t word, kept_vectors *
   random_memory_free(g, vectors);
   random_memory_free(g, begins);
   if (code == MW_SUCCESS) {
-    *kept = (kept_vectors){v, b};
+    *cached = (cached_vectors){v, b};
   } else {
     free(v);
     free(b);
@@ -99,40 +99,40 @@ static int keep_vectors(curandGenerator_t generator, size_t word, kept_vectors *
   return code;
 }
 
-static curandStatus_t vectors_of(curandRngType_t type, kept_vectors *out) {
+static curandStatus_t vectors_of(curandRngType_t type, cached_vectors *out) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-  static kept_vectors all[4];
-  kept_vectors *kept = &all[type - CURAND_RNG_QUASI_SOBOL32];
+  static cached_vectors all[4];
+  cached_vectors *cached = &all[type - CURAND_RNG_QUASI_SOBOL32];
   curandStatus_t status = CURAND_STATUS_SUCCESS;
   pthread_mutex_lock(&lock);
-  if (!kept->vectors) {
+  if (!cached->vectors) {
     curandGenerator_t generator;
     status = curandCreateGeneratorHost(&generator, type);
     if (status == CURAND_STATUS_SUCCESS) {
-      status = random_end(keep_vectors(generator, type >= CURAND_RNG_QUASI_SOBOL64 ? 8 : 4, kept));
+      status = random_end(cache_vectors(generator, type >= CURAND_RNG_QUASI_SOBOL64 ? 8 : 4, cached));
       curandDestroyGenerator(generator);
     }
   }
-  *out = *kept;
+  *out = *cached;
   pthread_mutex_unlock(&lock);
   return status;
 }
 
 static curandStatus_t get_vectors(void *out, int set, int plain) {
-  kept_vectors kept;
+  cached_vectors cached;
   if (set != plain && set != plain + 1)
     return random_fail(CURAND_STATUS_OUT_OF_RANGE, "there are no such direction vectors: %d", set);
   if (!out) return random_fail(CURAND_STATUS_OUT_OF_RANGE, "there is no place for the vectors");
-  curandStatus_t status = vectors_of((curandRngType_t)(set + 100), &kept);
-  if (status == CURAND_STATUS_SUCCESS) memcpy(out, &kept.vectors, sizeof kept.vectors);
+  curandStatus_t status = vectors_of((curandRngType_t)(set + 100), &cached);
+  if (status == CURAND_STATUS_SUCCESS) memcpy(out, &cached.vectors, sizeof cached.vectors);
   return status;
 }
 
 static curandStatus_t get_constants(void *out, curandRngType_t type) {
-  kept_vectors kept;
+  cached_vectors cached;
   if (!out) return random_fail(CURAND_STATUS_OUT_OF_RANGE, "there is no place for the constants");
-  curandStatus_t status = vectors_of(type, &kept);
-  if (status == CURAND_STATUS_SUCCESS) memcpy(out, &kept.begins, sizeof kept.begins);
+  curandStatus_t status = vectors_of(type, &cached);
+  if (status == CURAND_STATUS_SUCCESS) memcpy(out, &cached.begins, sizeof cached.begins);
   return status;
 }
 
@@ -158,7 +158,7 @@ curandStatus_t curandGetScrambleConstants64(unsigned long long **constants) {
 
 enum { TABLE_HEAD = 256, TABLE_EACH = 24, NORMAL_VARIANCE = 2000 }; /* bytes; variances above are normal ones' */
 
-/* A table: values 10 standard deviations from the mean have shares below a double's precision. */
+/* A table: values more than 10 standard deviations from the mean have shares below a double's precision. */
 static int table_new(random_generator *g, int binomial, double a, double b, double mean, double variance, double most,
                      uint64_t *out) {
   double deviation = sqrt(variance);

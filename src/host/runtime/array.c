@@ -1,4 +1,4 @@
-/* CUDA arrays: descriptors, making, and their copies, under the names of the runtime API. */
+/* CUDA arrays under the runtime API's names: descriptors, allocation and copies. */
 #include "host/host.h"
 
 /* ---- descriptors ---- */
@@ -81,9 +81,9 @@ cudaError_t cudaMalloc3DArray(cudaArray_t *array, const struct cudaChannelFormat
 int host_array_check_own(const void *handle) {
   unsigned note = host_handle_note(HOST_ARRAY, handle);
   if (note & HOST_ARRAY_LENT)
-    return host_fail(MW_INVALID_VALUE, "this array is a part of an image of OpenGL's: it goes when that is unmapped");
+    return host_fail(MW_INVALID_VALUE, "this array belongs to an OpenGL image, and is freed when that is unmapped");
   if (note & HOST_ARRAY_LEVEL)
-    return host_fail(MW_INVALID_VALUE, "this array is a level of a mipmapped array, and goes with it");
+    return host_fail(MW_INVALID_VALUE, "this array is a level of a mipmapped array, and is freed with it");
   return MW_SUCCESS;
 }
 
@@ -129,7 +129,7 @@ typedef struct plane {
   cudaArray_const_t array;
   size_t x, y;
   uint64_t memory;
-  size_t pitch, width, height; /* pitch 0: `width` bytes behind each other */
+  size_t pitch, width, height; /* pitch 0: `width` consecutive bytes */
   int kind;
   bool to_array;
 } plane;
@@ -222,7 +222,7 @@ static int copy_arrays(host_context *context, cudaArray_t dst, size_t dx, size_t
   return code;
 }
 
-/* Rows of the two may be of different lengths: over the host's memory. */
+/* Through host memory, because the rows of the two arrays may have different lengths. */
 int host_array_to_array(host_context *context, mw_cuda_array *to, size_t dx, size_t dy, mw_cuda_array *from, size_t sx,
                         size_t sy, size_t count) {
   void *between = malloc(count ? count : 1);

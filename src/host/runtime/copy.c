@@ -27,8 +27,8 @@ int host_fill(host_context *context, mw_stream *stream, uint64_t target, size_t 
   return mw_memory_fill(context->device, stream, &fill);
 }
 
-/* A synchronous function, and one with Async behind its name and a stream behind its arguments: f(context, stream, …),
-   where the stream is NULL for the first. */
+/* The bodies of a synchronous function, and of its Async variant with a stream as last argument: `call` may use
+   `context` and `stream`, which is NULL in the first. */
 #define SYNCHRONOUS(call)                                                                                              \
   host_context *context;                                                                                               \
   mw_stream *stream = NULL;                                                                                            \
@@ -80,7 +80,7 @@ cudaError_t cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t 
   ASYNCHRONOUS(handle, copy_2d(context, stream, dst, dpitch, src, spitch, width, height, (int)kind));
 }
 
-/* A peer's memory is found by its address; the ordinals are only checked. */
+/* Addresses identify the peers' memory; the ordinals are only checked. */
 static int copy_peer(host_context *context, mw_stream *stream, void *dst, int dst_device, const void *src,
                      int src_device, size_t count) {
   if (!host_device_name(dst_device) || !host_device_name(src_device)) return MW_INVALID_DEVICE;
@@ -97,7 +97,7 @@ cudaError_t cudaMemcpyPeerAsync(void *dst, int dstDevice, const void *src, int s
 
 /* ---- three dimensions: each side is an array or a pitched pointer ---- */
 
-/* Widths are texels where an array takes part. */
+/* Widths are in texels if an array is involved. */
 static int side_of(cudaArray_t handle, const struct cudaPitchedPtr *p, const struct cudaPos *at, host_side *out,
                    size_t *texel) {
   *out = (host_side){.x = at->x, .y = at->y, .z = at->z};
@@ -176,7 +176,7 @@ cudaError_t cudaMemset3DAsync(struct cudaPitchedPtr dst, int value, struct cudaE
 
 /* ---- variables ---- */
 
-/* The part of a variable that a copy is about. */
+/* The part of a variable that is copied. */
 static int part_of(host_context *context, const void *symbol, size_t count, size_t offset, uint64_t *address) {
   mw_symbol *found;
   int code = host_symbol(context, symbol, &found);

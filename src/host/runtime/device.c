@@ -1,4 +1,4 @@
-/* What devices are: cudaDeviceProp, attributes, limits, the choice among several; waiting for one, and resetting it. */
+/* Devices: cudaDeviceProp, attributes, limits, choosing one, synchronising and resetting. */
 #include "host/host.h"
 
 #include <limits.h>
@@ -8,8 +8,8 @@ static int clamp(int64_t value) { return value > INT_MAX ? INT_MAX : (int)value;
 
 /* ---- properties ---- */
 
-/* What a machine without such hardware has none of is 0; what came with a later compute capability than the device's
-   too. */
+/* Fields about hardware that the machine does not have are 0, and so are those of a later compute capability than the
+   device's. */
 static void describe(const mw_properties *facts, const mw_capability *limits, int ordinal, struct cudaDeviceProp *out) {
   int cpu = strcmp(facts->driver, "cpu") == 0, capability = facts->major * 10 + facts->minor;
 #define SINCE(number, value) (capability >= (number) ? (value) : 0)
@@ -87,7 +87,7 @@ int host_attribute(int attribute, int ordinal, int *value) {
 
 /* ---- choosing ---- */
 
-/* How many wishes (what is not 0 or "") the device fulfils; capability counts most. */
+/* How many of the requested properties (those that are not 0 or "") the device has; capability counts most. */
 static int score(const struct cudaDeviceProp *wanted, const struct cudaDeviceProp *have) {
   int points = 0;
   if (wanted->major * 10 + wanted->minor <= have->major * 10 + have->minor) points += 1000;
@@ -142,7 +142,7 @@ cudaError_t cudaSetValidDevices(int *list, int count) {
 
 /* ---- limits ---- */
 
-/* What the device takes as it is needed: a limit on it is accepted and reported. */
+/* Resources that the device allocates on demand: a limit on them is accepted and reported. */
 static atomic_size_t accepted[] = {[cudaLimitPrintfFifoSize] = 1048576, [cudaLimitPersistingL2CacheSize] = 0};
 
 static bool is_accepted(int limit) {
@@ -237,7 +237,7 @@ cudaError_t cudaThreadSetLimit(enum cudaLimit limit, size_t value) { return cuda
 cudaError_t cudaThreadGetCacheConfig(enum cudaFuncCache *config) { return cudaDeviceGetCacheConfig(config); }
 cudaError_t cudaThreadSetCacheConfig(enum cudaFuncCache config) { return cudaDeviceSetCacheConfig(config); }
 
-/* Access policy windows are kept and told, and no line of a cache persists for them. */
+/* Access policy windows are accepted and reported, but no cache lines persist for them. */
 static int reset_persisting(const host_context *context) { return context ? MW_SUCCESS : MW_INVALID_CONTEXT; }
 cudaError_t cudaCtxResetPersistingL2Cache(void) { HOST_RUNTIME(reset_persisting(context)); }
 CUresult cuCtxResetPersistingL2Cache(void) { HOST_DRIVER(reset_persisting(context)); }
@@ -268,7 +268,7 @@ CUresult cuDriverGetVersion(int *version) {
   return CUDA_SUCCESS;
 }
 
-/* ---- where they stand, and their peers ---- */
+/* ---- PCI addresses and peers ---- */
 
 cudaError_t cudaDeviceGetPCIBusId(char *id, int length, int device) {
   if (!host_device_name(device)) return host_end(MW_INVALID_DEVICE);

@@ -1,9 +1,9 @@
-/* What is known of a kernel, and what it can be told: cudaFuncGetAttributes, cudaFuncSetAttribute. */
+/* Attributes of kernels: cudaFuncGetAttributes, cudaFuncSetAttribute. */
 #include "host/host.h"
 
 #include <pthread.h>
 
-/* What kernels were told, by kernel. */
+/* The settings of a kernel. */
 typedef struct setting {
   struct setting *next;
   char *kernel; /* linkage name */
@@ -16,7 +16,7 @@ static struct {
   setting *first;
 } settings = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* Under the lock; NULL where there is none and `make` is false. */
+/* Under the lock; NULL if there is none and `make` is false. */
 static setting *setting_of(mw_kernel *kernel, bool make) {
   const char *linkage = mw_kernel_describe(kernel)->linkage;
   const mw_module *module = mw_kernel_module(kernel);
@@ -45,9 +45,9 @@ int host_function_attributes(host_context *context, mw_kernel *kernel, struct cu
                                      .maxDynamicSharedSizeBytes = (int)(facts.shared_per_block - info->shared_bytes),
                                      .preferredShmemCarveout = -1};
   pthread_mutex_lock(&settings.lock);
-  const setting *told = setting_of(kernel, false);
-  if (told && told->shared >= 0) out->maxDynamicSharedSizeBytes = told->shared;
-  if (told) out->preferredShmemCarveout = told->carveout;
+  const setting *set = setting_of(kernel, false);
+  if (set && set->shared >= 0) out->maxDynamicSharedSizeBytes = set->shared;
+  if (set) out->preferredShmemCarveout = set->carveout;
   pthread_mutex_unlock(&settings.lock);
   return MW_SUCCESS;
 }
@@ -66,8 +66,8 @@ int host_function_set_attribute(host_context *context, mw_kernel *kernel, int at
                      most);
   if (!shared && (value < -1 || value > 100)) return host_fail(MW_INVALID_VALUE, "a carveout is -1 to 100 percent");
   pthread_mutex_lock(&settings.lock);
-  setting *told = setting_of(kernel, true);
-  *(shared ? &told->shared : &told->carveout) = value;
+  setting *set = setting_of(kernel, true);
+  *(shared ? &set->shared : &set->carveout) = value;
   pthread_mutex_unlock(&settings.lock);
   return MW_SUCCESS;
 }

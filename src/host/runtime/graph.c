@@ -1,5 +1,5 @@
-/* Graphs under the runtime API's names. A node's handle stands for a graph and the node's number in it; nodes that a
- * capture made get theirs when they are asked for. */
+/* Graphs under the runtime API's names. A node's handle stands for a graph and the node's number in it; nodes from a
+ * capture get handles when they are first returned. */
 #include "graph.h"
 
 void host_node_release(void *object) { free(object); }
@@ -60,7 +60,7 @@ static int begin_capture(host_context *context, cudaStream_t handle, int mode) {
   code = mw_graph_new(context->device, &made);
   if (code == MW_SUCCESS) {
     code = mw_graph_capture(made, stream, NULL, 0, (mw_capture_mode)mode);
-    mw_graph_release(made); /* the capture keeps it */
+    mw_graph_release(made); /* the capture holds a reference */
   }
   mw_stream_release(stream);
   return code;
@@ -235,14 +235,14 @@ cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *out, cudaGraph_t g, const cu
 
 static int depend(cudaGraph_t handle, const cudaGraphNode_t *from, const cudaGraphNode_t *to, size_t count) {
   graph *g;
-  node *before, *behind;
+  node *before, *after;
   int code = host_graph_get(handle, &g);
   for (size_t i = 0; i < count && code == MW_SUCCESS; i++) {
     code = host_node_get(from[i], &before);
-    if (code == MW_SUCCESS) code = host_node_get(to[i], &behind);
-    if (code == MW_SUCCESS && (before->graph != g || behind->graph != g))
+    if (code == MW_SUCCESS) code = host_node_get(to[i], &after);
+    if (code == MW_SUCCESS && (before->graph != g || after->graph != g))
       code = host_fail(MW_INVALID_VALUE, "a node of another graph");
-    if (code == MW_SUCCESS) code = mw_graph_depend(g->graph, behind->number, before->number);
+    if (code == MW_SUCCESS) code = mw_graph_depend(g->graph, after->number, before->number);
   }
   return code;
 }

@@ -1,4 +1,4 @@
-/* Graphs as the files of the runtime API know them: graph.c makes and runs them, graph_nodes.c looks at their nodes. */
+/* What the files of graphs share: graph.c makes and runs them, graph_nodes.c reads their nodes. */
 #ifndef MW_HOST_GRAPH_H
 #define MW_HOST_GRAPH_H
 
@@ -13,14 +13,14 @@ typedef struct graph {
   unsigned owner;
 } graph;
 
-/* A node by its number, with the attributes that it was given. */
+/* A node by its number, with the attributes that were set. */
 struct node {
   graph *graph;
   size_t number;
   cudaKernelNodeAttrValue window, cooperative;
 };
 
-/* MW_INVALID_VALUE where the handle is of none. */
+/* MW_INVALID_VALUE if the handle is not of a graph. */
 int host_graph_get(cudaGraph_t handle, graph **out);
 int host_node_get(cudaGraphNode_t handle, node **out);
 cudaGraphNode_t host_node_handle(graph *g, size_t number);

@@ -1,4 +1,4 @@
-/* Looking at a graph's nodes: what they are, what they depend on, their attributes. */
+/* Reading a graph's nodes: their kinds, dependencies and attributes. */
 #include "graph.h"
 
 /* `list` (NULL: only count) has room for *count. */
@@ -69,7 +69,7 @@ static void each_edge(const graph *g, void (*f)(void *context, size_t from, size
     for (size_t k = 0; k < info.after_count; k++) f(context, info.after[k], to);
 }
 
-/* Nodes that are collected, of those of edges that leave `only` (SIZE_MAX: of all). */
+/* Nodes collected from the edges that leave `only` (SIZE_MAX: from all edges). */
 typedef struct collected {
   graph *g;
   size_t only, count, room;
@@ -123,7 +123,7 @@ cudaError_t cudaGraphGetRootNodes(cudaGraph_t handle, cudaGraphNode_t *nodes, si
   return host_end(MW_SUCCESS);
 }
 
-/* ---- attributes of kernels' nodes: accepted and told ---- */
+/* ---- attributes of kernel nodes: accepted and reported ---- */
 
 static int attribute_of(cudaGraphNode_t handle, int which, cudaKernelNodeAttrValue **out) {
   node *n;
@@ -146,7 +146,7 @@ cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t handle, cudaKernelNo
       !(value->accessPolicyWindow.hitRatio >= 0 && value->accessPolicyWindow.hitRatio <= 1))
     code = host_fail(MW_INVALID_VALUE, "the hitRatio of an access-policy window is a number from 0 to 1");
   if (code == MW_SUCCESS && !window && value->cooperative != 0)
-    code = host_fail(MW_NOT_SUPPORTED, "a kernel node is cooperative where it was captured so, and stays what it is");
+    code = host_fail(MW_NOT_SUPPORTED, "whether a kernel node is cooperative is fixed when it is captured");
   if (code == MW_SUCCESS) *place = *value;
   return host_end(code);
 }

@@ -102,7 +102,7 @@ cudaError_t cudaLaunchCooperativeKernel(const void *func, dim3 grid, dim3 block,
 enum { BLOCK = 4096 };
 
 typedef struct configuration {
-  struct configuration *outer; /* calls nest as <<< >>> does in the arguments of another */
+  struct configuration *outer; /* calls nest, as <<< >>> does within arguments */
   host_geometry geometry;
   cudaStream_t stream;
   size_t count; /* of arguments */
@@ -127,7 +127,7 @@ cudaError_t cudaConfigureCall(dim3 grid, dim3 block, size_t shared, cudaStream_t
 
 static int setup_argument(const void *argument, size_t size, size_t offset) {
   configuration *c = innermost;
-  if (!c) return host_fail(MW_MISSING_CONFIGURATION, "cudaConfigureCall comes before its arguments");
+  if (!c) return host_fail(MW_MISSING_CONFIGURATION, "cudaConfigureCall must be called before cudaSetupArgument");
   if (!argument || size == 0 || size > BLOCK || offset > BLOCK - size)
     return host_fail(MW_INVALID_VALUE, "cudaSetupArgument wants a value, a size and an offset below %d", BLOCK);
   size_t i = 0;
@@ -145,7 +145,7 @@ cudaError_t cudaSetupArgument(const void *argument, size_t size, size_t offset) 
   return host_end(setup_argument(argument, size, offset));
 }
 
-/* Each argument has to be a parameter, and each parameter an argument. */
+/* Each argument must be a parameter, and each parameter must have an argument. */
 static int check_arguments(const mw_kernel_info *info, const configuration *c) {
   for (size_t i = 0; i < info->param_count; i++) {
     const mw_param *p = &info->params[i];
@@ -175,7 +175,7 @@ static int launch_configured(host_context *context, const void *func, const conf
 cudaError_t cudaLaunch(const void *func) {
   host_context *context;
   configuration *c = innermost;
-  if (!c) return host_end(host_fail(MW_MISSING_CONFIGURATION, "cudaConfigureCall comes before cudaLaunch"));
+  if (!c) return host_end(host_fail(MW_MISSING_CONFIGURATION, "cudaConfigureCall must be called before cudaLaunch"));
   innermost = c->outer;
   int code = host_context_current(&context);
   if (code == MW_SUCCESS) code = launch_configured(context, func, c);

@@ -1,5 +1,5 @@
-/* Linear memory: making, freeing, copying, filling. Addresses are the core's (mw_memory_new); what the core does not know
- * is taken for the host's own. */
+/* Linear memory: allocation, freeing, copies, fills. Addresses are the core's (mw_memory_new); an address that the
+ * core does not know is taken for host memory. */
 #include "host/host.h"
 
 /* ---- making and freeing ---- */
@@ -8,13 +8,13 @@ int host_memory_new(host_context *context, mw_memory_kind kind, unsigned flags, 
   return mw_memory_new(context->device, kind, host_flags_in(context, flags), bytes, address);
 }
 
-int host_memory_free(host_context *context, uint64_t address, unsigned kinds, const char *whose) {
+int host_memory_free(host_context *context, uint64_t address, unsigned kinds, const char *function) {
   mw_memory_info info;
   if (address == 0) return MW_SUCCESS;
   int code = mw_memory_find(context->device, address, &info);
   if (code != MW_SUCCESS) return code;
   if (info.kind != MW_MEMORY_UNKNOWN && !(kinds >> info.kind & 1))
-    return host_fail(MW_INVALID_VALUE, "%s does not free this kind of memory", whose);
+    return host_fail(MW_INVALID_VALUE, "%s does not free this kind of memory", function);
   return mw_memory_free(address);
 }
 
@@ -168,14 +168,14 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
   HOST_RUNTIME(pointer_attributes(context, attributes, address));
 }
 
-/* Advice about managed memory has no effect where it is one with the host's. */
-static int check_managed(host_context *context, const void *address, size_t count, const char *whose) {
+/* Advice about managed memory has no effect where device and host share memory. */
+static int check_managed(host_context *context, const void *address, size_t count, const char *function) {
   mw_memory_info info;
   uint64_t at = host_address(address);
   int code = mw_memory_find(context->device, at, &info);
   if (code != MW_SUCCESS) return code;
   if (info.kind == MW_MEMORY_MANAGED && count <= info.address + info.bytes - at) return MW_SUCCESS;
-  return host_fail(MW_INVALID_VALUE, "%s is about managed memory", whose);
+  return host_fail(MW_INVALID_VALUE, "%s is about managed memory", function);
 }
 
 cudaError_t cudaMemAdvise(const void *address, size_t count, enum cudaMemoryAdvise advice, int device) {

@@ -1,4 +1,4 @@
-/* How many blocks a multiprocessor holds at once, by CUDA's rules for the device's compute capability. */
+/* Occupancy: how many blocks are resident on a multiprocessor, by CUDA's rules for the device's compute capability. */
 #include "host/host.h"
 
 #include <limits.h>
@@ -12,7 +12,7 @@ int host_capability(const mw_properties *facts, mw_capability *out) {
 
 static int up(int value, int unit) { return (value + unit - 1) / unit * unit; }
 
-/* Blocks that the registers are enough for; INT_MAX where a kernel has none to speak of. */
+/* Blocks for which there are enough registers; INT_MAX if a kernel's registers are not counted. */
 static int by_registers(const mw_capability *limits, int warps, int registers) {
   if (registers == 0) return INT_MAX;
   if (registers > limits->registers_per_thread) return 0;
@@ -45,7 +45,7 @@ int host_occupancy(host_context *context, mw_kernel *kernel, int threads, size_t
   most = least(most, by_registers(&limits, warps, info->registers));
   most = least(most, by_shared(&limits, info->shared_bytes + shared));
   *blocks = least(most, limits.blocks);
-  /* More shared memory than the capability has: the device takes a block of it all the same, alone. */
+  /* A block with more shared memory than the capability has still runs, alone. */
   bool fits = threads <= facts.max_threads_per_block && info->shared_bytes + shared <= facts.shared_per_block_optin;
   if (*blocks == 0 && fits) *blocks = 1;
   return MW_SUCCESS;

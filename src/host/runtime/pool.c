@@ -1,14 +1,14 @@
-/* Stream-ordered memory and its pools: given out at once, taken back when the stream comes to it.
+/* Stream-ordered memory and its pools: allocated immediately, freed when the stream reaches the free.
  *
- * A pool counts and limits; what is taken back goes to the device's own heap. Its number stands in the flags of the memory
- * that it gave out, so what is in use is counted where it is asked for, over the memory that lives. */
+ * A pool counts and limits; freed memory returns to the device's own heap. A pool's number stands in the flags of its
+ * allocations, so its use is counted over the living allocations when it is queried. */
 #include "host/host.h"
 
 #include <pthread.h>
 
-enum { POOLS = 128, DEFAULTS = 64 }; /* the first are the devices' own, by number */
+enum { POOLS = 128, DEFAULTS = 64 }; /* the first are the devices' default pools, by ordinal */
 
-#define POOL_FLAG 0x80u /* with a pool's number below it, among the flags that are ours */
+#define POOL_FLAG 0x80u /* with a pool's number below it, among this library's flags */
 
 struct CUmemPoolHandle_st {
   bool made;
@@ -18,7 +18,7 @@ struct CUmemPoolHandle_st {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct CUmemPoolHandle_st pools[POOLS];
-static int current[DEFAULTS]; /* of a device: 0 its own, else a pool's number */
+static int current[DEFAULTS]; /* of each device: 0: its default pool, else a pool's number */
 
 /* ---- under the lock ---- */
 
@@ -137,7 +137,7 @@ static int create(cudaMemPool_t *out, const struct cudaMemPoolProps *props) {
   return MW_SUCCESS;
 }
 
-/* What it gave out lives until it is freed. */
+/* Allocations of a destroyed pool live until they are freed. */
 static int destroy(cudaMemPool_t pool) {
   pthread_mutex_lock(&lock);
   int code = check_pool(pool);

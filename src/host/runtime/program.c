@@ -1,7 +1,7 @@
-/* The program's kernels and variables: the texts and files that it was given, and what they are in each context.
+/* The program's kernels and variables: its texts and files, and their instances in each context.
  *
- * As with nvcc's programs, the code belongs to the program and every context has an instance of its own, which is made
- * when something of it is first asked for there. Names are looked up in the newest text first, and remembered. */
+ * As with nvcc's programs, the code belongs to the program, and every context has an instance of its own, made on
+ * first use there. Names are looked up in the newest text first, and cached. */
 #include "host/driver/driver.h"
 
 #include <pthread.h>
@@ -17,8 +17,8 @@ typedef struct alias {
   char *name;
 } alias;
 
-/* A name that was found in a context. When the program gets another text it is looked for anew; what was found before is
-   kept, because others may be using it. */
+/* A name that was found in a context. When the program gets another text, it is looked up again; the earlier result
+   lives on, because others may use it. */
 typedef struct name {
   struct name *next;
   unsigned generation;
@@ -27,7 +27,7 @@ typedef struct name {
   mw_symbol *symbol;
 } name;
 
-/* A unit in a context. */
+/* An instance of a unit in a context. */
 typedef struct instance {
   struct instance *next;
   const unit *unit;
@@ -42,9 +42,9 @@ typedef struct program {
 } program;
 
 static struct {
-  pthread_mutex_t lock; /* of all here; held while a unit is compiled */
+  pthread_mutex_t lock; /* for all fields; held while a unit is compiled */
   unit *units;
-  unsigned generation; /* how many */
+  unsigned generation; /* the number of units */
   alias *aliases[CHAINS];
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -55,7 +55,7 @@ static void *must(void *memory) {
 
 static char *copy_text(const char *text) { return text ? must(strdup(text)) : NULL; }
 
-/* ---- addresses of the program's own ---- */
+/* ---- addresses in the program ---- */
 
 static alias **alias_chain(const void *address) {
   return &all.aliases[(host_address(address) >> 3) * 0x9E3779B97F4A7C15u >> 56];
@@ -162,7 +162,7 @@ static void unit_free(unit *u) {
   free(u);
 }
 
-/* It is compiled before it is added: a text that cannot be compiled changes nothing. */
+/* A unit is compiled before it is added: a text that cannot be compiled changes nothing. */
 static int add_unit(const char *text, const char *path, const char *options) {
   host_context *context;
   mw_module *module;
@@ -194,7 +194,7 @@ static name **name_chain(program *p, const char *text) {
   return &p->names[(hash ^ hash >> 32) % CHAINS];
 }
 
-/* The name in this context, new ones made with nothing found yet. */
+/* The entry of a name in this context, made without a result if it is new. */
 static name *find_name(program *p, const char *text) {
   name **chain = name_chain(p, text), *found = *chain;
   while (found && (found->generation != all.generation || strcmp(found->text, text) != 0)) found = found->next;
@@ -206,7 +206,7 @@ static name *find_name(program *p, const char *text) {
   return *chain = found;
 }
 
-/* In the newest unit that has it. A failure that is more than "there is none" ends the search. */
+/* Searches the newest unit first. A failure other than "no such name" ends the search. */
 static int search(host_context *context, name *n, bool kernel) {
   int code = MW_SYMBOL_NOT_FOUND;
   for (const unit *u = all.units; u && code == MW_SYMBOL_NOT_FOUND; u = u->next) {

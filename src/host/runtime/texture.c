@@ -1,7 +1,7 @@
 /* Texture references, texture objects and surfaces of the runtime API.
  *
- * A reference is a struct of the host's: one that cudaGetTextureReference made for a variable of the program, or one that
- * mwCudaRegister gave the variable's name to. What it says of filtering and addressing holds from the next binding on. */
+ * A reference is a struct of the host: one that cudaGetTextureReference made for a variable of the program, or one to
+ * which mwCudaRegister gave the variable's name. Its filter and address modes take effect with the next binding. */
 #include "host/host.h"
 
 /* ---- what is read ---- */
@@ -55,7 +55,7 @@ typedef struct shown_reference {
   union {
     textureReference texture;
     surfaceReference surface;
-  } shown; /* what the host has: its address is the reference */
+  } shown; /* its address is the reference that the host has */
   mw_symbol *symbol;
 } shown_reference;
 
@@ -74,7 +74,7 @@ static int get_reference(host_context *context, const void *name, mw_reference_k
   if (!declared || declared->kind != kind)
     return host_fail(kind == MW_REFERENCE_TEXTURE ? MW_INVALID_TEXTURE : MW_INVALID_SURFACE, "%s is no %s reference",
                      mw_symbol_name(symbol), kind == MW_REFERENCE_TEXTURE ? "texture" : "surface");
-  /* One a variable: asking twice gives the same. Symbols of a context live as long as its program, and so does this. */
+  /* One a variable, so repeated calls return the same. It lives as long as the context's program, as symbols do. */
   shown_reference *known = host_handle_find_key(HOST_REFERENCE, host_address(symbol));
   if (!known) {
     known = calloc(1, sizeof *known);
@@ -168,7 +168,7 @@ static int bind_memory(host_context *context, size_t *offset, const struct textu
   return code;
 }
 
-/* A descriptor that is given is the array's. */
+/* A descriptor that is given must be the array's. */
 static int check_same(const mw_cuda_array *array, const struct cudaChannelFormatDesc *given) {
   mw_channels channels;
   const mw_channels *have = &mw_cuda_array_describe(array)->channels;

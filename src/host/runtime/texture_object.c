@@ -3,7 +3,7 @@
 
 typedef struct object {
   mw_texture *texture;
-  struct cudaResourceDesc resource; /* as given, for those who ask */
+  struct cudaResourceDesc resource; /* as given, for queries */
   struct cudaTextureDesc desc;
 } object;
 
@@ -29,7 +29,7 @@ static mw_texture_desc description(const struct cudaTextureDesc *d) {
   return desc;
 }
 
-/* What a resource descriptor names; *array and *keep are the caller's to release. */
+/* The resource in a descriptor; *array and *keep are the caller's to release. */
 static int resolve(host_context *context, const struct cudaResourceDesc *given, mw_resource *out, mw_array **keep) {
   mw_channels channels;
   int code;
