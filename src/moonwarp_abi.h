@@ -167,6 +167,13 @@ enum { MW_ELEMENT_BYTES = 32764 };
    cuFloatComplex and cuDoubleComplex, which are float2 and double2. NULL (without an error) if there is none. */
 const mw_type *mw_dtype(const char *name);
 
+/* The name of a type as a dtype: "uchar" for "unsigned char" and "const unsigned char"; a struct's own name. Borrowed,
+   lives as long as the type. */
+const char *mw_type_dtype(const mw_type *type);
+
+/* The field of a struct called `name`, also one of an anonymous member; NULL (without an error) if there is none. */
+const mw_field *mw_type_field(const mw_type *type, const char *name);
+
 /* A small number (from 1, below 100) for each built-in scalar and vector type; 0 for any other. */
 int mw_type_code(const mw_type *type);
 
@@ -179,6 +186,14 @@ int mw_type_accepts(const mw_type *wanted, const mw_type *stored);
    MW_INVALID_VALUE if it does not fit: an integer out of range, or a fraction for an integer type. */
 int mw_value_from_double(const mw_type *type, double value, void *out, const char *what);
 int mw_value_from_int64(const mw_type *type, int64_t value, void *out, const char *what);
+/* For a binding that converts the values of its language: refuse one that does not fit `type`, with a sentence that says
+   what would. Each returns MW_INVALID_VALUE. `got` describes the value: "a table". A length is a sequence's or a
+   string's. `name` is a field's or a component's; it is NULL for a key that cannot name one. mw_value_missing: it was not
+   given, and must be. */
+int mw_value_refuse(const mw_type *type, const char *got, const char *what);
+int mw_value_refuse_length(const mw_type *type, int is_string, size_t length, const char *what);
+int mw_value_refuse_key(const mw_type *type, const char *name, const char *what);
+int mw_value_missing(const mw_type *type, const char *name, const char *what);
 /* Read a scalar. A double is exact for all types except 64-bit integers. */
 double mw_value_to_double(const mw_type *type, const void *value);
 int64_t mw_value_to_int64(const mw_type *type, const void *value);
@@ -574,6 +589,12 @@ int mw_array_write_doubles(mw_array *array, size_t first, size_t count, const do
 int mw_array_fill(mw_array *array, const void *element);
 /* Set element i to start + i*step, computed in double; scalar dtypes. Waits for earlier work. */
 int mw_array_ramp(mw_array *array, double start, double step);
+/* An array as a value in a struct: its address, for a pointer of type `pointer` of a kernel on `device` (NULL: on any), or
+   a copy of its elements, for a C array of type `type`. MW_INVALID_VALUE if it does not fit, with `what` as for
+   mw_value_from_double. */
+int mw_array_as_pointer(const mw_array *array, const mw_type *pointer, const mw_device *device, const char *what,
+                        uint64_t *address);
+int mw_array_as_elements(mw_array *array, const mw_type *type, const char *what, void *out);
 /* Element-wise copy between arrays of equal count and type, on any devices. */
 int mw_array_copy(mw_array *target, mw_array *source);
 
@@ -716,6 +737,9 @@ int mw_texture_describe(const mw_texture *texture, mw_resource *resource, mw_tex
 /* The handle that kernels take. Arrays of handles are arrays of 64-bit unsigned integers; whoever stores a handle in
    one must retain the texture. This call decides MW_READ_AUTO. MW_INVALID_VALUE if the texture has an offset. */
 int mw_texture_handle(mw_texture *texture, uint64_t *handle);
+/* The same for a value that is to be stored; NULL, a texture that was freed, is MW_INVALID_VALUE. `what` names the place
+   as for mw_value_from_double. */
+int mw_texture_as_value(mw_texture *texture, const char *what, uint64_t *handle);
 /* Linear and pitched textures begin at an aligned address: the distance from there to the start of the resource in
    bytes, which a fetch has to add (in elements) to its x. 0 if the resource is aligned to
    mw_properties.texture_alignment. (cudaBindTexture's *offset) */

@@ -140,6 +140,17 @@ const mw_type *mw_dtype(const char *name) {
   return scalar >= 0 ? &scalars[scalar] : NULL;
 }
 
+/* Types carry C's spelling, "unsigned char"; a dtype is one word. */
+const char *mw_type_dtype(const mw_type *type) {
+  static const int of_two_words[] = {index_uchar, index_ushort,   index_uint,
+                                     index_ulong, index_longlong, index_ulonglong};
+  static const char *const words[] = {"uchar", "ushort", "uint", "ulong", "longlong", "ulonglong"};
+  const char *name = strncmp(type->name, "const ", 6) == 0 ? type->name + 6 : type->name;
+  for (size_t i = 0; i < MW_COUNT(words) && (type->kind == MW_TYPE_INT || type->kind == MW_TYPE_UINT); i++)
+    if (strcmp(scalars[of_two_words[i]].name, name) == 0) return words[i];
+  return name;
+}
+
 int mw_type_code(const mw_type *type) {
   enum { FIRST_VECTOR = MW_COUNT(scalars) + 1, FIRST_SHORT = FIRST_VECTOR + MW_COUNT(vectors) * 4 };
   if (type >= scalars && type < scalars + MW_COUNT(scalars)) return (int)(type - scalars) + 1;

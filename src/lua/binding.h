@@ -286,8 +286,6 @@ void mwl_open_value(lua_State *L, mwl_state *state);
 
 /* ---- dtypes (dtype.c) ---- */
 
-/* The dtype name of a type: "uchar"; for a struct its own name. */
-const char *mwl_dtype_name(const mw_type *type);
 /* A dtype at `index`, a name or an object (absent: `fallback`, may be NULL for none). *module is the module that the
    type belongs to, borrowed, or NULL. */
 const mw_type *mwl_check_dtype(lua_State *L, mwl_state *state, int index, const char *fallback, mw_module **module);

@@ -219,7 +219,7 @@ static void describe_userdata(lua_State *L, mwl_state *state, int index, char *o
   const mwl_array *array = mwl_test(L, state, index, MWL_ARRAY);
   if (array) {
     snprintf(out, size, array->handle ? "an array of %s" : "an array that was closed",
-             array->handle ? mwl_dtype_name(array->dtype) : "");
+             array->handle ? mw_type_dtype(array->dtype) : "");
     return;
   }
   for (int i = 0; i < MWL_CLASS_COUNT; i++) {

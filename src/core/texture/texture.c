@@ -397,3 +397,8 @@ int mw_texture_handle(mw_texture *texture, uint64_t *handle) {
   mw_unlock(&texture->lock);
   return MW_SUCCESS;
 }
+
+int mw_texture_as_value(mw_texture *texture, const char *what, uint64_t *handle) {
+  if (texture) return mw_texture_handle(texture, handle);
+  return fail(MW_INVALID_VALUE, "%s is a texture or surface that was freed", what);
+}

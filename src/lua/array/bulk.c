@@ -151,7 +151,7 @@ void mwl_array_assign(lua_State *L, mwl_state *state, mwl_array *array, int inde
     const char *bytes = lua_tolstring(L, index, &length);
     if (length != mw_array_bytes(array->handle))
       mwl_usage(L, state, "a string of %zu bytes does not fill an array of %zu bytes (%zu elements of %s)", length,
-                mw_array_bytes(array->handle), mw_array_count(array->handle), mwl_dtype_name(array->dtype));
+                mw_array_bytes(array->handle), mw_array_count(array->handle), mw_type_dtype(array->dtype));
     mwl_must(L, state, mw_array_write(array->handle, 0, mw_array_count(array->handle), bytes));
   } else if (mwl_test(L, state, index, MWL_ARRAY)) {
     mwl_must(L, state, mw_array_copy(array->handle, mwl_check_array(L, state, index, "the source")->handle));
@@ -307,10 +307,10 @@ static int array_convert(lua_State *L) {
   const mw_type *from = source->dtype, *to = target->dtype;
   size_t width = from->kind == MW_TYPE_VECTOR ? from->count : 1;
   if (from->kind == MW_TYPE_STRUCT || to->kind == MW_TYPE_STRUCT)
-    return mwl_usage(L, state, "%s does not convert to %s", mwl_dtype_name(from), mwl_dtype_name(to));
+    return mwl_usage(L, state, "%s does not convert to %s", mw_type_dtype(from), mw_type_dtype(to));
   if ((to->kind == MW_TYPE_VECTOR ? to->count : 1) != width)
-    return mwl_usage(L, state, "%s does not convert to %s: they differ in components", mwl_dtype_name(from),
-                     mwl_dtype_name(to));
+    return mwl_usage(L, state, "%s does not convert to %s: they differ in components", mw_type_dtype(from),
+                     mw_type_dtype(to));
   if (from->kind == MW_TYPE_VECTOR) from = from->element, to = to->element;
   mwl_settle(L, state, source->device);
   block in;

@@ -5,28 +5,6 @@
 
 /* ---- structs ---- */
 
-/* The field of that name, also inside anonymous members (whose fields belong to the struct around them). */
-static const mw_field *find_field(const mw_type *type, const char *name) {
-  for (size_t i = 0; i < type->count; i++) {
-    const mw_field *field = &type->fields[i];
-    if (strcmp(field->name, name) == 0 && name[0]) return field;
-    if (!field->name[0] && field->type->kind == MW_TYPE_STRUCT && find_field(field->type, name)) return field;
-  }
-  return NULL;
-}
-
-static void list_fields(const mw_type *type, char *out, size_t size) {
-  for (size_t i = 0; i < type->count; i++) {
-    size_t used = strlen(out);
-    if (used + 8 >= size) return;
-    const mw_field *field = &type->fields[i];
-    if (field->name[0])
-      snprintf(out + used, size - used, "%s%s", used ? ", " : "", field->name);
-    else if (field->type->kind == MW_TYPE_STRUCT)
-      list_fields(field->type, out, size);
-  }
-}
-
 static bool is_given(lua_State *L, int index, const mw_field *field) {
   if (!field->name[0]) {
     if (field->type->kind != MW_TYPE_STRUCT) return false;
@@ -54,7 +32,6 @@ static bool is_covered(lua_State *L, int index, const mw_type *type, const mw_fi
 
 static bool pack_fields(lua_State *L, mwl_state *state, int index, const mw_type *type, unsigned char *out,
                         const mwl_place *place, const mwl_keeper *keeper) {
-  char list[256] = "";
   for (size_t i = 0; i < type->count; i++) {
     const mw_field *field = &type->fields[i];
     if (!is_given(L, index, field) && is_covered(L, index, type, field)) continue;
@@ -68,9 +45,9 @@ static bool pack_fields(lua_State *L, mwl_state *state, int index, const mw_type
     lua_rawget(L, index);
     mwl_place here = {place, field->name, 0};
     if (lua_isnil(L, -1)) {
-      list_fields(type, list, sizeof list);
-      return mwl_refuse(L, place, " lacks the field '%s' (%s)%s; %s has %s", field->name, field->type->name,
-                        field->type->kind == MW_TYPE_POINTER ? ", which may be mw.null" : "", type->name, list);
+      char what[MWL_PLACE];
+      mw_value_missing(type, field->name, mwl_place_text(place, what));
+      return mwl_refused(L);
     }
     if (!mwl_pack(L, state, lua_gettop(L), field->type, out + field->offset, &here, keeper)) return false;
     lua_pop(L, 1);
@@ -81,37 +58,31 @@ static bool pack_fields(lua_State *L, mwl_state *state, int index, const mw_type
 /* No fields, and more than the byte that a struct with none has: where NVRTC compiles without mwcc, not all are known. */
 static bool hides_fields(const mw_type *type) { return type->count == 0 && type->size > 1; }
 
-/* A struct as its bytes, padding too. */
+/* A string is the bytes of a struct, padding too. */
 static bool pack_string(lua_State *L, int index, const mw_type *type, unsigned char *out, const mwl_place *place) {
+  char what[MWL_PLACE];
   size_t length;
   const char *bytes = lua_tolstring(L, index, &length);
-  if (length != type->size)
-    return mwl_refuse(L, place, " wants %s, which has %zu bytes, got a string of %zu", type->name, type->size, length);
+  if (length != type->size) {
+    mw_value_refuse_length(type, true, length, mwl_place_text(place, what));
+    return mwl_refused(L);
+  }
   memcpy(out, bytes, length);
   return true;
 }
 
 bool mwl_pack_struct(lua_State *L, mwl_state *state, int index, const mw_type *type, unsigned char *out,
                      const mwl_place *place, const mwl_keeper *keeper) {
-  char text[256] = "";
+  char what[MWL_PLACE];
   if (lua_type(L, index) == LUA_TSTRING) return pack_string(L, index, type, out, place);
-  if (hides_fields(type))
-    return mwl_refuse(L, place, " wants %s, whose fields are not known: give its %zu bytes as a string", type->name,
-                      type->size);
-  if (lua_type(L, index) != LUA_TTABLE) {
-    list_fields(type, text, sizeof text);
-    char got[64];
-    return mwl_refuse(L, place, " wants %s, as a table with the field%s %s, got %s", type->name,
-                      type->count == 1 ? "" : "s", text, mwl_describe(L, state, index, got, sizeof got));
-  }
+  if (hides_fields(type) || lua_type(L, index) != LUA_TTABLE) return mwl_refuse(L, state, index, type, place);
   lua_pushnil(L);
   while (lua_next(L, index)) {
     lua_pop(L, 1);
-    bool named = lua_type(L, -1) == LUA_TSTRING;
-    if (named && find_field(type, lua_tostring(L, -1))) continue;
-    list_fields(type, text, sizeof text);
-    if (!named) return mwl_refuse(L, place, " wants the fields of %s by name: %s", type->name, text);
-    return mwl_refuse(L, place, " has no field '%s'; %s has %s", lua_tostring(L, -1), type->name, text);
+    const char *name = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
+    if (name && mw_type_field(type, name)) continue;
+    mw_value_refuse_key(type, name, mwl_place_text(place, what));
+    return mwl_refused(L);
   }
   memset(out, 0, type->size);
   return pack_fields(L, state, index, type, out, place, keeper);
@@ -147,30 +118,23 @@ static bool is_char(const mw_type *type) {
 
 bool mwl_pack_array(lua_State *L, mwl_state *state, int index, const mw_type *type, unsigned char *out,
                     const mwl_place *place, const mwl_keeper *keeper) {
-  char got[64];
+  char what[MWL_PLACE];
   const mw_type *element = type->element;
-  if (lua_type(L, index) == LUA_TSTRING && is_char(element)) {
-    size_t length;
-    const char *text = lua_tolstring(L, index, &length);
-    if (length > type->count) return mwl_refuse(L, place, " wants %s, got a string of %zu bytes", type->name, length);
+  bool is_string = lua_type(L, index) == LUA_TSTRING && is_char(element);
+  mwl_array *source = mwl_test(L, state, index, MWL_ARRAY);
+  if (source && source->handle)
+    return mw_array_as_elements(source->handle, type, mwl_place_text(place, what), out) ? mwl_refused(L) : true;
+  if (!is_string && lua_type(L, index) != LUA_TTABLE) return mwl_refuse(L, state, index, type, place);
+  size_t length = lua_rawlen(L, index);
+  if (is_string ? length > type->count : length != type->count) {
+    mw_value_refuse_length(type, is_string, length, mwl_place_text(place, what));
+    return mwl_refused(L);
+  }
+  if (is_string) {
     memset(out, 0, type->size);
-    memcpy(out, text, length);
+    memcpy(out, lua_tostring(L, index), length);
     return true;
   }
-  mwl_array *source = mwl_test(L, state, index, MWL_ARRAY);
-  if (source && source->handle) {
-    if (!mw_type_accepts(element, source->dtype) || mw_array_bytes(source->handle) != type->size)
-      return mwl_refuse(L, place, " wants %s, got an array of %zu %s", type->name, mw_array_count(source->handle),
-                        mwl_dtype_name(source->dtype));
-    if (mw_array_read(source->handle, 0, mw_array_count(source->handle), out) == MW_SUCCESS) return true;
-    lua_pushstring(L, mw_error_last()->message);
-    return false;
-  }
-  if (lua_type(L, index) != LUA_TTABLE)
-    return mwl_refuse(L, place, " wants %s, as a sequence of %zu, got %s", type->name, type->count,
-                      mwl_describe(L, state, index, got, sizeof got));
-  if (lua_rawlen(L, index) != type->count)
-    return mwl_refuse(L, place, " wants %s, got a sequence of %zu", type->name, (size_t)lua_rawlen(L, index));
   for (size_t i = 0; i < type->count; i++) {
     mwl_place here = {place, NULL, i + 1};
     lua_rawgeti(L, index, (int)i + 1);
@@ -182,45 +146,36 @@ bool mwl_pack_array(lua_State *L, mwl_state *state, int index, const mw_type *ty
 
 /* ---- pointers ---- */
 
-/* The dtype to make an array with: "float" for const float *. */
-static const char *element_name(const mw_type *pointer) {
-  const char *name = pointer->element->name;
-  return strncmp(name, "const ", 6) == 0 ? name + 6 : name;
+static bool array_address(lua_State *L, int index, mwl_array *array, const mw_type *type, const mwl_place *place,
+                          const mwl_keeper *keeper, uint64_t *address) {
+  const mw_device *device = keeper->device ? keeper->device->handle : NULL;
+  if (mw_array_as_pointer(array->handle, type, device, NULL, address)) {
+    char what[MWL_PLACE]; /* written only after a failure: the second call fails in the same way, with the place */
+    mw_array_as_pointer(array->handle, type, device, mwl_place_text(place, what), address);
+    return mwl_refused(L);
+  }
+  if (keeper->launch && mw_launch_keep(keeper->launch, array->handle)) return mwl_refused(L);
+  if (keeper->anchors) {
+    lua_pushvalue(L, index);
+    lua_rawseti(L, keeper->anchors, (int)lua_rawlen(L, keeper->anchors) + 1);
+  }
+  return true;
 }
 
 bool mwl_pack_pointer(lua_State *L, mwl_state *state, int index, const mw_type *type, void *out, const mwl_place *place,
                       const mwl_keeper *keeper) {
-  char got[64];
   uint64_t address = 0;
   int is = lua_type(L, index);
   mwl_array *array = mwl_test_memory(L, state, index);
   mwl_symbol *symbol = array ? NULL : mwl_test(L, state, index, MWL_SYMBOL);
-  if (array) {
-    if (!array->handle || mw_buffer_is_freed(mw_array_buffer(array->handle)))
-      return mwl_refuse(L, place, " is an array that was freed");
-    if (!mw_type_accepts(type->element, array->dtype))
-      return mwl_refuse(L, place, " wants %s, got an array of %s: make it with the dtype \"%s\", or see a:as(dtype)",
-                        type->name, mwl_dtype_name(array->dtype), element_name(type));
-    if (keeper->device && array->device != keeper->device)
-      return mwl_refuse(L, place, " is an array of another device (%s)", mw_device_name(array->device->handle));
-    if (!mw_array_is_contiguous(array->handle))
-      return mwl_refuse(L, place, " is a strided view, and a kernel walks memory in order: give it a:contiguous()");
-    address = mw_buffer_address(mw_array_buffer(array->handle)) + mw_array_offset(array->handle);
-    if (keeper->launch && mw_launch_keep(keeper->launch, array->handle)) {
-      lua_pushstring(L, mw_error_last()->message);
-      return false;
-    }
-    if (keeper->anchors) {
-      lua_pushvalue(L, index);
-      lua_rawseti(L, keeper->anchors, (int)lua_rawlen(L, keeper->anchors) + 1);
-    }
+  if (array && array->handle) {
+    if (!array_address(L, index, array, type, place, keeper, &address)) return false;
   } else if (symbol && symbol->handle) {
     address = mw_symbol_address(symbol->handle);
   } else if (is == LUA_TLIGHTUSERDATA) {
     address = (uint64_t)(uintptr_t)lua_touserdata(L, index);
   } else if (is != LUA_TNIL && is != LUA_TNONE) {
-    return mwl_refuse(L, place, " wants %s, got %s: give it an array of %s, or nil for the null pointer", type->name,
-                      mwl_describe(L, state, index, got, sizeof got), element_name(type));
+    return mwl_refuse(L, state, index, type, place);
   }
   memcpy(out, &address, type->size < 8 ? type->size : 8);
   return true;

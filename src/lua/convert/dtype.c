@@ -8,15 +8,6 @@ typedef struct mwl_dtype {
   mw_module *module; /* a reference */
 } mwl_dtype;
 
-/* A built-in type's name as a dtype: types carry C's spelling, "unsigned char". No element of an array is const. */
-const char *mwl_dtype_name(const mw_type *type) {
-  static const char *const names[] = {"uchar", "ushort", "uint", "ulong", "longlong", "ulonglong"};
-  if (type->kind == MW_TYPE_INT || type->kind == MW_TYPE_UINT)
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-      if (strcmp(mw_dtype(names[i])->name, type->name) == 0) return names[i];
-  return strncmp(type->name, "const ", 6) == 0 ? type->name + 6 : type->name;
-}
-
 const mw_type *mwl_check_dtype(lua_State *L, mwl_state *state, int index, const char *fallback, mw_module **module) {
   const char *name = fallback;
   *module = NULL;
@@ -44,7 +35,7 @@ const mw_type *mwl_check_dtype(lua_State *L, mwl_state *state, int index, const 
 
 void mwl_dtype_push(lua_State *L, mwl_state *state, const mw_type *type, mw_module *module) {
   if (!module) {
-    lua_pushstring(L, mwl_dtype_name(type));
+    lua_pushstring(L, mw_type_dtype(type));
     return;
   }
   mwl_dtype *dtype = mwl_plain(L, sizeof *dtype);
@@ -99,7 +90,7 @@ static mwl_dtype *check_dtype(lua_State *L) {
 }
 
 static int dtype_name(lua_State *L) {
-  lua_pushstring(L, mwl_dtype_name(check_dtype(L)->type));
+  lua_pushstring(L, mw_type_dtype(check_dtype(L)->type));
   return 1;
 }
 
@@ -142,7 +133,7 @@ static int dtype_size(lua_State *L) {
   const mw_type *type = mwl_check_dtype(L, mwl_of(L), 1, "float", &module);
   mwl_pushinteger(L, type->size);
   mwl_pushinteger(L, type->kind == MW_TYPE_VECTOR ? type->count : 0);
-  lua_pushstring(L, mwl_dtype_name(type));
+  lua_pushstring(L, mw_type_dtype(type));
   lua_pushboolean(L, module != NULL);
   return 4;
 }

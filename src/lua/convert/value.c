@@ -14,31 +14,35 @@
 #include "value.h"
 
 #include <math.h>
-#include <stdarg.h>
 
 /* ---- names of places ---- */
 
-static size_t place_text(const mwl_place *place, char *out, size_t size) {
-  size_t length = place->parent ? place_text(place->parent, out, size) : 0;
-  if (length >= size) return length;
+static size_t add_place(const mwl_place *place, char *out, size_t length) {
+  if (place->parent) length = add_place(place->parent, out, length);
+  if (length >= MWL_PLACE) return length;
   int added;
   if (place->index)
-    added = snprintf(out + length, size - length, "[%zu]", place->index);
+    added = snprintf(out + length, MWL_PLACE - length, "[%zu]", place->index);
   else
-    added = snprintf(out + length, size - length, "%s%s", place->parent ? "." : "", place->name);
+    added = snprintf(out + length, MWL_PLACE - length, "%s%s", place->parent ? "." : "", place->name);
   return length + (added > 0 ? (size_t)added : 0);
 }
 
-bool mwl_refuse(lua_State *L, const mwl_place *place, const char *format, ...) {
-  char text[1024];
-  size_t length = place_text(place, text, sizeof text / 2);
-  if (length >= sizeof text / 2) length = sizeof text / 2 - 1;
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text + length, sizeof text - length, format, args);
-  va_end(args);
-  lua_pushstring(L, text);
+const char *mwl_place_text(const mwl_place *place, char *out) {
+  add_place(place, out, 0);
+  return out;
+}
+
+bool mwl_refused(lua_State *L) {
+  const mw_error *error = mw_error_last();
+  lua_pushstring(L, error ? error->message : "");
   return false;
+}
+
+bool mwl_refuse(lua_State *L, mwl_state *state, int index, const mw_type *type, const mwl_place *place) {
+  char what[MWL_PLACE], got[64];
+  mw_value_refuse(type, mwl_describe(L, state, index, got, sizeof got), mwl_place_text(place, what));
+  return mwl_refused(L);
 }
 
 /* ---- numbers ---- */
@@ -97,26 +101,17 @@ bool mwl_pack_number(lua_State *L, int index, const mw_type *type, void *out) {
 }
 
 bool mwl_refuse_number(lua_State *L, mwl_state *state, int index, const mw_type *type, const mwl_place *place) {
-  char what[512], got[64];
   int64_t whole;
   bool is_unsigned = false, is_int64 = mwl_test_int64(L, index, &whole, &is_unsigned);
-  if (lua_type(L, index) != LUA_TNUMBER && !is_int64) {
-    const char *hint = lua_type(L, index) == LUA_TBOOLEAN ? "; write 1 or 0" : "";
-    return mwl_refuse(L, place, " wants %s, got %s%s", type->name, mwl_describe(L, state, index, got, sizeof got),
-                      hint);
-  }
-  place_text(place, what, sizeof what);
+  if (lua_type(L, index) != LUA_TNUMBER && !is_int64) return mwl_refuse(L, state, index, type, place);
+  char what[MWL_PLACE];
   _Alignas(16) char sink[16];
+  mwl_place_text(place, what);
   bool exact = is_int64 ? !(is_unsigned && whole < 0) : mwl_isinteger(L, index) && mwl_whole(L, index, &whole);
   int code = exact
                  ? mw_value_from_int64(type, whole, sink, what)
                  : mw_value_from_double(type, is_int64 ? (double)(uint64_t)whole : lua_tonumber(L, index), sink, what);
-  if (code && mw_error_last()) {
-    lua_pushstring(L, mw_error_last()->message);
-    return false;
-  }
-  return mwl_refuse(L, place, " wants %s, which %s does not fit", type->name,
-                    mwl_describe(L, state, index, got, sizeof got));
+  return code ? mwl_refused(L) : mwl_refuse(L, state, index, type, place);
 }
 
 void mwl_push_number(lua_State *L, const mw_type *type, const void *bytes) {

@@ -4,9 +4,15 @@
 
 #include "lua/binding.h"
 
-/* Push "<place><format…>" and return false, for `return mwl_refuse(…)`. */
-bool mwl_refuse(lua_State *L, const mwl_place *place, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* The same for what mwl_pack_number said no to: why. */
+#define MWL_PLACE 512 /* bytes for a place's text */
+
+/* "parameter 2 'view'.rows[3]", written into `out` of MWL_PLACE bytes. */
+const char *mwl_place_text(const mwl_place *place, char *out);
+/* Push the sentence of the core's last failure and return false, for `return mwl_refused(L);` */
+bool mwl_refused(lua_State *L);
+/* Refuse the value at `index` as one that the type does not take. */
+bool mwl_refuse(lua_State *L, mwl_state *state, int index, const mw_type *type, const mwl_place *place);
+/* The same for a number as well, that mwl_pack_number did not take. */
 bool mwl_refuse_number(lua_State *L, mwl_state *state, int index, const mw_type *type, const mwl_place *place);
 
 /* mwl_pack and mwl_push for one kind of type. */

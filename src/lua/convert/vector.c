@@ -13,38 +13,42 @@ static int component(const char *name) {
 /* Push component i (1-based) of the table at `index`: by place, else by name. */
 static void get_component(lua_State *L, int index, int i) {
   lua_rawgeti(L, index, i);
-  if (!lua_isnil(L, -1) || i > 4) return;
+  if (!lua_isnil(L, -1)) return;
   lua_pop(L, 1);
   lua_pushstring(L, component_names[i - 1]);
   lua_rawget(L, index);
 }
 
+/* Whether a key of a table, on top of the stack, is that of one of `count` components. */
+static bool is_component(lua_State *L, int count) {
+  int64_t i = 0;
+  if (lua_type(L, -1) == LUA_TSTRING)
+    i = component(lua_tostring(L, -1));
+  else if (!mwl_whole(L, -1, &i))
+    return false;
+  return i >= 1 && i <= count;
+}
+
 bool mwl_pack_vector(lua_State *L, mwl_state *state, int index, const mw_type *type, unsigned char *out,
                      const mwl_place *place) {
-  char got[64];
+  char what[MWL_PLACE];
   int count = (int)type->count;
-  if (lua_type(L, index) != LUA_TTABLE)
-    return mwl_refuse(L, place, " wants %s, as a table of %d number%s, got %s", type->name, count,
-                      count == 1 ? "" : "s", mwl_describe(L, state, index, got, sizeof got));
+  if (lua_type(L, index) != LUA_TTABLE) return mwl_refuse(L, state, index, type, place);
   /* Every key must be a component's: a fifth number or a misspelt name would otherwise pass unseen. */
   lua_pushnil(L);
   while (lua_next(L, index)) {
     lua_pop(L, 1);
-    int64_t i = 0;
-    if (lua_type(L, -1) == LUA_TSTRING)
-      i = component(lua_tostring(L, -1));
-    else if (!mwl_whole(L, -1, &i))
-      i = 0;
-    if (i >= 1 && i <= count) continue;
-    if (lua_type(L, -1) == LUA_TSTRING)
-      return mwl_refuse(L, place, " wants %s, which has no component '%s'", type->name, lua_tostring(L, -1));
-    return mwl_refuse(L, place, " wants %s, a table of %d number%s; this one holds more", type->name, count,
-                      count == 1 ? "" : "s");
+    if (is_component(L, count)) continue;
+    mw_value_refuse_key(type, lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL, mwl_place_text(place, what));
+    return mwl_refused(L);
   }
   for (int i = 1; i <= count; i++) {
     get_component(L, index, i);
-    mwl_place here = {place, i <= 4 ? component_names[i - 1] : NULL, i <= 4 ? 0 : (size_t)i};
-    if (lua_isnil(L, -1)) return mwl_refuse(L, &here, " is missing: %s has %d components", type->name, count);
+    if (lua_isnil(L, -1)) {
+      mw_value_missing(type, component_names[i - 1], mwl_place_text(place, what));
+      return mwl_refused(L);
+    }
+    const mwl_place here = {place, component_names[i - 1], 0};
     if (!mwl_pack_number(L, -1, type->element, out)) return mwl_refuse_number(L, state, -1, type->element, &here);
     lua_pop(L, 1);
     out += type->element->size;

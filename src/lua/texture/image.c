@@ -65,7 +65,7 @@ static int image_write(lua_State *L) {
     return mwl_usage(L, state,
                      "mw.write_image wants uchar pixels of shape {height, width} or {height, width, 1, 3 or 4}, got an "
                      "array of %s with %d dimension%s",
-                     mwl_dtype_name(array->dtype), array->rank, array->rank == 1 ? "" : "s");
+                     mw_type_dtype(array->dtype), array->rank, array->rank == 1 ? "" : "s");
   size_t bytes = mw_array_bytes(array->handle);
   unsigned char *pixels = mwl_plain(L, bytes + 1);
   mwl_settle(L, state, array->device);

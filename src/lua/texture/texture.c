@@ -288,16 +288,14 @@ int mwl_reference_set(lua_State *L, mwl_state *state, int index, int value) {
 
 bool mwl_pack_texture(lua_State *L, mwl_state *state, int index, const mw_type *type, void *out, const mwl_place *place,
                       const mwl_keeper *keeper) {
-  mwl_texture *texture = mwl_test_texture(L, state, index);
-  uint64_t handle;
-  if (!texture && (mwl_test(L, state, index, MWL_TEXTURE) || mwl_test(L, state, index, MWL_SURFACE)))
-    return mwl_refuse(L, place, " is a texture or surface that was freed");
+  const mwl_texture *texture = mwl_test(L, state, index, MWL_TEXTURE);
+  if (!texture) texture = mwl_test(L, state, index, MWL_SURFACE);
   if (!texture) return mwl_refuse_number(L, state, index, type, place);
-  if (mw_texture_handle(texture->handle, &handle) ||
-      (keeper->launch && mw_launch_keep_texture(keeper->launch, texture->handle))) {
-    lua_pushstring(L, mw_error_last()->message);
-    return false;
-  }
+  char what[MWL_PLACE];
+  uint64_t handle;
+  if (mw_texture_as_value(texture->handle, mwl_place_text(place, what), &handle) ||
+      (keeper->launch && mw_launch_keep_texture(keeper->launch, texture->handle)))
+    return mwl_refused(L);
   if (keeper->anchors) {
     lua_pushvalue(L, index);
     lua_rawseti(L, keeper->anchors, (int)lua_rawlen(L, keeper->anchors) + 1);

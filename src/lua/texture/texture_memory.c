@@ -216,7 +216,7 @@ static int cuda_array_describe(lua_State *L) {
   size_t level = lua_isnoneornil(L, 2) ? 0 : check_count(L, state, 2, "a level"), extent[3];
   mwl_must(L, state, mw_channels_dtype(&desc->channels, &dtype));
   mwl_must(L, state, mw_cuda_array_extent(array->handle, level, extent));
-  lua_pushstring(L, mwl_dtype_name(dtype));
+  lua_pushstring(L, mw_type_dtype(dtype));
   lua_pushinteger(L, desc->kind);
   for (int i = 0; i < 3; i++) mwl_pushinteger(L, extent[i]);
   mwl_pushinteger(L, desc->layers);

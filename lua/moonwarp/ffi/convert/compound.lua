@@ -5,10 +5,9 @@
 local ffi = require "ffi"
 local C = require("moonwarp.ffi.library").C
 local class = require "moonwarp.ffi.class"
-local errors = require "moonwarp.ffi.error"
 local value = require "moonwarp.ffi.convert.value"
 
-local refuse, place_in = value.refuse, value.place
+local place_in, place_text = value.place, value.place_text
 
 local function is_struct(of) return value.kind(of) == value.STRUCT end
 
@@ -23,32 +22,6 @@ local function fields(of)
     local field = of.fields[i - 1]
     return i, field, ffi.string(field.name)
   end, nil, 0
-end
-
--- Whether there is a field of that name, also inside anonymous members (whose fields belong to the struct around them).
-local function has_field(of, wanted)
-  for _, field, name in fields(of) do
-    if name ~= "" and name == wanted then return true end
-    if name == "" and is_struct(field.type) and has_field(field.type, wanted) then return true end
-  end
-  return false
-end
-
-local function list_fields(of, list)
-  list = list or {}
-  for _, field, name in fields(of) do
-    if name ~= "" then
-      list[#list + 1] = name
-    elseif is_struct(field.type) then
-      list_fields(field.type, list)
-    end
-  end
-  return list
-end
-
-local function field_names(of)
-  local text = table.concat(list_fields(of), ", ")
-  return #text > 250 and text:sub(1, 250):gsub(", [^,]*$", "") or text
 end
 
 -- mw.null is a cdata that equals nil, but it is given.
@@ -85,9 +58,8 @@ local function pack_field(struct, of, out, place, keeper, field, name)
   end
   local given = rawget(struct, name)
   if is_nil(given) then
-    return refuse(place, " lacks the field '%s' (%s)%s; %s has %s", name, ffi.string(field.type.name),
-      value.kind(field.type) == value.POINTER and ", which may be mw.null" or "", ffi.string(of.name),
-      field_names(of))
+    C.mw_value_missing(of, name, place_text(place))
+    return value.refused()
   end
   return value.pack(given, field.type, at, place_in(place, name), keeper)
 end
@@ -106,26 +78,21 @@ end
 local function hides_fields(of) return of.count == 0 and of.size > 1 end
 
 value.packers[value.STRUCT] = function(struct, of, out, place, keeper)
-  local name, size = ffi.string(of.name), tonumber(of.size)
+  local size = tonumber(of.size)
   if type(struct) == "string" then -- its bytes, padding too
     if #struct ~= size then
-      return refuse(place, " wants %s, which has %d bytes, got a string of %d", name, size, #struct)
+      C.mw_value_refuse_length(of, 1, #struct, place_text(place))
+      return value.refused()
     end
     ffi.copy(out, struct, size)
     return true
   end
-  if hides_fields(of) then
-    return refuse(place, " wants %s, whose fields are not known: give its %d bytes as a string", name, size)
-  end
-  if type(struct) ~= "table" then
-    return refuse(place, " wants %s, as a table with the field%s %s, got %s", name,
-      tonumber(of.count) == 1 and "" or "s", field_names(of), errors.describe(struct))
-  end
+  if hides_fields(of) or type(struct) ~= "table" then return value.refuse(struct, of, place) end
   for key in next, struct do
-    if type(key) ~= "string" then
-      return refuse(place, " wants the fields of %s by name: %s", name, field_names(of))
-    elseif not has_field(of, key) then
-      return refuse(place, " has no field '%s'; %s has %s", key, name, field_names(of))
+    local name = type(key) == "string" and key or nil
+    if not name or C.mw_type_field(of, name) == nil then
+      C.mw_value_refuse_key(of, name, place_text(place))
+      return value.refused()
     end
   end
   ffi.fill(out, size)
@@ -156,28 +123,23 @@ local function is_char(of)
   return tonumber(of.size) == 1 and (kind == value.INT or kind == value.UINT)
 end
 
-local function pack_from_array(array, of, out, place)
-  if C.mw_type_accepts(of.element, array._type) == 0 or C.mw_array_bytes(array._handle) ~= of.size then
-    return refuse(place, " wants %s, got an array of %d %s", ffi.string(of.name),
-      tonumber(C.mw_array_count(array._handle)), errors.dtype_name(array._type))
-  end
-  if C.mw_array_read(array._handle, 0, C.mw_array_count(array._handle), out) == 0 then return true end
-  return nil, ffi.string(C.mw_error_last().message)
-end
-
 value.packers[value.ARRAY] = function(sequence, of, out, place, keeper)
-  local name, count = ffi.string(of.name), tonumber(of.count)
-  if type(sequence) == "string" and is_char(of.element) then
-    if #sequence > count then return refuse(place, " wants %s, got a string of %d bytes", name, #sequence) end
+  local count, is_string = tonumber(of.count), type(sequence) == "string" and is_char(of.element)
+  if class.is(sequence, "array") and sequence._handle ~= nil then
+    if C.mw_array_as_elements(sequence._handle, of, place_text(place), out) == 0 then return true end
+    return value.refused()
+  end
+  if not is_string and type(sequence) ~= "table" then return value.refuse(sequence, of, place) end
+  local length = #sequence
+  if is_string and length > count or not is_string and length ~= count then
+    C.mw_value_refuse_length(of, is_string and 1 or 0, length, place_text(place))
+    return value.refused()
+  end
+  if is_string then
     ffi.fill(out, tonumber(of.size))
-    ffi.copy(out, sequence, #sequence)
+    ffi.copy(out, sequence, length)
     return true
   end
-  if class.is(sequence, "array") and sequence._handle ~= nil then return pack_from_array(sequence, of, out, place) end
-  if type(sequence) ~= "table" then
-    return refuse(place, " wants %s, as a sequence of %d, got %s", name, count, errors.describe(sequence))
-  end
-  if #sequence ~= count then return refuse(place, " wants %s, got a sequence of %d", name, #sequence) end
   local size = tonumber(of.element.size)
   for i = 1, count do
     local ok, why = value.pack(rawget(sequence, i), of.element, out + (i - 1) * size, place_in(place, i), keeper)
@@ -194,30 +156,19 @@ end
 
 -- ---- pointers ----
 
--- The dtype to make an array with: "float" for const float *.
-local function element_name(pointer) return (ffi.string(pointer.element.name):gsub("^const ", "")) end
-
 local uintptr = ffi.typeof "uintptr_t"
+local address_cell = ffi.new "uint64_t[1]"
 
-local function pack_array_address(array, object, of, place, keeper)
-  if array._handle == nil or C.mw_buffer_is_freed(C.mw_array_buffer(array._handle)) ~= 0 then
-    return refuse(place, " is an array that was freed")
+local function array_address(array, object, of, place, keeper)
+  local device = keeper.device and keeper.device._handle or nil
+  if C.mw_array_as_pointer(array._handle, of, device, nil, address_cell) ~= 0 then
+    -- Written only after a failure: the second call fails in the same way, with the place.
+    C.mw_array_as_pointer(array._handle, of, device, place_text(place), address_cell)
+    return value.refused()
   end
-  if C.mw_type_accepts(of.element, array._type) == 0 then
-    return refuse(place, " wants %s, got an array of %s: make it with the dtype \"%s\", or see a:as(dtype)",
-      ffi.string(of.name), errors.dtype_name(array._type), element_name(of))
-  end
-  if keeper.device and array._device ~= keeper.device then
-    return refuse(place, " is an array of another device (%s)", ffi.string(C.mw_device_name(array._device._handle)))
-  end
-  if C.mw_array_is_contiguous(array._handle) == 0 then
-    return refuse(place, " is a strided view, and a kernel walks memory in order: give it a:contiguous()")
-  end
-  if keeper.launch and C.mw_launch_keep(keeper.launch, array._handle) ~= 0 then
-    return nil, ffi.string(C.mw_error_last().message)
-  end
+  if keeper.launch and C.mw_launch_keep(keeper.launch, array._handle) ~= 0 then return value.refused() end
   if keeper.anchors then keeper.anchors[#keeper.anchors + 1] = object end
-  return C.mw_buffer_address(C.mw_array_buffer(array._handle)) + C.mw_array_offset(array._handle)
+  return address_cell[0]
 end
 
 -- Addresses as scripts have them: what pointer fields read as (void *), and any pointer of the FFI's.
@@ -229,8 +180,8 @@ end
 value.packers[value.POINTER] = function(given, of, out, place, keeper)
   local address = 0
   local memory = class.memory(given)
-  if memory then
-    local found, why = pack_array_address(memory, given, of, place, keeper)
+  if memory and memory._handle ~= nil then
+    local found, why = array_address(memory, given, of, place, keeper)
     if not found then return nil, why end
     address = found
   elseif class.is(given, "symbol") then
@@ -241,8 +192,7 @@ value.packers[value.POINTER] = function(given, of, out, place, keeper)
   elseif is_address(given) then
     address = ffi.cast(uintptr, given)
   elseif not is_nil(given) then
-    return refuse(place, " wants %s, got %s: give it an array of %s, or nil for the null pointer", ffi.string(of.name),
-      errors.describe(given), element_name(of))
+    return value.refuse(given, of, place)
   end
   ffi.cast("uint64_t *", out)[0] = address
   return true

@@ -11,19 +11,10 @@ local value = require "moonwarp.ffi.convert.value"
 
 local M = {}
 
--- Built-in types carry C's spelling, "unsigned char"; dtypes have one word.
-local words = {}
-for _, name in ipairs { "uchar", "ushort", "uint", "ulong", "longlong", "ulonglong" } do
-  words[ffi.string(C.mw_dtype(name).name)] = name
-end
-
----The name of a built-in type as a dtype, "uchar"; of a struct its own. No element of an array is const.
+---The name of a type as a dtype, "uchar"; of a struct its own. No element of an array is const.
 ---@param of ffi.cdata* a mw_type
 ---@return string
-function M.name(of)
-  local kind, name = value.kind(of), ffi.string(of.name):gsub("^const ", "")
-  return (kind == value.INT or kind == value.UINT) and words[name] or name
-end
+function M.name(of) return ffi.string(C.mw_type_dtype(of)) end
 errors.dtype_name = M.name
 
 -- ---- objects ----

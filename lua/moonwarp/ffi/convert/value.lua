@@ -39,10 +39,16 @@ local function place_text(place)
   if type(place.what) == "number" then return ("%s[%d]"):format(before, place.what) end
   return before .. "." .. place.what
 end
+M.place_text = place_text
 
----nil and a sentence about the place.
-function M.refuse(place, format, ...) return nil, place_text(place) .. format:format(...) end
-local refuse = M.refuse
+---nil and the sentence of the core's last failure.
+function M.refused() return nil, ffi.string(C.mw_error_last().message) end
+
+---Refuse a value as one that the type does not take: nil, and why.
+function M.refuse(value, of, place)
+  C.mw_value_refuse(of, errors.describe(value), place_text(place))
+  return M.refused()
+end
 
 -- ---- numbers ----
 
@@ -173,12 +179,9 @@ end
 
 local sink = ffi.new "uint8_t[16]"
 
----What M.pack_number said no to: nil, and why.
+---Refuse a value that M.pack_number did not take: nil, and why.
 function M.refuse_number(value, of, place)
-  if type(value) ~= "number" and not is_int64(value) then
-    local hint = type(value) == "boolean" and "; write 1 or 0" or ""
-    return refuse(place, " wants %s, got %s%s", ffi.string(of.name), errors.describe(value), hint)
-  end
+  if type(value) ~= "number" and not is_int64(value) then return M.refuse(value, of, place) end
   local what = place_text(place)
   local code
   if is_int64(value) and not (ffi.istype(uint64, value) and value > 0x7fffffffffffffffULL) then
@@ -186,9 +189,8 @@ function M.refuse_number(value, of, place)
   else
     code = C.mw_value_from_double(of, tonumber(value), sink, what)
   end
-  local last = C.mw_error_last()
-  if code ~= 0 and last ~= nil then return nil, ffi.string(last.message) end
-  return refuse(place, " wants %s, which %s does not fit", ffi.string(of.name), errors.describe(value))
+  if code ~= 0 then return M.refused() end
+  return M.refuse(value, of, place)
 end
 
 ---A 64-bit integer as a number where it is one, else as it is.

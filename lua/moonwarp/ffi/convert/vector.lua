@@ -1,6 +1,6 @@
 -- Vector values: float4 and its like as tables of their components, {1, 2, 3, 4}, that answer to x, y, z and w too.
 
-local ffi = require "ffi"
+local C = require("moonwarp.ffi.library").C
 local errors = require "moonwarp.ffi.error"
 local value = require "moonwarp.ffi.convert.value"
 
@@ -19,27 +19,23 @@ local function stranger(vector, count)
 end
 
 value.packers[value.VECTOR] = function(vector, of, out, place)
-  local count, name = tonumber(of.count), ffi.string(of.name)
-  local plural = count == 1 and "" or "s"
-  if type(vector) ~= "table" then
-    return value.refuse(place, " wants %s, as a table of %d number%s, got %s", name, count, plural,
-      errors.describe(vector))
-  end
+  if type(vector) ~= "table" then return value.refuse(vector, of, place) end
+  local count = tonumber(of.count)
   local key = stranger(vector, count)
-  if type(key) == "string" then
-    return value.refuse(place, " wants %s, which has no component '%s'", name, key)
-  elseif key ~= nil then
-    return value.refuse(place, " wants %s, a table of %d number%s; this one holds more", name, count, plural)
+  if key ~= nil then
+    C.mw_value_refuse_key(of, type(key) == "string" and key or nil, value.place_text(place))
+    return value.refused()
   end
   local size = tonumber(of.element.size)
   for i = 1, count do
     local component = rawget(vector, i)
-    if component == nil and i <= 4 then component = rawget(vector, names[i]) end
-    local ok = value.pack_number(component, of.element, out + (i - 1) * size)
-    if not ok then
-      local here = value.place(place, names[i] or i)
-      if component == nil then return value.refuse(here, " is missing: %s has %d components", name, count) end
-      return value.refuse_number(component, of.element, here)
+    if component == nil then component = rawget(vector, names[i]) end
+    if component == nil then
+      C.mw_value_missing(of, names[i], value.place_text(place))
+      return value.refused()
+    end
+    if not value.pack_number(component, of.element, out + (i - 1) * size) then
+      return value.refuse_number(component, of.element, value.place(place, names[i]))
     end
   end
   return true

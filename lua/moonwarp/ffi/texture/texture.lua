@@ -180,15 +180,13 @@ end
 -- ---- values: a handle where a 64-bit unsigned integer is wanted ----
 
 function value.pack_texture(object, of, out, place, keeper)
-  local texture = class.texture(object)
-  if not texture and (class.is(object, "texture") or class.is(object, "surface")) then
-    return value.refuse(place, " is a texture or surface that was freed")
-  elseif not texture then
+  if not (class.is(object, "texture") or class.is(object, "surface")) then
     return value.refuse_number(object, of, place)
   end
-  if C.mw_texture_handle(texture.handle, ffi.cast("uint64_t *", out)) ~= 0 or
-    keeper.launch and C.mw_launch_keep_texture(keeper.launch, texture.handle) ~= 0 then
-    return nil, ffi.string(C.mw_error_last().message)
+  local handle = class.state(object).handle
+  if C.mw_texture_as_value(handle, value.place_text(place), ffi.cast("uint64_t *", out)) ~= 0 or
+    keeper.launch and C.mw_launch_keep_texture(keeper.launch, handle) ~= 0 then
+    return value.refused()
   end
   if keeper.anchors then keeper.anchors[#keeper.anchors + 1] = object end
   return true
