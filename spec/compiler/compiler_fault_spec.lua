@@ -169,7 +169,7 @@ describe("a source that the compiler cannot finish", function()
     local _, err = mw.try_compile "#pragma clang __debug crash\n__global__ void f() {}"
     assert.equal("compile", err.kind)
     assert.equal("cudaErrorInvalidSource", err.code)
-    assert.matches("as `#pragma clang __debug` in the source asks it to", err.message, 1, true)
+    assert.matches("as `#pragma clang __debug` in the source requests", err.message, 1, true)
     assert.is_nil(err.message:find("defect", 1, true))
   end)
 

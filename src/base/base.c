@@ -45,7 +45,7 @@ char *mw_format(const char *format, ...) {
 
 /* ---- growing byte strings ---- */
 
-/* Reserve `length` more bytes and the NUL after them. */
+/* Reserve `length` more bytes and the terminating NUL. */
 static bool reserve(mw_text *text, size_t length) {
   if (length >= SIZE_MAX - text->length) return false;
   size_t need = text->length + length + 1;

@@ -1,9 +1,9 @@
 /* The digest of a compiler's log: for each mistake the most helpful message, without its consequences.
  *
  * A mistake is an error or a warning with the notes after it. If there is advice (advice.c), it replaces the message,
- * and notes and further errors on that line are dropped. All host code is one mistake, whose lines become notes. For a
- * mistake without advice, notes about the user's own files are kept; of notes about moonwarp's and the system's headers
- * only the text is kept. */
+ * and notes and further errors on that line are dropped. All host code is one mistake, whose lines become notes. A
+ * mistake without advice retains notes about the user's own files; of notes about moonwarp's and the system's headers
+ * only the text is retained. */
 #include "advice.h"
 #include "log.h"
 
@@ -127,7 +127,7 @@ static void add_notes(digest *d, const mistake *m) {
   }
 }
 
-/* The further lines of host code, each kind once: "cudaMemset: x:fill(value)". */
+/* The further lines of host code, each kind only once: "cudaMemset: x:fill(value)". */
 static void add_host_lines(digest *d, size_t first) {
   for (size_t i = first + 1; i < d->count; i++) {
     const mistake *m = &d->list[i];

@@ -92,7 +92,7 @@ __attribute__((destructor)) static void drop_key(void) {
   forget_slot(slot);
 }
 
-/* `error` becomes the slot's, and what was there goes. */
+/* Replaces the slot's error, and frees the previous one. */
 static void put_slot(mw_error *error) {
   pthread_once(&slot_once, make_key);
   mw_error *old = slot;
@@ -102,7 +102,7 @@ static void put_slot(mw_error *error) {
   mw_error_free(old);
 }
 
-/* What facts may be added to, and what may be read. */
+/* The error that can be read and extended; NULL after mw_error_clear. */
 static mw_error *visible(void) { return hidden ? NULL : slot; }
 
 const mw_error *mw_error_last(void) { return visible(); }

@@ -1,4 +1,4 @@
-/* Files and folders: whole files in and out, private temporary folders, the user's cache folder. */
+/* Files and folders: reading and writing whole files, private temporary folders, the user's cache folder. */
 #include "base.h"
 
 #include <dirent.h>
@@ -21,7 +21,7 @@ static int fail_errno(const char *action, const char *path, int error) {
 
 /* ---- reading ---- */
 
-/* Until the end, however long the file says it is: sizes in /proc are 0, and a file may grow meanwhile. */
+/* Reads to the end, whatever the file's size: in /proc sizes are 0, and a file may grow meanwhile. */
 static int read_all(int descriptor, const char *path, mw_text *text) {
   char buffer[16384];
   for (;;) {
@@ -38,7 +38,7 @@ static const char *kind_of(mode_t mode) {
   return S_ISDIR(mode) ? "a folder" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
 }
 
-/* The descriptor becomes this function's. */
+/* Takes ownership of the descriptor. */
 static int read_open(int descriptor, const char *path, bool regular, mw_text *out) {
   if (descriptor < 0) return fail_errno("read", path, errno);
   mw_text text = {0};
@@ -67,7 +67,7 @@ int mw_file_read(const char *path, mw_text *out) {
   return read_open(open(path, O_RDONLY | O_CLOEXEC), path, false, out);
 }
 
-/* O_NONBLOCK: to open a pipe would wait for a writer. */
+/* O_NONBLOCK: opening a pipe would wait for a writer. */
 int mw_file_read_regular(const char *path, mw_text *out) {
   return read_open(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), path, true, out);
 }
@@ -89,7 +89,7 @@ mw_writing mw_writing_begin(void) {
   return writing;
 }
 
-/* The signal goes to the thread that wrote. */
+/* The pending SIGXFSZ is directed at the thread that wrote. */
 void mw_writing_end(const mw_writing *writing) {
   const struct timespec at_once = {0};
   int error = errno;
@@ -112,7 +112,7 @@ static int write_all(int descriptor, const void *data, size_t length) {
   return 0;
 }
 
-/* Close reports what a network file system could not write earlier. */
+/* close() reports what a network file system could not write earlier. */
 static int write_and_close(int descriptor, const void *data, size_t length) {
   mw_writing writing = mw_writing_begin();
   int error = write_all(descriptor, data, length);
@@ -121,7 +121,7 @@ static int write_and_close(int descriptor, const void *data, size_t length) {
   return error;
 }
 
-/* /dev/stdout, a pipe: nothing to replace, and renaming over a device would be a disaster. */
+/* For /dev/stdout or a pipe: there is nothing to replace, and a rename would replace the device itself. */
 static int write_through(const char *path, const void *data, size_t length) {
   int descriptor = open(path, O_WRONLY | O_CLOEXEC);
   if (descriptor < 0) return errno;
@@ -132,7 +132,7 @@ static int write_replacing(const char *path, const void *data, size_t length) {
   static atomic_uint counter;
   char *name = NULL;
   int descriptor = -1, error = 0;
-  do { /* another process with our number may have left its temporary file here */
+  do { /* another process with the same id may have left its temporary file here */
     free(name);
     name = mw_format("%s.%ld-%u.tmp", path, (long)getpid(), atomic_fetch_add(&counter, 1));
     descriptor = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -151,7 +151,7 @@ static int write_replacing(const char *path, const void *data, size_t length) {
 int mw_file_write(const char *path, const void *data, size_t length) {
   struct stat facts;
   bool exists = stat(path, &facts) == 0;
-  char *target = exists ? realpath(path, NULL) : NULL; /* through a link, to the file that it names */
+  char *target = exists ? realpath(path, NULL) : NULL; /* a link is followed to its target */
   int error = exists && S_ISDIR(facts.st_mode)    ? EISDIR
               : exists && !S_ISREG(facts.st_mode) ? write_through(path, data, length)
                                                   : write_replacing(target ? target : path, data, length);
@@ -178,7 +178,7 @@ int mw_directory_make(const char *path) {
   return error ? fail_errno("make the folder", path, error) : MW_SUCCESS;
 }
 
-/* Leaves the error slot alone: whoever makes a cache goes on without one. */
+/* Leaves the error slot unchanged: without a cache folder its callers continue uncached. */
 bool mw_directory_make_private(const char *path) {
   if (mkdir(path, 0700) == 0 || errno == EEXIST) return true;
   const char *slash = strrchr(path, '/');
@@ -192,7 +192,7 @@ bool mw_directory_make_private(const char *path) {
 
 #define TEMPORARY "moonwarp-"
 
-/* What lies in the folder `name` of `parent`, so many folders deep, and it. Links are not followed. */
+/* Removes the folder `name` in `parent` and its contents down to that depth. Links are not followed. */
 static void remove_below(int parent, const char *name, int depth) {
   int descriptor = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   DIR *folder = descriptor < 0 ? NULL : fdopendir(descriptor);
@@ -204,9 +204,9 @@ static void remove_below(int parent, const char *name, int depth) {
   unlinkat(parent, name, AT_REMOVEDIR);
 }
 
-/* "moonwarp-<process>-XXXXXX" of the user's, whose process is gone: and old, since where process numbers are a container's
-   own, a number that we do not know may be somebody's. */
-static bool is_left_behind(int parent, const char *name) {
+/* Whether a folder "moonwarp-<process>-XXXXXX" of the user belongs to a process that has ended. It must also be old:
+   in a container process ids differ, so that an unknown id may belong to a live process. */
+static bool is_abandoned(int parent, const char *name) {
   enum { OLD_SECONDS = 4 * 3600 };
   struct stat facts;
   char *rest;
@@ -218,19 +218,19 @@ static bool is_left_behind(int parent, const char *name) {
          errno == ESRCH;
 }
 
-static void remove_left_behind(const char *parent) {
+static void remove_abandoned(const char *parent) {
   static atomic_flag done = ATOMIC_FLAG_INIT;
   DIR *folder = atomic_flag_test_and_set(&done) ? NULL : opendir(parent);
   if (!folder) return;
   for (struct dirent *entry; (entry = readdir(folder));)
-    if (is_left_behind(dirfd(folder), entry->d_name)) remove_below(dirfd(folder), entry->d_name, 8);
+    if (is_abandoned(dirfd(folder), entry->d_name)) remove_below(dirfd(folder), entry->d_name, 8);
   closedir(folder);
 }
 
 int mw_directory_temporary(char **out) {
   const char *parent = getenv("TMPDIR");
   if (!parent || !*parent) parent = "/tmp";
-  remove_left_behind(parent);
+  remove_abandoned(parent);
   char *path = mw_format("%s/" TEMPORARY "%ld-XXXXXX", parent, (long)getpid());
   if (!mkdtemp(path)) {
     int error = errno;
@@ -253,7 +253,7 @@ void mw_directory_remove(const char *path) {
 
 /* ---- the user's cache ---- */
 
-/* As the user wrote it, but the same after the host changes its folder. */
+/* The path as the user wrote it, made absolute so that it survives the host's chdir. */
 static char *cache_from_user(const char *path) {
   if (strcmp(path, "off") == 0) return NULL;
   char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
@@ -262,7 +262,7 @@ static char *cache_from_user(const char *path) {
   return absolute;
 }
 
-/* The XDG base directory specification: a relative $XDG_CACHE_HOME does not count. */
+/* By the XDG base directory specification, which says that a relative $XDG_CACHE_HOME is ignored. */
 static char *cache_from_system(void) {
   const char *caches = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
   if (caches && caches[0] == '/') return mw_format("%s/moonwarp", caches);
@@ -277,14 +277,14 @@ bool mw_file_is_private(const char *path) {
          !(facts.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* In a sticky folder others may add files, and touch none but their own; its owner may. */
+/* In a sticky folder others may add files, but only touch their own; the folder's owner may touch all. */
 bool mw_directory_is_private(const char *path) {
   struct stat facts;
   return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode) && is_ours(&facts) &&
          (!(facts.st_mode & (S_IWGRP | S_IWOTH)) || facts.st_mode & S_ISVTX);
 }
 
-/* What lies there becomes code that is run: where we choose the folder, we see to it that nobody else can put some in. */
+/* Cached files are executed: in a folder that we choose ourselves, others must not be able to create files. */
 char *mw_directory_cache(void) {
   const char *wish = getenv("MOONWARP_CACHE");
   if (wish && *wish) return cache_from_user(wish);

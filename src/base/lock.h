@@ -1,8 +1,8 @@
-/* Locks: pthread's, and in builds with MW_DEBUG (make config=debug, config=sanitize) ones that end the process with a
- * sentence where a thread locks what it holds, or unlocks what it does not. Left alone, the first waits for ever, and
- * the second harms whoever does hold it.
+/* Locks: pthread's. In builds with MW_DEBUG (make config=debug, config=sanitize) they are checked: a thread that
+ * locks a lock which it holds, or unlocks one that it does not hold, ends the process with a message. Unchecked, the
+ * first would wait for ever, and the second would break the exclusion of the thread that holds the lock.
  *
- * The order in which locks are taken, the outer ones first. Whoever holds one takes only others that stand below it:
+ * The order of locks, outermost first. A thread that holds one may take only those below it:
  *
  *   1. the list of devices                          device.c
  *   2. a module's `making`, then its `lock`         module.c, specialize.c, kernel.c, symbol.c
@@ -11,11 +11,11 @@
  *   5. a texture's                                  texture.c
  *   6. a device's `stream_lock`                     stream.c, capture.c
  *   7. the driver's: those of its streams and pool, of its heaps and tables
- *   8. of one file each, which call nobody meanwhile: failure.c, command.c, peer.c, interrupt.c, gl.c, an image's names
- *      and the like
+ *   8. leaf locks, under which no other code is called: failure.c, command.c, peer.c, interrupt.c, gl.c, an image's
+ *      names and the like
  *
- * What lets go of an object may end it, and that takes locks from the top of the list. So references are dropped when
- * the lock is open again: what a function finds under the lock it hands to its caller. */
+ * Releasing an object may destroy it, and that takes locks from the top of the list. So references are dropped after
+ * the lock was released: a function passes what it finds under the lock to its caller. */
 #ifndef MW_LOCK_H
 #define MW_LOCK_H
 

@@ -12,14 +12,14 @@ static const char *next_line(const char *line) {
   return *line ? line + 1 : line;
 }
 
-/* What follows ':' and a number at `text`; NULL if there is none. */
+/* The text after ':' and a number at `text`; NULL if it has another form. */
 static const char *colon_number(const char *text, int *number) {
   if (*text != ':' || !isdigit((unsigned char)text[1])) return NULL;
   *number = atoi(text + 1);
   return text + 1 + strspn(text + 1, "0123456789");
 }
 
-/* "file:12:5: " or "file:12: " at the start of a line: what follows it. File names may have colons. */
+/* Parses "file:12:5: " or "file:12: " at the start of a line; returns the rest. File names may contain colons. */
 static const char *read_position(const char *line, mw_log_entry *out) {
   const char *end = line + line_length(line);
   for (const char *at = line; (at = memchr(at, ':', (size_t)(end - at))); at++) {
@@ -36,7 +36,7 @@ static const char *read_position(const char *line, mw_log_entry *out) {
   return NULL;
 }
 
-/* "error: " and its like: what follows it. */
+/* Parses "error: " and its like; returns the rest. */
 static const char *read_kind(const char *text, mw_log_kind *kind) {
   static const struct {
     const char *word;

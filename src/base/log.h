@@ -1,4 +1,4 @@
-/* A compiler's output, entry by entry: what mwcc and NVRTC say of a source, in clang's way of writing.
+/* A compiler's output as entries: the messages of mwcc and NVRTC about a source, in clang's format.
  *
  *     In file included from kernel.cu:1:
  *     h.h:3:7: error: use of undeclared identifier 'x'
@@ -6,7 +6,7 @@
  *           ^
  *     h.h:1:1: note: …
  *
- * Nothing here knows of the runtime: mwcc has it too. */
+ * This file does not depend on the runtime, since mwcc contains it too. */
 #ifndef MW_LOG_H
 #define MW_LOG_H
 
@@ -27,12 +27,12 @@ typedef struct mw_log_entry {
   const char *end;
 } mw_log_entry;
 
-/* The next entry from *at on, which moves past it; false where there is none. */
+/* The next entry from *at on, which advances past it; false at the end. */
 bool mw_log_next(const char **at, mw_log_entry *out);
 bool mw_log_same_file(const mw_log_entry *a, const mw_log_entry *b);
 
-/* The log for the person who wrote the source: mistakes that advice is known for told by it (advice.h), without what only
-   follows from them; of notes about headers that are not the user's, the words alone, and few. Yours: free. */
+/* The log for the source's author: advice replaces the messages of known mistakes (advice.h), and their consequences
+   are dropped; of notes about foreign headers only a few remain, without code. Yours: free. */
 char *mw_log_digest(const char *log);
 
 #endif

@@ -1,6 +1,6 @@
-/* Child processes: run a program, feed it, collect what it says, and never wait for it longer than allowed. How it is
- * started is process_spawn.c's matter. The child leads a process group, so that a kill reaches all that it started, and
- * dies with the thread that runs it. */
+/* Child processes: run a program, feed it, collect its output, and never wait longer than allowed. process_spawn.c
+ * starts it. The child leads a process group, so that a kill reaches all processes that it started, and dies with the
+ * thread that runs it. */
 #include "process_spawn.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The most that a child may write to either stream: what a runaway program prints must not fill the host's memory. */
+/* The most that a child may write to either stream, so that a runaway program does not exhaust the host's memory. */
 #define OUTPUT_LIMIT ((size_t)256 << 20)
 
 /* ---- the program ---- */
@@ -26,7 +26,7 @@ static bool is_program(const char *path) {
   return stat(path, &facts) == 0 && S_ISREG(facts.st_mode) && access(path, X_OK) == 0;
 }
 
-/* argv[0] as a path: itself, or the first of that name in PATH; NULL if there is none. Yours: free. */
+/* argv[0] as a path: itself, or the first file of that name in PATH; NULL if there is none. Yours: free. */
 static char *find_program(const char *name) {
   if (strchr(name, '/')) return mw_strdup(name);
   const char *folders = getenv("PATH");
@@ -41,7 +41,7 @@ static char *find_program(const char *name) {
   }
 }
 
-/* The same file, seen from another folder. */
+/* The same file, for use from another folder. */
 static char *make_absolute(char *path) {
   char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
   if (!here) return path;
@@ -58,7 +58,7 @@ static void close_if_open(int *descriptor) {
   *descriptor = -1;
 }
 
-/* A host that closed its standard streams gets their numbers for new files: move out of the child's way. */
+/* If the host closed its standard streams, new files get their numbers: moves a descriptor above those. */
 static bool above_standard(int *descriptor) {
   if (*descriptor > 2) return true;
   if (*descriptor < 0) return false;
@@ -68,7 +68,7 @@ static bool above_standard(int *descriptor) {
   return moved >= 0;
 }
 
-/* *ours is to read, without blocking; *theirs for the child. */
+/* *ours is for reading without blocking; *theirs is the child's. */
 static bool make_pipe(int *ours, int *theirs) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return false;
@@ -77,7 +77,7 @@ static bool make_pipe(int *ours, int *theirs) {
   return above_standard(ours) && above_standard(theirs) && fcntl(*ours, F_SETFL, O_NONBLOCK) == 0;
 }
 
-/* A file in memory, so that nothing has to be fed while the child runs: no deadlock, no SIGPIPE. */
+/* The input as a file in memory, so that nothing has to be written while the child runs: no deadlock, no SIGPIPE. */
 static int open_input(const mw_text *input) {
   int file = input && input->length ? memfd_create("input", MFD_CLOEXEC) : open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (!above_standard(&file)) return -1;
@@ -110,8 +110,7 @@ static int milliseconds_until(double deadline) {
   return left < 0 ? 0 : left > 1e9 ? 1000000000 : (int)left;
 }
 
-/* What is there now; closes the pipe at its end. False past OUTPUT_LIMIT, and where there is no
-   memory for it. */
+/* Reads what is available; closes the pipe at its end. False if the output exceeds OUTPUT_LIMIT or the memory. */
 static bool drain(int *pipe, mw_text *text) {
   char buffer[65536];
   while (*pipe >= 0) {
@@ -133,14 +132,15 @@ static bool has_ended(pid_t child) {
   return waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0 || info.si_pid == child;
 }
 
-/* A child that left its group is killed all the same; not yet reaped, its number can be nobody else's. */
+/* The group, and the child itself in case that it left its group. It was not reaped yet, so no other process can have
+   its number. */
 static void kill_group(pid_t child) {
   kill(-child, SIGKILL);
   kill(child, SIGKILL);
 }
 
-/* Until the child has ended, not until its pipes are closed: something it left behind may hold them open, and is
-   killed with its group. False if the child wrote too much. */
+/* Waits for the child to end, not for its pipes to be closed: a process that it started may hold them open, and is
+   killed with the group. False if the child wrote too much. */
 static bool collect(pid_t child, double deadline, int pipes[2], mw_child_result *result) {
   int handle = -1; /* becomes readable when the child ends */
 #ifdef SYS_pidfd_open
@@ -150,7 +150,7 @@ static bool collect(pid_t child, double deadline, int pipes[2], mw_child_result 
   while (!ended) {
     struct pollfd events[] = {{pipes[0], POLLIN, 0}, {pipes[1], POLLIN, 0}, {handle, POLLIN, 0}};
     int wait = milliseconds_until(deadline);
-    if (handle < 0 && (wait < 0 || wait > 5)) wait = 5; /* Linux before 5.3: look again and again */
+    if (handle < 0 && (wait < 0 || wait > 5)) wait = 5; /* Linux before 5.3: poll repeatedly */
     poll(events, MW_COUNT(events), wait);
     ended = handle < 0 ? has_ended(child) : events[2].revents != 0;
     if (fits) fits = drain(&pipes[0], &result->output) && drain(&pipes[1], &result->errors);
@@ -169,7 +169,7 @@ struct mw_child {
   char *path;
   mw_child_plan plan; /* its side may still write to it */
   pid_t process;
-  int pipes[2];    /* what it says, ours to read */
+  int pipes[2];    /* for reading the child's output */
   double deadline; /* 0: none */
 };
 
@@ -185,7 +185,7 @@ static mw_child *child_new(char *path, const char *const *argv, const mw_child_l
   mw_child *child = mw_alloc(sizeof *child);
   mw_child_plan plan = {.path = path, .directory = limits->directory, .argv = (char *const *)argv};
   struct rlimit own = {RLIM_INFINITY, RLIM_INFINITY};
-  getrlimit(RLIMIT_AS, &own); /* a process cannot raise it, and one that could should not */
+  getrlimit(RLIMIT_AS, &own); /* a process cannot raise its own limit, and one that could should not */
   plan.has_memory = limits->memory != 0 && limits->memory < own.rlim_cur;
   plan.memory = (struct rlimit){limits->memory, limits->memory};
   for (int i = 0; i < 3; i++) plan.descriptors[i] = -1;
@@ -199,7 +199,7 @@ static bool open_streams(mw_child *child, const mw_text *input) {
   return theirs[0] >= 0 && make_pipe(&child->pipes[0], &theirs[1]) && make_pipe(&child->pipes[1], &theirs[2]);
 }
 
-/* Its status, where waitpid has it. */
+/* Reaps the child. False if its status is not available. */
 static bool reap(const mw_child *child, int *status) {
   pid_t reaped;
   do reaped = waitpid(child->process, status, __WALL);

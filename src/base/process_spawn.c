@@ -1,12 +1,13 @@
-/* The host may be large, so nothing is forked: the child's side runs in the host's own memory, on a stack of its own, with
- * all signals blocked, until it becomes the program; the calling thread waits that long. (This is vfork with a stack.)
+/* The host may be large, so it is not forked: the child's side runs in the host's memory, on a stack of its own, with
+ * all signals blocked, until it executes the program; the calling thread waits until then. (This is vfork with a
+ * stack.)
  *
- * The host may be particular about its children: a SIGCHLD handler may reap whatever it finds, or SIGCHLD be ignored,
- * and then the kernel keeps no exit status. In such a host a supervisor stands between, a process whose end raises no
- * signal; it waits for the program and leaves the status in the plan.
+ * The host may handle its children in a way that loses ours: a SIGCHLD handler may reap any child, or SIGCHLD may be
+ * ignored, so that the kernel discards the exit status. In such a host a supervisor is started in between: a process
+ * whose end raises no signal; it waits for the program and writes the status into the plan.
  *
- * The child's side shares the calling thread's errno and is not the address sanitizer's business, whose books on stacks
- * know threads only. */
+ * The child's side shares the calling thread's errno. It is excluded from AddressSanitizer, which knows only the
+ * stacks of threads. */
 #include "process_spawn.h"
 
 #include <errno.h>
@@ -40,13 +41,14 @@ CHILD_SIDE static void close_from(unsigned first) {
   for (unsigned i = first; i < end; i++) close((int)i);
 }
 
-/* The parent may have died before prctl could say what is to happen then. */
+/* The parent may have died before prctl took effect. */
 CHILD_SIDE static void die_with_parent(pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
 }
 
-/* Handlers go first: one that ran here would run in the host's memory. The C library's own two signals refuse. */
+/* Resets the handlers first: a handler of the host would run in the host's memory. Two signals belong to the C
+   library, and refuse. */
 CHILD_SIDE static void default_signals(void) {
   struct sigaction action = {.sa_handler = SIG_DFL};
   sigset_t none;
@@ -55,14 +57,14 @@ CHILD_SIDE static void default_signals(void) {
   sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* errno of the first thing that fails, or no return. */
+/* Returns errno of the first failure; on success it does not return. */
 CHILD_SIDE static int become_program(mw_child_plan *plan) {
   struct rlimit no_core = {0, 0};
   for (int i = 0; i < 3; i++) {
     if (dup2(plan->descriptors[i], i) < 0) return errno;
   }
   close_from(3);
-  setrlimit(RLIMIT_CORE, &no_core); /* a crash is reported, not left in the host's folder */
+  setrlimit(RLIMIT_CORE, &no_core); /* a crash is reported, and leaves no core file in the host's folder */
   if (plan->has_memory && setrlimit(RLIMIT_AS, &plan->memory) != 0) return errno;
   default_signals();
   if (plan->directory && chdir(plan->directory) != 0) {
@@ -81,9 +83,9 @@ CHILD_SIDE static int run_program(void *argument) {
   _exit(127);
 }
 
-/* Returns when the program runs or has failed to start. ThreadSanitizer keeps its books in the memory that the child's side
-   would share, and what it intercepts there (close, _exit) would be booked as the host's: with it, the host is forked, and
-   a program that does not start is told by its status alone. */
+/* Returns when the program runs or has failed to start. ThreadSanitizer's records are in the memory that the child's
+   side would share, and intercepted calls there (close, _exit) would be recorded as the host's. With it the host is
+   forked, and only the status shows that a program did not start. */
 CHILD_SIDE static pid_t start_program(mw_child_plan *plan) {
 #if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
   pid_t child = fork();
@@ -95,8 +97,8 @@ CHILD_SIDE static pid_t start_program(mw_child_plan *plan) {
   return child;
 }
 
-/* From the moment that descriptor 0 is closed the calling thread goes on, and its errno must be left alone: nothing that
-   follows can fail. */
+/* The calling thread continues as soon as descriptor 0 is closed, and from then on its errno must not change: nothing
+   that follows can fail. */
 CHILD_SIDE static int run_supervisor(void *argument) {
   mw_child_plan *plan = argument;
   struct sigaction action = {.sa_handler = SIG_DFL};
@@ -104,11 +106,11 @@ CHILD_SIDE static int run_supervisor(void *argument) {
   setpgid(0, 0);
   sigaction(SIGCHLD, &action, NULL);
   plan->parent = getpid();
-  plan->leads_group = false; /* it is in the supervisor's */
+  plan->leads_group = false; /* it belongs to the supervisor's group */
   pid_t program = start_program(plan);
   int status = 0;
   dup2(plan->ready[1], 0);
-  close_from(1); /* the host's files are not to stay open because of us */
+  close_from(1); /* the supervisor must not hold the host's files open */
   close(0);
   if (program > 0) syscall(SYS_wait4, program, &status, __WALL, NULL);
   plan->status = status;
@@ -118,7 +120,7 @@ CHILD_SIDE static int run_supervisor(void *argument) {
 
 /* ---- starting ---- */
 
-/* With no signal for its end, wait(-1) does not see the supervisor and SIG_IGN does not reap it. */
+/* No signal for its end: so the host's wait(-1) does not see the supervisor, and SIG_IGN does not reap it. */
 static pid_t start_supervisor(mw_child_plan *plan) {
   char nothing;
   if (pipe2(plan->ready, O_CLOEXEC) != 0) {
@@ -133,7 +135,7 @@ static pid_t start_supervisor(mw_child_plan *plan) {
   return child;
 }
 
-/* Whether the kernel will keep a child's exit status for us, and nobody in this process is likely to take it. */
+/* Whether the kernel will keep a child's exit status, and other code in this process is unlikely to reap it. */
 static bool keeps_children(void) {
   struct sigaction action;
   return sigaction(SIGCHLD, NULL, &action) == 0 && !(action.sa_flags & (SA_SIGINFO | SA_NOCLDWAIT)) &&

@@ -48,7 +48,7 @@ typedef struct mw_launch_request {
   const char *const *reference_names;
   const uint64_t *references;
   const char *site; /* "script.lua:12" or NULL; copied */
-  uint64_t owner;   /* who is told if it fails: failure.c */
+  uint64_t owner;   /* raises its failure: failure.c */
   mw_completion completion;
 } mw_launch_request;
 
@@ -275,8 +275,8 @@ typedef struct mw_driver {
 void mw_drivers_report(mw_text *out);
 /* Whether device i of mw_device_list renders for OpenGL's current context: see mw_graphics_device. */
 bool mw_device_draws(size_t i, unsigned list);
-/* failure.c: for drivers, a kernel of `owner` failed in the stream. The error becomes the core's. Takes a lock and calls
-   nobody. */
+/* failure.c: for drivers, a kernel of `owner` failed in the stream. Takes the error over. Takes a leaf
+   lock. */
 void mw_stream_fail(mw_stream *stream, uint64_t owner, mw_error *error);
 /* device.c: stop the running kernels of all open devices. */
 void mw_devices_interrupt(void);
@@ -326,7 +326,7 @@ struct mw_device {
   int capability; /* requested when it was opened, major * 10 + minor; 0: its own */
   char name[32];  /* "cpu:0", "cpu:0@1.1" */
   mw_properties properties;
-  /* failure.c's: failures that nobody has been told of yet. */
+  /* failure.c's: failures that were not reported yet. */
   pthread_mutex_t failure_lock;
   mw_failure *failures;
   atomic_int failure_count;

@@ -72,12 +72,12 @@ static const mw_driver *find_driver(const char *name, size_t length) {
 static int no_such_device(const char *name, bool from_environment) {
   mw_text names = {0};
   list_devices(&names);
-  const char *whose = from_environment ? "$MOONWARP_DEVICE asks for device" : "there is no device";
-  const char *verb = from_environment ? ", which is not there" : "";
+  const char *start = from_environment ? "$MOONWARP_DEVICE names the device" : "there is no device";
+  const char *verb = from_environment ? ", which does not exist" : "";
   const mw_driver *driver = find_driver(name, strcspn(name, ":@"));
   bool empty = driver && driver->report && device_count(driver) == 0;
-  int code = fail(MW_INVALID_DEVICE, "%s '%s'%s; this machine has %s%s", whose, name, verb,
-                  names.length ? names.data : "none that moonwarp knows", empty ? ". mw.doctor() tells why" : "");
+  int code = fail(MW_INVALID_DEVICE, "%s '%s'%s; this machine has %s%s", start, name, verb,
+                  names.length ? names.data : "none that moonwarp can use", empty ? ". mw.doctor() says why" : "");
   mw_text_free(&names);
   return code;
 }
@@ -220,8 +220,8 @@ void mw_devices_interrupt(void) {
 static int open_default(mw_device **out) {
   int code = MW_NO_DEVICE;
   for (size_t i = 0; i < MW_COUNT(drivers) && code != MW_SUCCESS; i++) {
-    int count = 0, asked = drivers[i]->count(&count);
-    if (asked != MW_SUCCESS) code = asked;
+    int count = 0, counted = drivers[i]->count(&count);
+    if (counted != MW_SUCCESS) code = counted;
     if (count > 0) code = share_device(&(const choice){.driver = drivers[i]}, out);
   }
   return code == MW_NO_DEVICE ? fail(code, "no driver of moonwarp finds a device here") : code;
@@ -279,7 +279,7 @@ int mw_device_memory(mw_device *device, mw_memory *out) { return device->driver-
 
 int mw_device_keep_printed(mw_device *device, int keep) {
   if (!device->driver->keep_printed)
-    return fail(MW_NOT_SUPPORTED, "%s prints to stdout directly: its kernels' output cannot be kept", device->name);
+    return fail(MW_NOT_SUPPORTED, "%s prints to stdout directly: its kernels' output cannot be captured", device->name);
   device->driver->keep_printed(device->state, keep != 0);
   return MW_SUCCESS;
 }
@@ -329,7 +329,7 @@ int mw_device_wait(mw_device *device) {
   int code = mw_capture_refuse_wait(device);
   if (code != MW_SUCCESS) return code;
   code = device->driver->stream_synchronize(device->stream);
-  if (code != MW_SUCCESS && code != MW_NOT_READY) mw_failure_keep(device);
+  if (code != MW_SUCCESS && code != MW_NOT_READY) mw_failure_defer(device);
   int others = atomic_load(&device->stream_count) > 0 ? mw_streams_wait(device) : MW_SUCCESS;
   bool held = code == MW_NOT_READY || others == MW_NOT_READY;
   return held && !mw_stream_in_function() ? MW_NOT_READY : MW_SUCCESS;

@@ -1,14 +1,14 @@
-/* Failures of kernels that nobody has been told of yet, in a device's list.
+/* Failures of kernels that were not reported yet, in a device's list.
  *
- * A kernel fails while other code runs, so its failure waits for a call that waits. Several users may share a device
- * (Lua states of one process, and the C program around them), and who did not launch a kernel has no use for its
- * failure. So a launch has an owner, its module's, and only the owner's waits raise it. Of one owner's launches in one
- * stream, the first failure is kept. */
+ * A kernel fails while other code runs, so its failure is raised by a later call that waits. Several users may share
+ * a device (Lua states of one process, and the C program around them), and only the user that launched a kernel can
+ * handle its failure. So a launch has an owner, its module's, and only the owner's waits raise it. Of one owner's
+ * launches in one stream, only the first failure is recorded. */
 #include "failure.h"
 
 #include <stdlib.h>
 
-#define EVERYBODY UINT64_MAX /* as an owner: the next one that waits is told */
+#define ANY_OWNER UINT64_MAX /* as an owner: the next wait raises it, whichever owner waits */
 
 struct mw_failure {
   uint64_t stream, owner;
@@ -71,13 +71,13 @@ void mw_stream_fail(mw_stream *stream, uint64_t owner, mw_error *error) {
   add(stream->device, stream->id, owner, error);
 }
 
-void mw_failure_keep(mw_device *device) {
-  add(device, 0, EVERYBODY, mw_error_copy(mw_error_last()));
+void mw_failure_defer(mw_device *device) {
+  add(device, 0, ANY_OWNER, mw_error_copy(mw_error_last()));
   mw_error_clear();
 }
 
 static bool concerns(const mw_failure *failure, const mw_stream *stream, uint64_t owner) {
-  if (failure->owner == EVERYBODY) return !stream;
+  if (failure->owner == ANY_OWNER) return !stream;
   return failure->owner == owner && (!stream || failure->stream == stream->id);
 }
 

@@ -1,4 +1,4 @@
-/* Failures of kernels that nobody has been told of yet. */
+/* Failures of kernels that were not reported yet. */
 #ifndef MW_FAILURE_H
 #define MW_FAILURE_H
 
@@ -10,8 +10,8 @@ uint64_t mw_owner_current(void);
 /* Move the owner's first failure to the error slot, and forget the owner's others there: of one stream, or (NULL) of
    all streams of the device. MW_SUCCESS if there is none. */
 int mw_failure_raise(mw_device *device, const mw_stream *stream, uint64_t owner);
-/* The error slot's failure concerns the device and nobody's kernel: whoever waits next is told. */
-void mw_failure_keep(mw_device *device);
+/* Record the error slot's failure, which concerns the device and no kernel: the next wait raises it. */
+void mw_failure_defer(mw_device *device);
 void mw_failures_open(mw_device *device);
 void mw_failures_clear(mw_device *device);
 void mw_failures_close(mw_device *device);

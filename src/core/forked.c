@@ -1,9 +1,9 @@
-/* Devices in a forked child, where they are lost: the threads that run their kernels are the parent's, and so is whatever
- * these had locked.
+/* Devices in a forked child, where they are lost: the threads that run their kernels exist only in the parent, and
+ * locks that these held stay locked.
  *
- * The child's devices get a driver of their own, in which all that would queue, wait or lock fails, or does nothing where
- * it may not fail. What only looks at the child's copy of memory goes on. So nobody has to ask for the process: a launch
- * costs what it did. The next mw_device_open opens a device of the child's own. */
+ * In the child the devices get another driver. Its functions that would queue, wait or lock fail, or do nothing if
+ * they cannot fail; functions that only read the child's copy of memory still work. So no other function checks for a
+ * fork, and a launch costs no more than without this. The next mw_device_open opens a new device in the child. */
 #include "core.h"
 #include "forked.h"
 
@@ -15,20 +15,20 @@ static int refuse(void) {
       "arrays and modules there; or fork before the parent opens one");
 }
 
-/* No parameter is looked at. */
+/* All parameters are ignored. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 static int no_memory(void *device, mw_memory *out) { return refuse(); }
 static int no_limit(void *device, mw_limit limit, double value) { return refuse(); }
 static size_t nothing_printed(void *device, char *text, size_t size) { return 0; }
-static void keep_nothing(void *device, bool keep) {}
+static void keep_nothing(void *device, bool ignore_object) {}
 static bool no_reach(void *device, void *other) { return false; }
 static int no_peer(void *device, void *other, bool on) { return refuse(); }
 static int no_alloc(void *device, mw_memory_kind kind, size_t bytes, uint64_t *address) { return refuse(); }
 static bool found_nothing(void *device, uint64_t address, uint64_t *base, size_t *bytes) { return false; }
 static bool reserves_nothing(void *device, uint64_t address) { return false; }
 static void keep_address(void *device, uint64_t address) {}
-static void keep(void *object) {}
+static void ignore_object(void *object) {}
 static int no_array(void *device, const mw_cuda_array_desc *desc, uint64_t *array) { return refuse(); }
 static int no_array_copy(void *stream, const mw_array_box *box, mw_completion completion) { return refuse(); }
 static int no_texture(void *device, const struct mw_tex_record *record, uint64_t array, int level, uint64_t *handle) {
@@ -94,16 +94,16 @@ static void lose_memory(mw_driver *lost) {
 
 static void lose_streams(mw_driver *lost) {
   PUT(stream_new, no_stream);
-  PUT(stream_free, keep);
+  PUT(stream_free, ignore_object);
   PUT(stream_synchronize, refuse_object);
   PUT(stream_query, refuse_object);
   PUT(stream_wait, refuse_pair);
   PUT(stream_call, no_call);
   PUT(hold_new, no_hold);
   PUT(hold_reached, unreached);
-  PUT(hold_free, keep);
+  PUT(hold_free, ignore_object);
   PUT(event_new, no_event);
-  PUT(event_free, keep);
+  PUT(event_free, ignore_object);
   PUT(event_record, refuse_pair);
   PUT(event_query, refuse_object);
   PUT(event_synchronize, refuse_object);
@@ -114,7 +114,7 @@ static void lose_work(mw_driver *lost) {
   PUT(launch, no_launch);
   PUT(list_new, no_list);
   PUT(list_run, no_run);
-  PUT(list_free, keep);
+  PUT(list_free, ignore_object);
   PUT(copy, no_copy);
   PUT(fill, no_fill);
   PUT(copy_box, no_copy_box);
@@ -126,17 +126,17 @@ static void lose_work(mw_driver *lost) {
 
 void mw_driver_lose(const mw_driver *driver, mw_driver *lost) {
   *lost = *driver;
-  PUT(close, keep);
+  PUT(close, ignore_object);
   PUT(reset, refuse_object);
   PUT(limit_set, no_limit);
   PUT(keep_printed, keep_nothing);
   PUT(printed, nothing_printed);
   PUT(can_reach, no_reach);
   PUT(reach, no_peer);
-  PUT(interrupt, keep);
+  PUT(interrupt, ignore_object);
   PUT(compile, no_compile);
   PUT(load, no_load);
-  PUT(unload, keep);
+  PUT(unload, ignore_object);
   PUT(specialises, never_specialises);
   lose_memory(lost);
   lose_streams(lost);

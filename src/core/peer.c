@@ -81,7 +81,7 @@ bool mw_device_reaches(const mw_device *device, const mw_device *peer) {
 /* Ignores captures and holds: only running work matters. */
 static void wait_for(mw_device *device) {
   int code = device->driver->stream_synchronize(device->stream);
-  if (code != MW_SUCCESS && code != MW_NOT_READY) mw_failure_keep(device);
+  if (code != MW_SUCCESS && code != MW_NOT_READY) mw_failure_defer(device);
   (void)mw_streams_wait(device);
 }
 

@@ -8,11 +8,11 @@
 enum { DEVICES_MOST = 16 };
 
 static pthread_mutex_t lock = MW_LOCK_INITIALIZER;
-static bool is_told;
-static cpu_simulated told;
+static bool is_simulated;
+static cpu_simulated simulated;
 
-/* "3", or "1.1,2.0,8.0"; `whose` begins the error message. */
-static int parse(const char *text, const char *whose, cpu_simulated *out) {
+/* "3", or "1.1,2.0,8.0"; `source` begins the error message. */
+static int parse(const char *text, const char *source, cpu_simulated *out) {
   *out = (cpu_simulated){.count = 0};
   if (strlen(text) <= 2 && *text && strspn(text, "0123456789") == strlen(text)) out->count = atoi(text);
   for (const char *at = text, *end; strchr(text, '.') && out->count < DEVICES_MOST; at = end + 1) {
@@ -27,14 +27,14 @@ static int parse(const char *text, const char *whose, cpu_simulated *out) {
   if (out->count >= 1 && out->count <= DEVICES_MOST && !strchr(text, '.')) return MW_SUCCESS;
   return fail(MW_INVALID_VALUE,
               "%s '%s': it should be a number of devices from 1 to %d, or their compute capabilities, as 1.1,2.0,8.0",
-              whose, text, DEVICES_MOST);
+              source, text, DEVICES_MOST);
 }
 
 int cpu_simulated_get(cpu_simulated *out) {
   const char *text = getenv("MOONWARP_CPU_DEVICES");
   mw_lock(&lock);
-  bool known = is_told;
-  *out = told;
+  bool known = is_simulated;
+  *out = simulated;
   mw_unlock(&lock);
   if (known) return MW_SUCCESS;
   *out = (cpu_simulated){.count = 1};
@@ -46,8 +46,8 @@ int cpu_simulate(const char *devices) {
   int code = devices ? parse(devices, "the CPU devices are to be", &new) : MW_SUCCESS;
   if (code != MW_SUCCESS) return code;
   mw_lock(&lock);
-  told = new;
-  is_told = devices != NULL;
+  simulated = new;
+  is_simulated = devices != NULL;
   mw_unlock(&lock);
   return MW_SUCCESS;
 }

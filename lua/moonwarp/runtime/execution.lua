@@ -105,7 +105,9 @@ local function install_triple(rt)
 
   rt.cudaLaunch = api(function(kernel)
     local configuration = table.remove(configurations)
-    if not configuration then fail("cudaErrorMissingConfiguration", "cudaConfigureCall must be called before cudaLaunch") end
+    if not configuration then
+      fail("cudaErrorMissingConfiguration", "cudaConfigureCall must be called before cudaLaunch")
+    end
     kernel = names.kernel(kernel)
     local values, params = {}, kernel.params
     for i, param in ipairs(params) do

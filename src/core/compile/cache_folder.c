@@ -70,7 +70,7 @@ static void add_entry(listing *list, const char *name, const struct stat *facts)
 }
 
 /* Scan the folder, and remove temporary files of killed processes. Yours: free the entries. */
-static listing look(DIR *folder) {
+static listing scan(DIR *folder) {
   listing list = {0};
   time_t stale = time(NULL) - STALE_SECONDS;
   for (struct dirent *item; (item = readdir(folder));) {
@@ -89,7 +89,7 @@ static listing look(DIR *folder) {
 mw_cache_usage mw_cache_folder_usage(const char *folder) {
   DIR *stream = opendir(folder);
   if (!stream) return (mw_cache_usage){0};
-  listing list = look(stream);
+  listing list = scan(stream);
   closedir(stream);
   free(list.entries);
   return (mw_cache_usage){.bytes = list.blocks * BLOCK, .entries = list.count};
@@ -107,7 +107,7 @@ static int by_use(const void *left, const void *right) {
 /* Evict down to `target` blocks if there are more than `most`, but not `keep` (may be NULL). Returns the blocks
    left. */
 static size_t remove_oldest(DIR *folder, size_t most, size_t target, const char *keep) {
-  listing list = look(folder);
+  listing list = scan(folder);
   if (list.blocks > most) {
     qsort(list.entries, list.count, sizeof *list.entries, by_use);
     for (size_t i = 0; i < list.count && list.blocks > target; i++) {
@@ -127,8 +127,8 @@ static void make_room(const char *folder, int meter, size_t most, size_t target,
   if (stream) {
     size_t left = remove_oldest(stream, most, target, keep);
     closedir(stream);
-    bool told = ftruncate(meter, (off_t)left) == 0;
-    (void)told; /* if this fails, the next store scans again */
+    bool reset = ftruncate(meter, (off_t)left) == 0;
+    (void)reset; /* if this fails, the next store scans again */
   }
   flock(meter, LOCK_UN);
 }

@@ -1,7 +1,4 @@
-/* How a run of mwcc ended, told to the person who wrote the source.
- *
- * Exit 0 is success, exit 1 a source that is wrong (clang's diagnostics on standard error), exit 2 mwcc's own trouble;
- * anything else is a crash or one of the limits. */
+/* How a run of mwcc ended, as a message for the source's author. */
 #include "run_mwcc.h"
 #include "base/log.h"
 #include "source_map.h"
@@ -26,7 +23,7 @@ static int fail_source(const char *log) {
   const char *start = log + strspn(log, " \n");
   int length = (int)strcspn(start, "\n");
   fail(MW_INVALID_SOURCE, "%.*s", length ? length : 80,
-       length ? start : "the compiler refused the source without a word");
+       length ? start : "the compiler refused the source without a message");
   mw_error_log(log);
   return MW_INVALID_SOURCE;
 }
@@ -64,7 +61,7 @@ static int fail_time(const mw_child_limits *limits) {
               limits->seconds);
 }
 
-/* A limit of the process's own, which its children have, too. */
+/* A limit of the process, which its children inherit. */
 static int fail_ulimit(const char *what, char option) {
   return fail(MW_OPERATING_SYSTEM,
               "the compiler was ended by the system, because it %s than this process and its children may (`ulimit "
@@ -72,30 +69,30 @@ static int fail_ulimit(const char *what, char option) {
               what, option);
 }
 
-/* clang's pragmas that try a compiler's handling of its own crashes. */
-static bool asks_for_crash(const char *source) {
+/* Whether the source has one of clang's pragmas that crash the compiler on purpose. */
+static bool requests_crash(const char *source) {
   mw_text text = {0};
-  bool asks = false;
+  bool found = false;
   if (mw_file_read(source, &text) != MW_SUCCESS) return false;
-  for (const char *at = text.data; !asks && (at = strstr(at, "__debug")); at++) {
+  for (const char *at = text.data; !found && (at = strstr(at, "__debug")); at++) {
     const char *line = at;
     while (line > text.data && line[-1] != '\n') line--;
-    asks = memmem(line, (size_t)(at - line), "clang", strlen("clang")) != NULL;
+    found = memmem(line, (size_t)(at - line), "clang", strlen("clang")) != NULL;
   }
   mw_text_free(&text);
-  return asks;
+  return found;
 }
 
 static int fail_crash(const char *path, int signal, const char *source) {
   if (signal == SIGXFSZ) return fail_ulimit("wrote a larger file", 'f');
   if (signal == SIGXCPU) return fail_ulimit("took more time", 't');
-  if (asks_for_crash(source))
+  if (requests_crash(source))
     return fail(MW_INVALID_SOURCE,
-                "the compiler crashed (signal %d, %s), as `#pragma clang __debug` in the source asks it to", signal,
+                "the compiler crashed (signal %d, %s), as `#pragma clang __debug` in the source requests", signal,
                 strsignal(signal));
   if (signal == SIGKILL)
     return fail(MW_UNKNOWN,
-                "the compiler (%s) was killed from outside, as Linux does when the machine's memory ends: compile "
+                "the compiler (%s) was killed from outside, as Linux does when memory runs out: compile "
                 "again with less "
                 "running, or split the source",
                 path);
@@ -109,16 +106,16 @@ static int fail_crash(const char *path, int signal, const char *source) {
 static int fail_status(const char *path, int status, const char *log) {
   if (strncmp(log, "mwcc: ", 6) == 0) log += 6;
   size_t length = strcspn(log, "\n");
-  if (!length) return fail(MW_UNKNOWN, "the compiler (%s) failed without a word (exit status %d)", path, status);
+  if (!length) return fail(MW_UNKNOWN, "the compiler (%s) failed without a message (exit status %d)", path, status);
   return fail(MW_UNKNOWN, "the compiler failed: %.*s", (int)length, log);
 }
 
-/* The signal that ended mwcc, or clang below it, of which mwcc tells in a sentence; 0 if none did. */
+/* The signal that ended mwcc, or clang in it (then mwcc reports it in a message); 0 if none did. */
 static int signal_of(const mw_child_result *result, const char *log) {
-  static const char told[] = "(signal ";
-  const char *found = strstr(log, told);
+  static const char marker[] = "(signal ";
+  const char *found = strstr(log, marker);
   if (result->signal || result->status != 2 || !found || found > strchrnul(log, '\n')) return result->signal;
-  return atoi(found + strlen(told));
+  return atoi(found + strlen(marker));
 }
 
 static int fail_other(const char *path, const char *source, const mw_child_limits *limits,

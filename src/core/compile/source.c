@@ -18,9 +18,9 @@ static bool copy_text(const char *text, size_t length, const char **out) {
    that equal cache keys mean equal folders. */
 static char *copy_option(const mw_source *source, size_t i) {
   const char *option = source->options[i], *before = i > 0 ? source->options[i - 1] : NULL;
-  bool apart = before && strcmp(before, "-I") == 0;
-  bool joined = !apart && option && strncmp(option, "-I", 2) == 0 && option[2];
-  const char *folder = apart ? option : joined ? option + 2 : NULL;
+  bool separate = before && strcmp(before, "-I") == 0;
+  bool joined = !separate && option && strncmp(option, "-I", 2) == 0 && option[2];
+  const char *folder = separate ? option : joined ? option + 2 : NULL;
   char *here = folder && folder[0] != '/' ? getcwd(NULL, 0) : NULL;
   char *copy = here ? mw_format("%s%s/%s", joined ? "-I" : "", here, folder) : mw_strdup(option);
   free(here);

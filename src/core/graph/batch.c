@@ -140,11 +140,11 @@ static int compare_pointers(const void *a, const void *b) {
 /* Sort pointers and remove duplicates; returns the number left. */
 static size_t unite(void *pointers, size_t count) {
   void **list = pointers;
-  size_t kept = 0;
+  size_t unique = 0;
   if (count > 1) qsort(list, count, sizeof *list, compare_pointers);
   for (size_t i = 0; i < count; i++)
-    if (i == 0 || list[i] != list[i - 1]) list[kept++] = list[i];
-  return kept;
+    if (i == 0 || list[i] != list[i - 1]) list[unique++] = list[i];
+  return unique;
 }
 
 static size_t buffers_of(const mw_work *work, mw_buffer **out) {
@@ -154,7 +154,7 @@ static size_t buffers_of(const mw_work *work, mw_buffer **out) {
   if (work->source) out[count++] = work->source;
   for (size_t i = 0; launch && launch->array_count > 0 && i < launch->kernel->info->param_count; i++)
     if (launch->arrays[i]) out[count++] = launch->arrays[i]->buffer;
-  for (size_t i = 0; launch && i < launch->kept_count; i++) out[count++] = launch->kept[i]->buffer;
+  for (size_t i = 0; launch && i < launch->retained_count; i++) out[count++] = launch->retained[i]->buffer;
   for (size_t i = 0; launch && i < launch->texture_count; i++, count += MW_TEXTURE_BUFFERS)
     (void)mw_texture_is_settled(launch->textures[i].texture, out + count);
   return count;
@@ -164,7 +164,8 @@ static void find_uses(const mw_chain *chain, layout *l) {
   size_t most = 1 + chain->held_count + chain->bound_count;
   for (size_t i = 0; i < chain->count; i++) {
     const mw_launch *launch = chain->works[i]->launch;
-    most += 2 + (launch ? launch->array_count + launch->kept_count + MW_TEXTURE_BUFFERS * launch->texture_count : 0);
+    most +=
+        2 + (launch ? launch->array_count + launch->retained_count + MW_TEXTURE_BUFFERS * launch->texture_count : 0);
   }
   l->buffers = mw_alloc(most * sizeof *l->buffers);
   l->modules = mw_alloc((chain->count + 1) * sizeof *l->modules);

@@ -291,11 +291,11 @@ int mw_launch_keep(mw_launch *launch, mw_array *array) {
     mw_error_kernel(kernel, NULL, NULL);
     return code;
   }
-  if (launch->kept_count == launch->kept_capacity) {
-    launch->kept_capacity = launch->kept_capacity ? 2 * launch->kept_capacity : 4;
-    launch->kept = mw_realloc(launch->kept, launch->kept_capacity * sizeof *launch->kept);
+  if (launch->retained_count == launch->retained_capacity) {
+    launch->retained_capacity = launch->retained_capacity ? 2 * launch->retained_capacity : 4;
+    launch->retained = mw_realloc(launch->retained, launch->retained_capacity * sizeof *launch->retained);
   }
-  launch->kept[launch->kept_count++] = mw_array_retain(array);
+  launch->retained[launch->retained_count++] = mw_array_retain(array);
   mw_launch_changes(launch);
   return MW_SUCCESS;
 }
@@ -321,7 +321,7 @@ static void add_texture(mw_launch *launch, size_t param, bool inside, mw_texture
 }
 
 /* cudaTextureObject_t is an integer in CUDA C; a texture is passed as its handle. */
-/* A handle is a 64-bit integer. What PTX has of it without types, a word of 8 bytes, is told as void *. */
+/* A handle is a 64-bit integer. PTX has no types: there it is a word of 8 bytes, described as void *. */
 static bool may_be_handle(const mw_type *type) {
   if (type->kind == MW_TYPE_POINTER) return type->element && type->element->kind == MW_TYPE_VOID;
   return type->kind == MW_TYPE_UINT && type->size == sizeof(uint64_t);
@@ -357,9 +357,9 @@ void mw_launch_clear(mw_launch *launch) {
     launch->arrays[i] = NULL;
     launch->set[i] = false;
   }
-  for (size_t i = 0; i < launch->kept_count; i++) mw_array_release(launch->kept[i]);
+  for (size_t i = 0; i < launch->retained_count; i++) mw_array_release(launch->retained[i]);
   for (size_t i = 0; i < launch->texture_count; i++) mw_texture_release(launch->textures[i].texture);
   launch->texture_count = 0;
   launch->missing = count;
-  launch->array_count = launch->kept_count = 0;
+  launch->array_count = launch->retained_count = 0;
 }

@@ -20,7 +20,7 @@ static int watchers; /* the nesting depth of mw_interrupt_watch(1) */
 static pthread_t thread;
 static struct sigaction before;
 static sem_t wake;
-static int told = -1; /* an eventfd: wakes a thread that waits for input, whichever thread got the signal */
+static int input_wakeup = -1; /* an eventfd: wakes a thread that waits for input, whichever thread got the signal */
 static atomic_bool closing;
 static atomic_int seen;
 
@@ -29,7 +29,7 @@ static void on_interrupt(int signal) {
   int error = errno;
   atomic_store(&seen, 1);
   sem_post(&wake);
-  ssize_t written = write(told, &(uint64_t){1}, sizeof(uint64_t));
+  ssize_t written = write(input_wakeup, &(uint64_t){1}, sizeof(uint64_t));
   (void)written;
   errno = error;
 }
@@ -58,13 +58,13 @@ static int start(void) {
   sigfillset(&action.sa_mask);
   atomic_store(&closing, false);
   atomic_store(&seen, 0);
-  told = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (told < 0)
+  input_wakeup = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (input_wakeup < 0)
     return fail(MW_OPERATING_SYSTEM, "could not make a descriptor to wait for interrupts: %s", strerror(errno));
   sem_init(&wake, 0, 0);
   if (pthread_create(&thread, NULL, stop_kernels, NULL)) {
     sem_destroy(&wake);
-    close(told);
+    close(input_wakeup);
     return fail(MW_OPERATING_SYSTEM, "could not start a thread to wait for interrupts");
   }
   sigaction(SIGINT, &action, &before);
@@ -77,8 +77,8 @@ static void stop(void) {
   sem_post(&wake);
   pthread_join(thread, NULL);
   sem_destroy(&wake);
-  close(told);
-  told = -1;
+  close(input_wakeup);
+  input_wakeup = -1;
 }
 
 int mw_interrupt_watch(int on) {
@@ -92,25 +92,25 @@ int mw_interrupt_watch(int on) {
   return code;
 }
 
-static void forget_told(void) {
+static void clear_input_wakeup(void) {
   uint64_t count;
-  ssize_t got = read(told, &count, sizeof count);
+  ssize_t got = read(input_wakeup, &count, sizeof count);
   (void)got;
 }
 
 int mw_interrupt_wait(int descriptor) {
-  struct pollfd ready[] = {{.fd = descriptor, .events = POLLIN}, {.fd = told, .events = POLLIN}};
+  struct pollfd ready[] = {{.fd = descriptor, .events = POLLIN}, {.fd = input_wakeup, .events = POLLIN}};
   while (!atomic_load(&seen)) {
     int count = poll(ready, MW_COUNT(ready), -1);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 || ready[0].revents) return 1; /* if waiting fails, reading reports the error */
-    forget_told();                               /* it is from an interrupt that mw_interrupt_seen has returned since */
+    clear_input_wakeup();                        /* it is from an interrupt that mw_interrupt_seen has returned since */
   }
   return 0;
 }
 
 int mw_interrupt_seen(void) {
   int was = atomic_exchange(&seen, 0);
-  if (was) forget_told();
+  if (was) clear_input_wakeup();
   return was;
 }

@@ -160,7 +160,7 @@ void mw_launch_release(mw_launch *launch) {
   if (!launch || !mw_refs_drop(&launch->refs)) return;
   mw_launch_clear(launch);
   mw_kernel_release(launch->kernel);
-  free(launch->kept);
+  free(launch->retained);
   free(launch->textures);
   free(launch);
 }
@@ -179,9 +179,9 @@ mw_launch *mw_launch_copy(const mw_launch *launch) {
   }
   copy->missing = launch->missing;
   copy->array_count = launch->array_count;
-  copy->kept = mw_alloc((launch->kept_count + 1) * sizeof *copy->kept);
-  copy->kept_count = copy->kept_capacity = launch->kept_count;
-  for (size_t i = 0; i < launch->kept_count; i++) copy->kept[i] = mw_array_retain(launch->kept[i]);
+  copy->retained = mw_alloc((launch->retained_count + 1) * sizeof *copy->retained);
+  copy->retained_count = copy->retained_capacity = launch->retained_count;
+  for (size_t i = 0; i < launch->retained_count; i++) copy->retained[i] = mw_array_retain(launch->retained[i]);
   copy->textures = mw_alloc((launch->texture_count + 1) * sizeof *copy->textures);
   copy->texture_count = copy->texture_capacity = launch->texture_count;
   for (size_t i = 0; i < launch->texture_count; i++) {
@@ -221,8 +221,8 @@ static int use_arrays(const mw_launch *launch, mw_command *command) {
     mw_error_kernel(info->name, NULL, NULL);
     return code;
   }
-  for (size_t i = 0; i < launch->kept_count; i++) {
-    int code = mw_command_use(command, launch->kept[i]->buffer);
+  for (size_t i = 0; i < launch->retained_count; i++) {
+    int code = mw_command_use(command, launch->retained[i]->buffer);
     if (code == MW_SUCCESS) continue;
     fail(code, "an array whose address was given to %s was freed", info->name);
     mw_error_kernel(info->name, NULL, NULL);
@@ -259,7 +259,7 @@ static uint64_t *many_handles(const mw_kernel *kernel) {
 /* The most buffers that it may use. */
 static size_t count_buffers(const mw_launch *launch) {
   size_t textures = launch->texture_count + launch->kernel->info->reference_count;
-  return launch->array_count + launch->kept_count + MW_TEXTURE_BUFFERS * textures;
+  return launch->array_count + launch->retained_count + MW_TEXTURE_BUFFERS * textures;
 }
 
 void *mw_launch_choose(mw_launch *launch, uint64_t times) {

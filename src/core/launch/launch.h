@@ -23,10 +23,10 @@ struct mw_launch {
   mw_launch_request request;
   unsigned char *params; /* request.params; allocated after the struct, as are `arrays` and `set` */
   mw_kernel *kernel;
-  size_t missing;     /* the number of parameters that are not set */
-  size_t array_count; /* the number of parameters that are arrays */
-  mw_array **kept;    /* by mw_launch_keep */
-  size_t kept_count, kept_capacity;
+  size_t missing;      /* the number of parameters that are not set */
+  size_t array_count;  /* the number of parameters that are arrays */
+  mw_array **retained; /* by mw_launch_keep */
+  size_t retained_count, retained_capacity;
   mw_launch_texture_entry *textures;
   size_t texture_count, texture_capacity;
   /* One entry for each parameter: */

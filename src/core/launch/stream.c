@@ -189,7 +189,7 @@ int mw_streams_wait(mw_device *device) {
     if (code == MW_NOT_READY)
       result = code;
     else if (code != MW_SUCCESS)
-      mw_failure_keep(device);
+      mw_failure_defer(device);
   }
   mw_lock(&device->stream_lock);
   reap(device);
