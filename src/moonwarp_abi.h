@@ -962,6 +962,30 @@ int mw_launch_run(mw_launch *launch, const char *site);
 /* The same in a stream of the kernel's device. */
 int mw_launch_run_in(mw_launch *launch, mw_stream *stream, const char *site);
 
+/* ---- linear algebra by libraries --------------------------------------------------------------------------------- */
+
+/* The library that computes products of the device's matrices (or, with `factorisations`, factors them): "OpenBLAS
+   0.3.21 (libopenblas.so.0)", written to `text`. Loads it. MW_NOT_SUPPORTED if there is none, with the reason and what
+   to install. CPU: OpenBLAS, or what MOONWARP_BLAS names; GPUs: cuBLAS and cuSOLVER. */
+int mw_linear_library(mw_device *device, int factorisations, char *text, size_t size);
+/* Queue c = a b in the calling thread's stream, for matrices, or for arrays {batch, rows, columns} of as many; of float,
+   double, half, bfloat16, or complex elements (float2, double2). MW_NOT_SUPPORTED if the library is missing or cannot
+   take the elements or strides (rows or columns are to be contiguous), or if the stream is captured: then nothing is
+   queued. */
+int mw_array_product(mw_array *a, mw_array *b, mw_array *c);
+/* Queue a factorisation of matrices by LAPACK or cuSOLVER in the calling thread's stream. All arrays are contiguous
+   batches {batch, columns, rows} of matrices in column-major order, of one type T: float, double, float2, double2; R is
+   its real type, C its complex one, k the smaller of rows m and columns n. `info`, int {batch}, is LAPACK's: 0, or the
+   number of the pivot or value at which the factorisation stopped. MW_NOT_SUPPORTED as mw_array_product.
+     "solve"     a {b, n, n}, x {b, r, n}, pivots int {b, n}, info: a becomes LU, the right sides x the solutions
+     "lu"        a {b, n, n}, pivots int {b, n}, info
+     "cholesky"  a {b, n, n}, info: the lower triangle; the rest stays as it is
+     "qr"        a {b, n, m}, r {b, n, k}, info: q in the first k columns of a
+     "eigh"      a {b, n, n}, w R {b, n}, info: of the lower triangle; a becomes the vectors. "eigvalsh": without them
+     "svd"       a {b, n, m}, s R {b, k}, info, u {b, k or m, m}, vt {b, n, k or n}: a is lost. "svdvals": a, s, info
+     "eig"       a {b, n, n}, w C {b, n}, info, v C {b, n, n}: a is lost. "eigvals": a, w, info */
+int mw_array_factor(const char *name, mw_array *const *arrays, size_t count);
+
 /* ---- functions of elements --------------------------------------------------------------------------------------- */
 
 /* One CUDA C body applied to all elements of arrays whose shapes broadcast. Kernels are compiled on demand: one for

@@ -1,6 +1,7 @@
 /* The CPU driver's table, and functions for the device as a whole. */
 #include "cpu/cpu.h"
 #include "cpu/fault/fault.h"
+#include "cpu/linear/blas.h"
 #include "cpu/memory/heap.h"
 #include "cpu/schedule/command_list.h"
 #include "cpu/schedule/pool.h"
@@ -212,6 +213,7 @@ static void device_interrupt(void *handle) {
 
 const mw_driver mw_cpu_driver = {
     .name = "cpu",
+    .report = cpu_linear_report,
     .count = device_count,
     .open = device_open,
     .open_as = device_open_as,
@@ -230,6 +232,7 @@ const mw_driver mw_cpu_driver = {
     .find = memory_find,
     .reserves = memory_reserves,
     .host = memory_host,
+    .linear = &cpu_linear,
     .stream_new = cpu_stream_new,
     .priorities = device_priorities,
     .stream_free = cpu_stream_free,

@@ -13,6 +13,7 @@
  *   texture.c     CUDA arrays, textures and surfaces
  *   graphics.c    OpenGL interoperability
  *   log.c         NVRTC's messages in clang's format
+ *   linear/       products by cuBLAS (cublas.c)
  *   guard/        kernels that report failures (guard.c), bounds of arrays for checks (table.c), messages (report.c),
  *                 stopping kernels that run too long (watchdog.c)
  *   compile/      source to machine code, by NVRTC (nvrtc.c) or mwcc (mwcc.c); options.c; finding kernels, variables and
@@ -63,6 +64,9 @@ struct cuda_device {
   atomic_int guarded; /* the number of commands in flight of units that can report failures */
   char *loss;         /* the message about the loss of the context */
   struct cuda_staging *staging;
+  pthread_mutex_t linear_lock;
+  void *linear; /* linear/cublas.c's: cuBLAS's handle, or NULL */
+  unsigned linear_epoch;
   _Atomic double limits[MW_LIMIT_HEAP + 1];
 };
 

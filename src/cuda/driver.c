@@ -1,6 +1,7 @@
 /* The NVIDIA driver's table, and the functions that concern a whole device. */
 #include "cuda/compile/compiler.h"
 #include "cuda/cuda.h"
+#include "cuda/linear/cublas.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,12 +40,15 @@ static void device_close(void *handle) {
   cuda_device *device = handle;
   if (!device) return;
   cuda_guard_close(device);
-  if (device->context && cuda_enter_quietly(device))
+  if (device->context && cuda_enter_quietly(device)) {
+    cuda_linear_close(device);
     cuda_staging_close(device->staging);
-  else
+  } else {
     free(device->staging);
+  }
   cuda_context_close(device);
   cuda_heap_close(device->heap);
+  pthread_mutex_destroy(&device->linear_lock);
   pthread_mutex_destroy(&device->lock);
   free(device->loss);
   free(device);
@@ -63,6 +67,7 @@ static int device_open(int ordinal, void **out) {
   cuda_device *device = mw_alloc(sizeof *device);
   device->ordinal = ordinal;
   mw_lock_init(&device->lock);
+  mw_lock_init(&device->linear_lock);
   device->heap = cuda_heap_open();
   device->staging = cuda_staging_open();
   cuda_guard_open(device);
@@ -193,9 +198,15 @@ static int reach(void *handle, void *other, bool on) {
   return cuda_outcome(device, result, on ? "enabling peer access" : "disabling peer access");
 }
 
+static void report(mw_text *out) {
+  cuda_library_report(out);
+  if (cuda_load() == MW_SUCCESS) cuda_linear_report(out);
+  mw_error_clear();
+}
+
 const mw_driver mw_cuda_driver = {
     .name = "cuda",
-    .report = cuda_library_report,
+    .report = report,
     .count = device_count,
     .open = device_open,
     .can_reach = can_reach,
@@ -211,6 +222,7 @@ const mw_driver mw_cuda_driver = {
     .free = cuda_free,
     .find = cuda_find,
     .host = cuda_host,
+    .linear = &cuda_linear,
     .array_new = cuda_array_make,
     .array_free = cuda_array_end,
     .array_copy = cuda_array_copy,

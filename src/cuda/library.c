@@ -2,11 +2,10 @@
  *
  * MOONWARP_CUDA and MOONWARP_NVRTC name a library, or are "off" and hide it. Otherwise both are searched under their
  * usual names, NVRTC also in the folders where toolkits and Python's packages install it. */
+#include "base/shared_library.h"
 #include "cuda/compile/compiler.h"
 #include "cuda/library.h"
 
-#include <dlfcn.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,14 +15,10 @@ nvrtc_api nvrtc;
 
 /* A library and the result of loading it. */
 typedef struct library {
-  const char *title, *variable;
-  const char *const *names;  /* for the dynamic linker */
-  const char *const *places; /* patterns of paths */
+  mw_library file;
   pthread_once_t once;
   int code;
-  char *problem, *path;
   int version; /* 12040 */
-  mw_text tried;
 } library;
 
 static const char *const cuda_names[] = {"libcuda.so.1", NULL};
@@ -37,62 +32,24 @@ static const char *const nvrtc_places[] = {"/usr/local/cuda/lib64/libnvrtc.so.1[
                                            "/usr/local/lib/python3*/*-packages/nvidia/*/lib/libnvrtc.so.1[0-9]",
                                            NULL};
 
-static library driver = {.title = "the NVIDIA driver's library",
-                         .variable = "MOONWARP_CUDA",
-                         .names = cuda_names,
-                         .places = cuda_places,
+static library driver = {.file = {.title = "the NVIDIA driver's library",
+                                  .variable = "MOONWARP_CUDA",
+                                  .names = cuda_names,
+                                  .places = cuda_places},
                          .once = PTHREAD_ONCE_INIT};
-static library compiler = {.title = "NVRTC",
-                           .variable = "MOONWARP_NVRTC",
-                           .names = nvrtc_names,
-                           .places = nvrtc_places,
-                           .once = PTHREAD_ONCE_INIT};
-
-/* ---- opening ---- */
-
-static void *try_open(library *l, const char *path) {
-  void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (handle) {
-    l->path = mw_strdup(path);
-    return handle;
-  }
-  const char *why = dlerror();
-  bool missing = !why || strstr(why, "No such file");
-  mw_text_addf(&l->tried, "%s%s", l->tried.length ? ", " : "", path);
-  if (!missing) mw_text_addf(&l->tried, " (%s)", why);
-  return NULL;
-}
-
-static void *open_matching(library *l, const char *pattern) {
-  glob_t found = {0};
-  void *handle = NULL;
-  if (glob(pattern, 0, NULL, &found) == 0)
-    for (size_t i = found.gl_pathc; i-- > 0 && !handle;) handle = try_open(l, found.gl_pathv[i]);
-  globfree(&found);
-  return handle;
-}
-
-static void *open_library(library *l) {
-  const char *named = getenv(l->variable);
-  if (named && strcmp(named, "off") == 0) {
-    l->problem = mw_format("%s is not loaded: %s is 'off'", l->title, l->variable);
-    return NULL;
-  }
-  void *handle = NULL;
-  if (named && *named) return try_open(l, named);
-  for (const char *const *name = l->names; *name && !handle; name++) handle = try_open(l, *name);
-  for (const char *const *place = l->places; *place && !handle; place++) handle = open_matching(l, *place);
-  return handle;
-}
+static library compiler = {
+    .file = {.title = "NVRTC", .variable = "MOONWARP_NVRTC", .names = nvrtc_names, .places = nvrtc_places},
+    .once = PTHREAD_ONCE_INIT};
 
 /* ---- libcuda ---- */
 
 static bool find_cuda_functions(void *handle) {
-  void *lookup = dlsym(handle, "cuGetProcAddress_v2");
+  void *lookup = mw_library_find(handle, "cuGetProcAddress_v2");
   if (!lookup) {
-    driver.problem = mw_format("%s has no function cuGetProcAddress_v2: the driver is older than CUDA 12.0. Install a "
-                               "newer one (525 or later)",
-                               driver.path);
+    driver.file.problem =
+        mw_format("%s has no function cuGetProcAddress_v2: the driver is older than CUDA 12.0. Install a "
+                  "newer one (525 or later)",
+                  driver.file.path);
     return false;
   }
   memcpy(&cu.cuGetProcAddress, &lookup, sizeof lookup);
@@ -100,8 +57,8 @@ static bool find_cuda_functions(void *handle) {
   {                                                                                                                    \
     void *address = NULL;                                                                                              \
     if (cu.cuGetProcAddress(#name, &address, version, 0, NULL) != 0 || !address) {                                     \
-      driver.problem = mw_format("%s has no function %s (of CUDA %d.%d): install a newer driver", driver.path, #name,  \
-                                 version / 1000, version % 1000 / 10);                                                 \
+      driver.file.problem = mw_format("%s has no function %s (of CUDA %d.%d): install a newer driver",                 \
+                                      driver.file.path, #name, version / 1000, version % 1000 / 10);                   \
       return false;                                                                                                    \
     }                                                                                                                  \
     memcpy(&cu.name, &address, sizeof address);                                                                        \
@@ -125,13 +82,14 @@ static void find_graphics_functions(void) {
 }
 
 static void load_driver(void) {
-  void *handle = open_library(&driver);
+  void *handle = mw_library_open(&driver.file);
   driver.code = MW_NO_DEVICE;
   if (!handle) {
-    if (!driver.problem)
-      driver.problem = mw_format("%s was not found under these names: %s. It is part of the NVIDIA driver (package "
-                                 "nvidia-driver); MOONWARP_CUDA may name it",
-                                 driver.title, driver.tried.data ? driver.tried.data : "nothing");
+    if (!driver.file.problem)
+      driver.file.problem =
+          mw_format("%s was not found under these names: %s. It is part of the NVIDIA driver (package "
+                    "nvidia-driver); MOONWARP_CUDA may name it",
+                    driver.file.title, mw_library_tried(&driver.file));
     return;
   }
   if (!find_cuda_functions(handle)) return;
@@ -142,12 +100,12 @@ static void load_driver(void) {
   CUresult result = cu.cuInit(0);
   const char *text = NULL;
   if (cu.cuDriverGetVersion(&driver.version) == 0 && driver.version < 12000) {
-    driver.problem = mw_format("%s supports CUDA %d.%d, and 12.0 is needed: install a newer driver", driver.path,
-                               driver.version / 1000, driver.version % 1000 / 10);
+    driver.file.problem = mw_format("%s supports CUDA %d.%d, and 12.0 is needed: install a newer driver",
+                                    driver.file.path, driver.version / 1000, driver.version % 1000 / 10);
   } else if (result != 0) {
     cu.cuGetErrorString(result, &text);
-    driver.problem = mw_format("%s found no usable GPU: %s (error %d). `nvidia-smi` says more", driver.path,
-                               text ? text : "cuInit failed", result);
+    driver.file.problem = mw_format("%s found no usable GPU: %s (error %d). `nvidia-smi` says more", driver.file.path,
+                                    text ? text : "cuInit failed", result);
   } else {
     driver.code = MW_SUCCESS;
   }
@@ -155,7 +113,7 @@ static void load_driver(void) {
 
 int cuda_load(void) {
   pthread_once(&driver.once, load_driver);
-  return driver.code ? fail(driver.code, "%s", driver.problem) : MW_SUCCESS;
+  return driver.code ? fail(driver.code, "%s", driver.file.problem) : MW_SUCCESS;
 }
 
 int cuda_driver_version(void) { return driver.version; }
@@ -165,10 +123,10 @@ int cuda_driver_version(void) { return driver.version; }
 static bool find_nvrtc_functions(void *handle) {
 #define FIND(name, version, params)                                                                                    \
   {                                                                                                                    \
-    void *address = dlsym(handle, #name);                                                                              \
+    void *address = mw_library_find(handle, #name);                                                                    \
     if (!address) {                                                                                                    \
-      compiler.problem = mw_format("%s has no function %s: NVRTC of CUDA %d.%d or later is needed", compiler.path,     \
-                                   #name, version / 1000, version % 1000 / 10);                                        \
+      compiler.file.problem = mw_format("%s has no function %s: NVRTC of CUDA %d.%d or later is needed",               \
+                                        compiler.file.path, #name, version / 1000, version % 1000 / 10);               \
       return false;                                                                                                    \
     }                                                                                                                  \
     memcpy(&nvrtc.name, &address, sizeof address);                                                                     \
@@ -179,18 +137,19 @@ static bool find_nvrtc_functions(void *handle) {
 }
 
 static void load_compiler(void) {
-  void *handle = open_library(&compiler);
+  void *handle = mw_library_open(&compiler.file);
   int major = 0, minor = 0;
   compiler.code = MW_JIT_COMPILER_NOT_FOUND;
-  if (!handle && !compiler.problem)
-    compiler.problem =
+  if (!handle && !compiler.file.problem)
+    compiler.file.problem =
         mw_format("NVRTC, which compiles kernels for NVIDIA GPUs, was not found under these names: %s. It is part of "
                   "the CUDA toolkit (package cuda-nvrtc) and with `pip install nvidia-cuda-nvrtc`; "
                   "MOONWARP_NVRTC may name it. Modules saved to files load without a compiler",
-                  compiler.tried.data ? compiler.tried.data : "nothing");
+                  mw_library_tried(&compiler.file));
   if (!handle || !find_nvrtc_functions(handle)) return;
   if (nvrtc.nvrtcVersion(&major, &minor) != 0 || major < 12) {
-    compiler.problem = mw_format("%s is NVRTC %d.%d, and 12.0 or later is needed", compiler.path, major, minor);
+    compiler.file.problem =
+        mw_format("%s is NVRTC %d.%d, and 12.0 or later is needed", compiler.file.path, major, minor);
     return;
   }
   compiler.version = major * 1000 + minor * 10;
@@ -199,14 +158,14 @@ static void load_compiler(void) {
 
 int nvrtc_load(void) {
   pthread_once(&compiler.once, load_compiler);
-  return compiler.code ? fail(compiler.code, "%s", compiler.problem) : MW_SUCCESS;
+  return compiler.code ? fail(compiler.code, "%s", compiler.file.problem) : MW_SUCCESS;
 }
 
 static void report(mw_text *out, const library *l) {
   if (l->code == MW_SUCCESS)
-    mw_text_addf(out, "%s: %s, CUDA %d.%d\n", l->title, l->path, l->version / 1000, l->version % 1000 / 10);
+    mw_text_addf(out, "%s: %s, CUDA %d.%d\n", l->file.title, l->file.path, l->version / 1000, l->version % 1000 / 10);
   else
-    mw_text_addf(out, "%s: not usable. %s\n", l->title, l->problem);
+    mw_text_addf(out, "%s: not usable. %s\n", l->file.title, l->file.problem);
 }
 
 void cuda_library_report(mw_text *out) {

@@ -1,5 +1,5 @@
-/* Commands, which streams queue: a launch, a copy or a fill, divided into blocks that workers take; a host function, as
- * one block; or a mark or a wait, which have no blocks. */
+/* Commands, which streams queue: a launch, a copy, a fill or a function of the driver's, divided into blocks that workers
+ * take; a host function, as one block; or a mark or a wait, which have no blocks. */
 #ifndef MW_CPU_COMMAND_H
 #define MW_CPU_COMMAND_H
 
@@ -14,10 +14,11 @@ typedef enum cpu_command_kind {
   CPU_FILL,
   CPU_COPY_BOX,
   CPU_FILL_BOX,
-  CPU_LIST,   /* a sequence of nodes: `doing` is the kind of the current one */
-  CPU_CALL,   /* its completion is the function; the stream continues when it has returned */
-  CPU_RECORD, /* from here on without blocks: `mark` is done when the command becomes current */
-  CPU_WAIT    /* the stream is blocked until `mark` is done */
+  CPU_FUNCTION, /* of the driver's own, for ranges of blocks */
+  CPU_LIST,     /* a sequence of nodes: `doing` is the kind of the current one */
+  CPU_CALL,     /* its completion is the function; the stream continues when it has returned */
+  CPU_RECORD,   /* from here on without blocks: `mark` is done when the command becomes current */
+  CPU_WAIT      /* the stream is blocked until `mark` is done */
 } cpu_command_kind;
 
 typedef struct cpu_kernel_work {
@@ -37,6 +38,9 @@ typedef struct cpu_transfer_work {
   size_t size, count;           /* elements; a copy's are bytes */
   size_t piece;                 /* elements of a block; for a box: rows */
   mw_box box;                   /* instead of target, source and count */
+  void (*function)(void *context, uint64_t first,
+                   uint64_t last); /* instead of all others: for blocks first .. last - 1 */
+  void *context;
 } cpu_transfer_work;
 
 struct cpu_command {

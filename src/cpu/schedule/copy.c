@@ -1,4 +1,4 @@
-/* Copies and fills. Large ones are divided into pieces for several workers. */
+/* Copies, fills, and functions of the driver's. Large copies and fills are divided into pieces for several workers. */
 #include "command.h"
 
 #include <string.h>
@@ -61,6 +61,10 @@ static void run_box(const cpu_command *command, uint64_t first, uint64_t last) {
 
 void cpu_transfer_run(const cpu_command *command, uint64_t first, uint64_t last) {
   const cpu_transfer_work *work = &command->transfer;
+  if (cpu_command_doing(command) == CPU_FUNCTION) {
+    work->function(work->context, first, last);
+    return;
+  }
   if (is_box(cpu_command_doing(command))) {
     run_box(command, first, last);
     return;

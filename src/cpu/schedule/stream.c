@@ -383,6 +383,18 @@ int cpu_stream_fill_box(void *stream, const mw_box *box, const void *pattern, si
   return transfer_box(stream, CPU_FILL_BOX, box, pattern, size, completion);
 }
 
+int cpu_stream_function(cpu_stream *stream, void (*function)(void *context, uint64_t first, uint64_t last),
+                        void *context, uint64_t blocks, mw_completion completion) {
+  cpu_pool *pool = stream->device->pool;
+  mw_lock(&pool->lock);
+  cpu_command *command = command_new(stream, CPU_FUNCTION, completion);
+  command->transfer = (cpu_transfer_work){.function = function, .context = context};
+  command->blocks = blocks;
+  push(stream, command, true);
+  cpu_pool_unlock(pool);
+  return MW_SUCCESS;
+}
+
 int cpu_stream_call(void *handle, mw_completion function) {
   cpu_stream *stream = handle;
   cpu_pool *pool = stream->device->pool;

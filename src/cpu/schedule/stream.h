@@ -42,6 +42,9 @@ int cpu_stream_fill_box(void *stream, const mw_box *box, const void *pattern, si
 int cpu_stream_write(void *stream, uint64_t target, const void *source, size_t bytes);
 int cpu_stream_read(void *stream, uint64_t source, void *target, size_t bytes);
 int cpu_stream_call(void *stream, mw_completion function);
+/* A command that calls function(context, first, last) for ranges of blocks, on several workers at once. */
+int cpu_stream_function(cpu_stream *stream, void (*function)(void *context, uint64_t first, uint64_t last),
+                        void *context, uint64_t blocks, mw_completion completion);
 int cpu_list_run(void *stream, void *list, mw_completion completion);
 
 /* Prepare a launch: choose the kernel, fill the frame (whose `params` still point to the request's), and check pointer

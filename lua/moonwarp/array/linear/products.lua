@@ -1,7 +1,8 @@
--- Products of matrices and vectors: a:mm(b), mw.dot, mw.outer.
+-- Products of matrices and vectors: a:mm(b), mw.dot, mw.outer, mw.matvec and others.
 --
--- The kernel is src/device/moonwarp/algorithms/matmul.h. It takes strides, so that views of matrices need no copy; a
--- block of the grid's third dimension is a matrix of a batch.
+-- The device's library multiplies what it can: OpenBLAS on the CPU, cuBLAS on GPUs. The rest is done by the kernel in
+-- src/device/moonwarp/algorithms/matmul.h. It takes strides, so that views of matrices need no copy; a block of the
+-- grid's third dimension is a matrix of a batch.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -41,23 +42,33 @@ end
 
 local MOST = 65535 -- blocks along the grid's third dimension
 
--- An array in the dtype of the product, with a batch that the kernel can walk: its matrices at one distance.
+-- An array in the dtype of the product, with a batch that kernels and libraries can walk: its matrices at one distance.
+-- Also the distances between rows, columns and matrices, in elements; none is negative.
 local function operand(x, dtype, batch)
   if x.dtype ~= dtype then x = given.new(x, dtype, x.shape):assign(x) end
-  local shape, strides = x.shape, x.strides
-  local size, rank = raw.dtype_size(dtype), #shape
-  local count = 1
+  local shape, strides, rank = x.shape, x.strides, x.rank
+  local size, count, own = raw.dtype_size(dtype), 1, 1
   for d = 1, #batch do count = count * batch[d] end
-  local own = 1
   for d = 1, rank - 2 do own = own * shape[d] end
-  if own == 1 then return x, strides[rank - 1] / size, strides[rank] / size, 0 end
-  if not x.is_contiguous or own ~= count then
+  local rows, columns = shape[rank - 1], shape[rank]
+  local row, column, next = strides[rank - 1] / size, strides[rank] / size, 0
+  local is_plain = row >= 0 and column >= 0 and (row == 1 or column == 1 or rows == 1 or columns == 1)
+  if own > 1 and own ~= count then
     local full = {}
     for d = 1, #batch do full[d] = batch[d] end
-    full[#full + 1], full[#full + 2] = shape[rank - 1], shape[rank]
-    x = x:broadcast_to(full):contiguous()
+    full[#full + 1], full[#full + 2] = rows, columns
+    x, is_plain = x:broadcast_to(full), false
+  elseif own > 1 then
+    for d = rank - 2, 1, -1 do
+      if shape[d] > 1 then
+        if next == 0 then next, own = strides[d] / size, 1 end
+        is_plain = is_plain and strides[d] / size == next * own and next > 0
+        own = own * shape[d]
+      end
+    end
   end
-  return x, shape[rank], 1, shape[rank - 1] * shape[rank]
+  if is_plain then return x, { row = row, column = column, next = next } end
+  return x:contiguous(), { row = columns, column = 1, next = own > 1 and rows * columns or 0 }
 end
 
 -- All of the memory that a view without negative strides is in: what a kernel takes.
@@ -65,6 +76,51 @@ local function memory_of(view)
   local size, strides, far = raw.dtype_size(view.dtype), view.strides, 0
   for d, extent in ipairs(view.shape) do far = far + (extent - 1) * strides[d] end
   return raw.array_strided(view, 0, nil, { far / size + 1 }, { size })
+end
+
+-- A matrix, or `count` of them, as a view for the library.
+local function matrices(x, rows, columns, row, column, count, next)
+  local size = raw.dtype_size(x.dtype)
+  if count == 1 then return raw.array_strided(x, 0, nil, { rows, columns }, { row * size, column * size }) end
+  return raw.array_strided(x, 0, nil, { count, rows, columns }, { next * size, row * size, column * size })
+end
+
+local by_kernel
+
+-- y = x z for `count` matrices whose elements are row, column and next elements apart, by the library or the kernel.
+-- y is contiguous.
+local function run(of, x, xs, z, zs, y, m, n, inner, count)
+  if of.kind == "float" then
+    if count > 1 and zs.next == 0 and xs.column == 1 and xs.next == m * xs.row then m, count = m * count, 1 end
+    local p = matrices(x, m, inner, xs.row, xs.column, count, xs.next)
+    local q = matrices(z, inner, n, zs.row, zs.column, count, zs.next)
+    local r = matrices(y, m, n, n, 1, count, m * n)
+    if raw.array_product(p, q, r) then return end
+  end
+  by_kernel(of, x, xs, z, zs, y, m, n, inner, count)
+end
+
+function by_kernel(of, x, xs, z, zs, y, m, n, inner, count)
+  local p, q, r = memory_of(x), memory_of(z), y:reshape(-1)
+  local kernel = kernel_of(y.device, of)
+  for first = 0, count - 1, MOST do
+    local some = math.min(MOST, count - first)
+    kernel({ kernels.blocks(n, 64), kernels.blocks(m, 64), some }, { 16, 16 })(
+      first == 0 and p or p:sub(first * xs.next + 1), xs.row, xs.column, first == 0 and q or q:sub(first * zs.next + 1),
+      zs.row, zs.column, first == 0 and r or r:sub(first * m * n + 1), m, n, inner, xs.next, zs.next)
+  end
+end
+
+-- Elements of 16 bits are multiplied as floats where the library has no products of theirs.
+local function through_floats(of, x, z, y, batch, m, n, inner, count)
+  if of.bits ~= 16 or of.kind ~= "float" or m * n * inner * count < 2 ^ 15 or raw.device().name ~= y.device.name or
+    y.device.name:sub(1, 3) ~= "cpu" or not raw.linear_library(false) then return false end
+  local wide, float = kernels.empty(y.device, "float", y.shape), promotion.of "float"
+  local p, ps = operand(x, "float", batch)
+  local q, qs = operand(z, "float", batch)
+  run(float, p, ps, q, qs, wide, m, n, inner, count)
+  y:assign(wide)
+  return true
 end
 
 -- The broadcast batch of two shapes, without their last two sizes.
@@ -104,18 +160,11 @@ local function multiply(what, a, b, out)
   if math.max(m, n, inner) >= 2 ^ 31 then usage("%s: a side has at most 2^31 - 1 elements", what) end
   if inner == 0 then
     y:fill(of.kind == "bool" and false or 0)
-  else
-    local x, x_row, x_column, x_next = operand(a, of.name, batch)
-    local z, z_row, z_column, z_next = operand(b, of.name, batch)
-    if x_row < 0 or x_column < 0 then x, x_row, x_column = x:contiguous(), inner, 1 end
-    if z_row < 0 or z_column < 0 then z, z_row, z_column = z:contiguous(), n, 1 end
-    local p, q, r = memory_of(x), memory_of(z), y:reshape(-1)
-    local kernel = kernel_of(y.device, of)
-    for first = 0, count - 1, MOST do
-      local matrices = math.min(MOST, count - first)
-      kernel({ kernels.blocks(n, 64), kernels.blocks(m, 64), matrices }, { 16, 16 })(
-        first == 0 and p or p:sub(first * x_next + 1), x_row, x_column, first == 0 and q or q:sub(first * z_next + 1),
-        z_row, z_column, first == 0 and r or r:sub(first * m * n + 1), m, n, inner, x_next, z_next)
+  elseif #shape > 2 or a.dtype ~= b.dtype or of.kind ~= "float" or not raw.array_product(a, b, y) then
+    if not through_floats(of, a, b, y, batch, m, n, inner, count) then
+      local x, xs = operand(a, of.name, batch)
+      local z, zs = operand(b, of.name, batch)
+      run(of, x, xs, z, zs, y, m, n, inner, count)
     end
   end
   if out and not is_direct then out:assign(y) end
