@@ -133,6 +133,7 @@ look() {
     { [ -z "$llvm" ] || [ "$("$llvm" --version | cut -d. -f1)" -eq $LLVM_STATIC ]; }; then
     wish bolt-@ "a kernel compiler that takes a seventh less time"
   fi
+  have_library libopenblas.so.0 || extra libopenblas0 "the tests: products and factorisations by OpenBLAS"
   have_library libEGL_mesa.so.0 || extra libegl1 "the tests: OpenGL's buffers and images shared with kernels"
   have_library libglapi.so.0 || have_library libgallium || extra libgl1-mesa-dri "the same: a renderer in software"
   find_clang_format >/dev/null || want clang-format-@ "make lint"

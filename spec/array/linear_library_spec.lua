@@ -84,7 +84,7 @@ describe("a library for linear algebra", function()
     assert.matches("24", off.output, 1, true)
     assert.matches("matrix products on the CPU: moonwarp's own kernels", off.output, 1, true)
     local missing = child { script, environment = { MOONWARP_BLAS = "/nowhere/libblas.so" } }
-    assert.matches("looked for /nowhere/libblas.so. Install the package libopenblas0", missing.output, 1, true)
+    assert.matches("under these names: /nowhere/libblas.so. Install the package libopenblas0", missing.output, 1, true)
     assert.matches("24", missing.output, 1, true)
   end)
 end)

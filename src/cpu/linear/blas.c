@@ -64,10 +64,11 @@ static char *title_of(void *handle) {
 static void load(void) {
   void *handle = mw_library_open(&blas), *address;
   if (!handle) {
-    blas_problem = blas.problem ? mw_strdup(blas.problem)
-                                : mw_format("OpenBLAS was not found: looked for %s. Install the package libopenblas0; "
-                                            "MOONWARP_BLAS may name another BLAS library",
-                                            mw_library_tried(&blas));
+    blas_problem = blas.problem
+                       ? mw_strdup(blas.problem)
+                       : mw_format("OpenBLAS was not found under these names: %s. Install the package libopenblas0; "
+                                   "MOONWARP_BLAS may name another BLAS library",
+                                   mw_library_tried(&blas));
     lapack_problem = mw_strdup(blas_problem);
     return;
   }

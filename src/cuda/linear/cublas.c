@@ -50,7 +50,7 @@ static void load(void) {
   if (!handle) {
     problem = library.problem
                   ? library.problem
-                  : mw_format("cuBLAS was not found: looked for %s. It comes with the CUDA toolkit (package "
+                  : mw_format("cuBLAS was not found under these names: %s. It is part of the CUDA toolkit (package "
                               "libcublas) and with `pip install nvidia-cublas`; MOONWARP_CUBLAS may name it",
                               mw_library_tried(&library));
     return;
@@ -148,7 +148,7 @@ static int queue_product(void *stream_handle, const mw_product *p, mw_completion
   cuda_stream *stream = stream_handle;
   cuda_device *device = stream->device;
   const element_type *of = types;
-  void *handle;
+  void *handle = NULL;
   int code = load_library(), status = 0;
   if (code == MW_SUCCESS && p->count > 0x7fffffff) code = fail(MW_NOT_SUPPORTED, "cuBLAS counts with 32 bits");
   if (code == MW_SUCCESS) code = cuda_stream_enter(stream);
