@@ -49,7 +49,7 @@ require "moonwarp.module.kernel"
 -- Views, reductions and scans are methods only; what their files return is for others of the library.
 local array_parts = { "array.operators", "array.own", "array.moments", "array.quantile", "array.indices",
   "array.masks", "array.map", "array.lazy", "array.joining", "array.matrices", "array.order.sort",
-  "array.order.search", "array.linear.products" }
+  "array.order.search", "array.linear.products", "array.linear.einsum" }
 local function read_array_parts()
   local parts = array_parts
   array_parts = {}

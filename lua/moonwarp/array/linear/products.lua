@@ -216,6 +216,74 @@ end
 ---@return number|moonwarp.array see mw.dot
 function array:dot(b) return M.dot(self, b) end
 
+-- ---- vectors, and batches of them ----
+
+-- The axis of an option, -1 by default, moved to the end.
+local function along(what, x, options)
+  local axis = views.axis(what, options and options.axis or -1, x.rank)
+  return axis == x.rank and x or x:transpose(axis, -1)
+end
+
+-- A product of batches without the axes of one element that it was made with; a number if nothing is left.
+local function without(y, ...)
+  local shape, gone = {}, {}
+  for _, axis in ipairs { ... } do gone[y.rank + 1 + axis] = true end
+  for d, size in ipairs(y.shape) do
+    if not gone[d] then shape[#shape + 1] = size end
+  end
+  if #shape == 0 then return y:reshape(1)[1] end
+  return y:reshape(shape)
+end
+
+---The product of a matrix and a vector, for batches of both.
+---@param a moonwarp.array matrices, in its last two axes
+---@param b moonwarp.array vectors, in its last axis
+---@return moonwarp.array
+function M.matvec(a, b)
+  if a.rank < 2 then usage("mw.matvec wants matrices first, and this array is %s", shape_text(a.shape)) end
+  return without(multiply("mw.matvec", a, b:expand(b.rank + 1)), -1)
+end
+
+---@param b moonwarp.array
+---@return moonwarp.array see mw.matvec
+function array:matvec(b) return M.matvec(self, b) end
+
+---The product of a vector, as a row, and a matrix, for batches of both.
+---@param a moonwarp.array vectors, in its last axis
+---@param b moonwarp.array matrices, in its last two axes
+---@return moonwarp.array
+function M.vecmat(a, b)
+  if b.rank < 2 then usage("mw.vecmat wants matrices second, and this array is %s", shape_text(b.shape)) end
+  return without(multiply("mw.vecmat", a:expand(a.rank), b), -2)
+end
+
+-- The complex conjugate; of other numbers, the array itself.
+local function conjugate(a, what)
+  return promotion.of(a.dtype, what).kind == "complex" and a:conj() or a
+end
+
+---Sums of products over an axis, the last one by default, for batches of vectors. Complex numbers of a are conjugated.
+---@param a moonwarp.array
+---@param b moonwarp.array
+---@param options? { axis?: integer }
+---@return number|moonwarp.array
+function M.vecdot(a, b, options)
+  local x, y = along("mw.vecdot", conjugate(a, "mw.vecdot"), options), along("mw.vecdot", b, options)
+  return without(multiply("mw.vecdot", x:expand(x.rank), y:expand(y.rank + 1)), -1, -2)
+end
+
+---The sum of all products of an element of a and the one of b in the same place, in row order. Complex numbers of a are
+---conjugated.
+---@param a moonwarp.array
+---@param b moonwarp.array
+---@return number
+function M.vdot(a, b)
+  if a.count ~= b.count then
+    usage("mw.vdot: %s and %s have %d and %d elements", shape_text(a.shape), shape_text(b.shape), a.count, b.count)
+  end
+  return conjugate(a, "mw.vdot"):reshape(-1):mm(b:reshape(-1))
+end
+
 ---All products of an element of a and one of b, in a matrix.
 ---@param a moonwarp.array
 ---@param b moonwarp.array
