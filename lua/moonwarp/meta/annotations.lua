@@ -6,7 +6,7 @@ local M = {}
 
 local FILES = { "init", "array", "array/views", "array/scan", "array/own", "array/moments", "array/quantile",
   "array/indices", "array/masks", "array/map", "array/lazy", "array/joining", "array/matrices", "array/order/sort",
-  "array/order/search", "array/linear/products", "array/files/npy", "array/files/csv",
+  "array/order/search", "array/linear/products", "array/linear/einsum", "array/files/npy", "array/files/csv",
   "array/files/wav", "module/module", "module/kernel", "stream", "graph", "random", "random/sampling",
   "texture/texture_memory", "texture/texture", "texture/opengl", "texture/image", "device", "meta/values",
   "meta/memory", "meta/array", "meta/execution" }
