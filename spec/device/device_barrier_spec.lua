@@ -511,9 +511,9 @@ describe("the tier of a kernel", function()
       assert.equal("simd", m[name].tier, m[name].tier_reason)
     end
     for name, reason in pairs { parted = "barrier", pipe2 = "barrier",
-      either = "one of several cuda::barriers", outside = "cuda::barrier that other blocks may see" } do
+      either = "a cuda::barrier that differs between threads", outside = "cuda::barrier outside of shared memory" } do
       assert.equal("fiber", m[name].tier)
-      assert.matches("others of their block; it does not run as SIMD lanes: .*" .. reason, m[name].tier_reason)
+      assert.matches("others of their block; it is not vectorised: .*" .. reason, m[name].tier_reason)
     end
     m.never(1, 64)()
     local good, e = pcall(mw.synchronize)
@@ -522,7 +522,7 @@ describe("the tier of a kernel", function()
     mw.device():reset()
     for _, name in ipairs { "pairs", "fill_and_read" } do
       assert.equal("fiber", m[name].tier)
-      assert.matches("a barrier for a part of its block", m[name].tier_reason)
+      assert.matches("a named barrier, for which only a part of the block waits", m[name].tier_reason)
     end
   end)
 end)

@@ -46,7 +46,7 @@ static const char usage[] =
     "                        blocks whose rows are whole gangs, and for gangs of several rows)\n"
     "  --check-memory        end the launch at an access outside of the array that it is meant for; slower\n"
     "  --check               only check the source, and print diagnostics as JSON\n"
-    "  --report              print each kernel's tier and the reason, its lanes and memory accesses, and stop\n"
+    "  --report              print each kernel's tier and the reason, its gangs and memory accesses, and stop\n"
     "  --report=spills       also print the size of the code and, by line, register spills\n"
     "  --verify              verify the module after every pass\n"
     "  --timings             print the time of each pass and each stage\n"

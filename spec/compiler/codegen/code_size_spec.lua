@@ -269,7 +269,7 @@ describe("mwcc --report=spills", function()
     for i = 1, 48 do lines[#lines + 1] = ("  x[t + %d] = v%d * v%d;"):format(64 * i, i, i % 48 + 1) end
     local output = report(table.concat(lines, "\n") .. "\n}\n", "many:64x1x1")
     local kept = 0
-    for line, count in output:gmatch "\n +(%d+)  spills: (%d+) values are stored" do
+    for line, count in output:gmatch "\n +(%d+)  spills: (%d+) stores" do
       assert(tonumber(line) > 2 and tonumber(line) < 101, output)
       kept = kept + tonumber(count)
     end

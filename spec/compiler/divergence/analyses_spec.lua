@@ -1,4 +1,4 @@
--- Other analyses of the SIMT compiler: control flow, reasons why a kernel cannot run in lanes, barrier liveness, and
+-- Other analyses of the SIMT compiler: control flow, reasons why a kernel cannot be vectorised, barrier liveness, and
 -- the report; by mwcc --dump and --report.
 -- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
@@ -116,7 +116,7 @@ describe("the graph", function()
 end)
 
 describe("a kernel that no gang can run", function()
-  local function refusal(source) return run(source, "--dump=graph"):match("cannot run in lanes: it has ([^\n]+)") end
+  local function refusal(source) return run(source, "--dump=graph"):match("cannot be vectorised: it has ([^\n]+)") end
 
   it("calls functions that may wait through a pointer", function()
     assert.matches("may wait for other threads", refusal [=[
@@ -156,11 +156,11 @@ end)
 
 describe("a barrier", function()
   -- For each barrier, in the order of the code, the names and texts of the values that are saved.
-  local function kept(source)
+  local function saved(source)
     local list = {}
     for line in run(source, "--verify --dump=live"):gmatch("[^\n]+") do
-      if line:match("  keeps %d+ ") then list[#list + 1] = {} end
-      local value = line:match("    kept +(.+)$")
+      if line:match("  saves %d+ ") then list[#list + 1] = {} end
+      local value = line:match("    saved +(.+)$")
       if value then table.insert(list[#list], value) end
     end
     return list
@@ -174,7 +174,7 @@ describe("a barrier", function()
   end
 
   it("saves values that are live after it, and no others", function()
-    local list = kept [=[
+    local list = saved [=[
       __global__ void keep(const float *a, float *o) {
         __shared__ float s[64];
         int t = threadIdx.x;
@@ -191,7 +191,7 @@ describe("a barrier", function()
   end)
 
   it("saves loop-carried values", function()
-    local list = kept [=[
+    local list = saved [=[
       __global__ void carry(int n, int *s, int *o) {
         int t = threadIdx.x, sum = 0;
         for (int i = 0; i < n; i++) {
@@ -211,7 +211,7 @@ describe("a barrier", function()
   end)
 
   it("saves values that only the start of a loop needs", function()
-    local list = kept [=[
+    local list = saved [=[
       __global__ void start(int n, const int *a, int *o) {
         int v = a[threadIdx.x];
         __syncthreads();
@@ -222,7 +222,7 @@ describe("a barrier", function()
   end)
 
   it("does not save its own result", function()
-    local list = kept [=[
+    local list = saved [=[
       __global__ void count(int *o) {
         int all = __syncthreads_count(o[threadIdx.x]);
         __syncthreads();
@@ -242,16 +242,16 @@ describe("the report", function()
 
   it("has a kernel's tier, and its memory accesses by line", function()
     local output = run(source, "--report")
-    assert.matches("kernel tail: simd, gangs of 1 x %d+ lanes: blocks of any size\n", output)
-    assert.matches("3:%d+  lanes diverge", output)
+    assert.matches("kernel tail: simd, gangs of 1 x %d+ lanes: code for blocks of any size\n", output)
+    assert.matches("3:%d+  divergent branch", output)
     assert.matches("3:%d+  contiguous store", output)
     assert.matches("3:%d+  broadcast load", output)
-    assert.matches("3:%d+  load of every 12 bytes", output)
+    assert.matches("3:%d+  load with a stride of 12 bytes", output)
   end)
 
   it("has the same for one block size", function()
     local output = run(source, "--mcpu=x86-64-v3 --report --launch=_Z4tailiPf:256x1x1")
-    assert.matches("kernel tail: simd, gangs of 4 x 8 lanes: as most kernels\n", output)
+    assert.matches("kernel tail: simd, gangs of 4 x 8 lanes: default\n", output)
     assert.matches("gangs of 1 x 8 lanes", run(source, "--mcpu=x86-64-v3 --report --launch=_Z4tailiPf:5x1x1"))
     assert.matches("there is no kernel 'f'", run(source, "--report --launch=f:1x1x1"))
   end)
@@ -263,8 +263,8 @@ describe("the report", function()
         if (x < side && %s) out[i] = in[i] * 2;
       }]]
     local options = "--mcpu=x86-64-v4 --report --launch=inside:32x8x1"
-    assert.matches("gangs of 2 x 16 lanes: several rows would need masks", run(text:format "y > 0", options))
-    assert.matches("gangs of 4 x 16 lanes: as most kernels", run(text:format "blockIdx.y > 0", options))
+    assert.matches("gangs of 2 x 16 lanes: gangs of several rows would need masks", run(text:format "y > 0", options))
+    assert.matches("gangs of 4 x 16 lanes: default", run(text:format "blockIdx.y > 0", options))
   end)
 
   it("has fewer vectors if each has several loop-carried sums, even if gangs wait for it", function()
@@ -282,7 +282,7 @@ describe("the report", function()
         out[threadIdx.x] = %s;
       }]==]
     local options = "--mcpu=x86-64-v4 --report --launch=_Z4sumsPKfPf:64x1x1"
-    assert.matches("gangs of 4 x 16 lanes: a block is one gang", run(text:format("x", "x += d", "x"), options))
+    assert.matches("gangs of 4 x 16 lanes: the whole block is one gang", run(text:format("x", "x += d", "x"), options))
     local many = { {}, {}, {} }
     for i = 1, 9 do
       many[1][i] = "x" .. i .. (i < 9 and " = 0" or "")
@@ -290,7 +290,7 @@ describe("the report", function()
       many[3][i] = "x" .. i
     end
     local sums, steps, result = table.concat(many[1], ", "), table.concat(many[2], "; "), table.concat(many[3], " - ")
-    assert.matches("gangs of 2 x 16 lanes: its loops carry sums of what threads share",
+    assert.matches("gangs of 2 x 16 lanes: its loops accumulate from loads that threads share",
       run(text:format(sums, steps, result), options))
   end)
 
@@ -302,13 +302,14 @@ describe("the report", function()
     end
 
     it("has whole blocks as one gang as well", function()
-      assert.equal("32 x 8 lanes: a block is one gang", size("scan", "_Z4scaniPKfPf:256x1x1", "x86-64-v3"))
-      assert.equal("32 x 8 lanes: a block is one gang", size("scan", "_Z4scaniPKfPf:256x1x1", "x86-64-v2"))
-      assert.equal("16 x 16 lanes: a block is one gang", size("transpose", "_Z9transposeiPKfPf:16x16x1", "x86-64-v3"))
+      assert.equal("32 x 8 lanes: the whole block is one gang", size("scan", "_Z4scaniPKfPf:256x1x1", "x86-64-v3"))
+      assert.equal("32 x 8 lanes: the whole block is one gang", size("scan", "_Z4scaniPKfPf:256x1x1", "x86-64-v2"))
+      assert.equal("16 x 16 lanes: the whole block is one gang",
+        size("transpose", "_Z9transposeiPKfPf:16x16x1", "x86-64-v3"))
     end)
 
     it("has no whole blocks as one gang if their sums do not fit into registers", function()
-      assert.matches("a block is one gang", size("sgemm_tiled", "_Z11sgemm_tilediPKfS0_Pf:16x16x1", "x86-64-v4"))
+      assert.matches("whole block is one gang", size("sgemm_tiled", "_Z11sgemm_tilediPKfS0_Pf:16x16x1", "x86-64-v4"))
       assert.matches("^4 x 16 lanes", size("sgemm_tiled", "_Z11sgemm_tilediPKfS0_Pf:16x16x1", "x86-64-v3"))
       assert.matches("^4 x 16 lanes", size("nbody", "_Z5nbodyiPK6float4PS_:256x1x1", "x86-64-v4"))
       assert.matches("^2 x 8 lanes", size("nbody", "_Z5nbodyiPK6float4PS_:256x1x1", "x86-64-v3"))
@@ -376,15 +377,15 @@ describe("the report", function()
         out[threadIdx.x] = i;
       }]==]
     local class = " --mcpu=x86-64-v4 --launch=_Z6roundsiPKfPi:64x1x1"
-    assert.matches("gangs of 4 x 16 lanes: lanes leave a loop one by one, whose iterations wait for each other\n",
+    assert.matches("gangs of 4 x 16 lanes: it has a divergent loop that is latency%-bound\n",
       run(text:format "step", "--report" .. class))
-    assert.matches("gangs of 2 x 16 lanes: lanes leave a loop one by one\n",
+    assert.matches("gangs of 2 x 16 lanes: it has a divergent loop\n",
       run(text:format "c[i + threadIdx.x]", "--report" .. class))
     -- with sixteen registers, only if they hold the loop-carried values of all vectors
     local more = text:gsub("float x = 0", "float x = 0, y = 0, z = 0")
       :gsub("x = x %* x %+ %%s;", "z = z * y + step; y = y * x + z; %0")
     assert.matches("gangs of 4 x 16 lanes", run(more:format "step", "--report" .. class))
-    assert.matches("gangs of 2 x 8 lanes: lanes leave a loop one by one\n",
+    assert.matches("gangs of 2 x 8 lanes: it has a divergent loop\n",
       run(more:format "step", "--report" .. class:gsub("v4", "v3")))
     -- a uniform condition is a branch, not a mask
     local code = run(text:format "step", "--emit=ir" .. class)
@@ -411,12 +412,13 @@ describe("the report", function()
           table.concat(names, " - ")),
         "--mcpu=x86-64-v4 --report --launch=rounds:256x1x1"):match "gangs of ([^\n]*)"
     end
-    assert.equal("4 x 16 lanes: as most kernels", gangs(4, "unsigned", "v1 * 3 + (v2 ^ v3)"))
-    assert.equal("2 x 16 lanes: its loops carry many values", gangs(8, "unsigned", "v1 * 3 + (v2 ^ v3)"))
-    assert.equal("4 x 16 lanes: as most kernels", gangs(4, "float", "v1 * 3 + v2 * v3"))
-    assert.equal("4 x 16 lanes: iterations of its loops wait for each other", gangs(8, "float", "v1 * 3 + v2 * v3"))
-    assert.equal("2 x 16 lanes: its loops carry many values", gangs(8, "float", "v1 * 3 + x[i + k * 1024]"))
-    assert.equal("2 x 16 lanes: its loops carry many values", gangs(12, "float", "v1 * 3 + v2 * v3"))
+    assert.equal("4 x 16 lanes: default", gangs(4, "unsigned", "v1 * 3 + (v2 ^ v3)"))
+    assert.equal("2 x 16 lanes: its loop-carried values fill the registers", gangs(8, "unsigned", "v1 * 3 + (v2 ^ v3)"))
+    assert.equal("4 x 16 lanes: default", gangs(4, "float", "v1 * 3 + v2 * v3"))
+    assert.equal("4 x 16 lanes: its loops are latency-bound", gangs(8, "float", "v1 * 3 + v2 * v3"))
+    assert.equal("2 x 16 lanes: its loop-carried values fill the registers",
+      gangs(8, "float", "v1 * 3 + x[i + k * 1024]"))
+    assert.equal("2 x 16 lanes: its loop-carried values fill the registers", gangs(12, "float", "v1 * 3 + v2 * v3"))
   end)
 
   it("has fewer vectors if there is much code between barriers", function()
@@ -430,21 +432,21 @@ describe("the report", function()
         }]]):format(table.concat(steps, "\n")),
         "--mcpu=x86-64-v4 --report --launch=steps:512x1x1"):match "gangs of ([^\n]*)"
     end
-    assert.equal("4 x 16 lanes: as most kernels", gangs "")
-    assert.equal("2 x 16 lanes: it is long", gangs "__syncthreads();")
+    assert.equal("4 x 16 lanes: default", gangs "")
+    assert.equal("2 x 16 lanes: its code is long", gangs "__syncthreads();")
   end)
 
   it("has the reason for the size of gangs", function()
     local function gangs(options)
       return run(source, "--mcpu=x86-64-v4 --report " .. options):match "gangs of ([^\n]*)"
     end
-    assert.equal("2 x 8 lanes: as --width asks", gangs "--width=8x2")
-    assert.equal("1 x 8 lanes: as --width asks, no more vectors as the block's rows do not divide into them",
-      gangs "--width=8x2 --launch=_Z4tailiPf:5x1x1")
-    assert.equal("2 x 16 lanes: as most kernels, no more vectors as the block's rows do not divide into them",
-      gangs "--launch=_Z4tailiPf:96x1x1")
-    assert.equal("4 x 8 lanes: as most kernels, no more lanes as rows are short", gangs "--launch=_Z4tailiPf:8x4x1")
-    assert.matches("gangs of 2 x 16 lanes: a gang is a warp\n", run([[
+    assert.equal("2 x 8 lanes: as set by --width", gangs "--width=8x2")
+    local fewer = ", fewer vectors because the block's size is not a multiple of the gang's"
+    assert.equal("1 x 8 lanes: as set by --width" .. fewer, gangs "--width=8x2 --launch=_Z4tailiPf:5x1x1")
+    assert.equal("2 x 16 lanes: default" .. fewer, gangs "--launch=_Z4tailiPf:96x1x1")
+    assert.equal("4 x 8 lanes: default, fewer lanes because the block's rows are short (a larger blockDim.x fills " ..
+      "the registers)", gangs "--launch=_Z4tailiPf:8x4x1")
+    assert.matches("gangs of 2 x 16 lanes: a gang is a warp, since the kernel uses warp functions\n", run([[
       __global__ void turn(float *o) { o[threadIdx.x] = __shfl_xor_sync(~0u, o[threadIdx.x], 1); }]],
       "--mcpu=x86-64-v4 --report"))
   end)
@@ -454,10 +456,10 @@ describe("the report", function()
     local function gangs(threads)
       return run(text:format(threads), "--mcpu=x86-64-v4 --report"):match "gangs of ([^\n]*)"
     end
-    assert.equal("1 x 8 lanes: blocks of any size, no more lanes as __launch_bounds__ says", gangs(8))
-    assert.equal("1 x 4 lanes: blocks of any size, no more lanes as __launch_bounds__ says", gangs(2))
-    assert.equal("1 x 16 lanes: blocks of any size", gangs(9))
-    assert.equal("1 x 16 lanes: as --width asks",
+    assert.equal("1 x 8 lanes: code for blocks of any size, fewer lanes because of __launch_bounds__", gangs(8))
+    assert.equal("1 x 4 lanes: code for blocks of any size, fewer lanes because of __launch_bounds__", gangs(2))
+    assert.equal("1 x 16 lanes: code for blocks of any size", gangs(9))
+    assert.equal("1 x 16 lanes: as set by --width",
       run(text:format(8), "--mcpu=x86-64-v4 --report --width=16"):match "gangs of ([^\n]*)")
   end)
 
@@ -492,14 +494,14 @@ describe("the report", function()
         __syncthreads();
         o[threadIdx.x + 100] = near[threadIdx.x];
       }]=], "--report")
-    assert.matches("5:%d+  one atomic for all lanes\n", output)
-    assert.matches("6:%d+  atomic by one lane after another\n", output)
-    assert.matches("7:%d+  atomic by one lane after another, without a lock\n", output)
-    assert.matches("8:%d+  atomic by one lane after another\n.*8:%d+  one atomic for all lanes\n", output)
+    assert.matches("5:%d+  joint atomic of all lanes\n", output)
+    assert.matches("6:%d+  serialised atomic\n", output)
+    assert.matches("7:%d+  serialised atomic, without a lock\n", output)
+    assert.matches("8:%d+  serialised atomic\n.*8:%d+  joint atomic of all lanes\n", output)
   end)
 
   it("has the reason why a kernel has no lanes", function()
-    assert.matches("kernel walk: loop: .*does not run as SIMD lanes: .*gather", run([[
+    assert.matches("kernel walk: loop: .*it is not vectorised: .*gather", run([[
       __global__ void walk(int n, const int *a, int *o) {
         int at = threadIdx.x, sum = 0;
         while (at != n) { sum += a[at]; at = a[at]; }

@@ -37,8 +37,8 @@ local function shapes(source, width, what)
   local dump = { output = output }
   -- "contiguous load", "gather" ..., in the order of the code
   function dump.accesses(mark) return at(mark, function(fact) return fact.found:match("%((.-)%)$") end) end
-  -- "diverge" or "stay together", for each branch of the line
-  function dump.branches(mark) return at(mark, function(fact) return fact.found:match("^lanes (.+)$") end) end
+  -- "divergent" or "uniform", for each branch of the line
+  function dump.branches(mark) return at(mark, function(fact) return fact.found:match("^(%w+) branch$") end) end
   -- "block", "raced", "gang", "affine", "varying": the shape of the value that the line stores
   function dump.stored(mark)
     local text = at(mark, function(fact) return fact.text:match("^store %S+ (%%[%w_.]+),") end)[1]
@@ -108,7 +108,7 @@ describe("the shape of an access", function()
         out[x * n + y] = 0; //@any
       }]=]
     assert.same({ "contiguous load", "contiguous store" }, dump.accesses "rows")
-    assert.same({ "load of every 68 bytes", "contiguous store" }, dump.accesses "fixed")
+    assert.same({ "load with a stride of 68 bytes", "contiguous store" }, dump.accesses "fixed")
     assert.same({ "scatter" }, dump.accesses "any")
   end)
 
@@ -128,9 +128,10 @@ describe("the shape of an access", function()
     assert.same({ "reversed store" }, dump.accesses "reversed")
     assert.same({ "broadcast load", "contiguous store" }, dump.accesses "block")
     assert.same({ "broadcast load", "contiguous store" }, dump.accesses "gang")
-    assert.same({ "load of every 8 bytes", "contiguous store" }, dump.accesses "second")
+    assert.same({ "load with a stride of 8 bytes", "contiguous store" }, dump.accesses "second")
     assert.same({ "contiguous load", "gather", "contiguous store" }, dump.accesses "index")
-    assert.same({ "load of every 16 bytes", "broadcast load", "store of every 16 bytes" }, dump.accesses "field")
+    assert.same({ "load with a stride of 16 bytes", "broadcast load", "store with a stride of 16 bytes" },
+      dump.accesses "field")
   end)
 
   it("is not used for deductions if it is volatile or atomic", function()
@@ -175,7 +176,7 @@ describe("the shape of an access", function()
         o[threadIdx.x] = bins[a[threadIdx.x] & 7]; //@own
       }]=]
     assert.same({ "broadcast load", "contiguous load", "contiguous store" }, dump.accesses "bins")
-    assert.same({ "contiguous load", "load of each lane's own", "contiguous store" }, dump.accesses "own")
+    assert.same({ "contiguous load", "load of local memory", "contiguous store" }, dump.accesses "own")
   end)
 end)
 
@@ -269,11 +270,11 @@ describe("an index", function()
         o[t] = a[t ^ 1]; //@neighbour
       }]=]
     assert.same("contiguous load", dump.accesses "and31"[1])
-    assert.same("load in a pattern", dump.accesses "and7"[1])
+    assert.same("permuted load", dump.accesses "and7"[1])
     assert.same("broadcast load", dump.accesses "shift"[1])
     assert.same("contiguous load", dump.accesses "rest"[1])
     assert.same("reversed load", dump.accesses "mirror"[1])
-    assert.same("load in a pattern", dump.accesses "neighbour"[1])
+    assert.same("permuted load", dump.accesses "neighbour"[1])
     assert.same("broadcast load", dump.accesses "divide"[1])
   end)
 
@@ -287,7 +288,7 @@ describe("an index", function()
       }]=]
     assert.same("gather", dump.accesses "and31"[1])
     assert.same("gather", dump.accesses "divide"[1])
-    assert.same({ "diverge" }, dump.branches "limit")
+    assert.same({ "divergent" }, dump.branches "limit")
   end)
 
   it("has none with more lanes than it is aligned for", function()
@@ -299,8 +300,8 @@ describe("an index", function()
         o[t] = a[t / 16]; //@divide
       }]=], 32)
     assert.same("contiguous load", dump.accesses "and31"[1])
-    assert.same("load in a pattern", dump.accesses "and15"[1])
-    assert.same("load in a pattern", dump.accesses "divide"[1])
+    assert.same("permuted load", dump.accesses "and15"[1])
+    assert.same("permuted load", dump.accesses "divide"[1])
   end)
 
   it("is aligned if rows are whole gangs", function()
@@ -314,10 +315,10 @@ describe("an index", function()
     local any, whole = shapes(source), shapes(source, 16, "rows")
     assert.same("gather", any.accesses "lane"[1])
     assert.same("gather", any.accesses "warp"[1])
-    assert.same({ "diverge" }, any.branches "limit")
+    assert.same({ "divergent" }, any.branches "limit")
     assert.same("contiguous load", whole.accesses "lane"[1])
     assert.same("broadcast load", whole.accesses "warp"[1])
-    assert.same({ "stay together" }, whole.branches "limit")
+    assert.same({ "uniform" }, whole.branches "limit")
   end)
 
   it("that is uniform in a warp is uniform if a gang is a warp", function()
@@ -358,11 +359,11 @@ describe("a branch", function()
         if (a[t]) o[t] = 5; //@data
         __syncthreads();
       }]=]
-    assert.same({ "stay together" }, dump.branches "parameter")
-    assert.same({ "stay together" }, dump.branches "load")
-    assert.same({ "stay together" }, dump.branches "row")
-    assert.same({ "diverge" }, dump.branches "lane")
-    assert.same({ "diverge" }, dump.branches "data")
+    assert.same({ "uniform" }, dump.branches "parameter")
+    assert.same({ "uniform" }, dump.branches "load")
+    assert.same({ "uniform" }, dump.branches "row")
+    assert.same({ "divergent" }, dump.branches "lane")
+    assert.same({ "divergent" }, dump.branches "data")
   end)
 
   it("is uniform at a limit that is a multiple of gangs", function()
@@ -374,10 +375,10 @@ describe("a branch", function()
         if (t < 31) atomicAdd(o, 3); //@inside
         if (t <= 32) atomicAdd(o, 4); //@one
       }]=]
-    assert.same({ "stay together" }, dump.branches "below")
-    assert.same({ "stay together" }, dump.branches "above")
-    assert.same({ "diverge" }, dump.branches "inside")
-    assert.same({ "diverge" }, dump.branches "one")
+    assert.same({ "uniform" }, dump.branches "below")
+    assert.same({ "uniform" }, dump.branches "above")
+    assert.same({ "divergent" }, dump.branches "inside")
+    assert.same({ "divergent" }, dump.branches "one")
   end)
 
   it("that is divergent makes the values that it selects varying", function()
@@ -391,7 +392,7 @@ describe("a branch", function()
         o[q] = q; //@block
         o[r] = r; //@gang
       }]=]
-    assert.same({ "diverge" }, dump.branches "lanes")
+    assert.same({ "divergent" }, dump.branches "lanes")
     assert.same({ "scatter" }, dump.accesses "parted")
     assert.same({ "store by one lane" }, dump.accesses "block")
     assert.same({ "store by one lane" }, dump.accesses "gang")
@@ -407,7 +408,7 @@ describe("a branch", function()
         for (int i = 0; i < m; i++) p += o[i]; //@loop
         o[p] = 1; //@after
       }]=]
-    assert.same({ "stay together", "stay together" }, dump.branches "loop")
+    assert.same({ "uniform", "uniform" }, dump.branches "loop")
     assert.same({ "store by one lane" }, dump.accesses "after")
   end)
 
@@ -448,7 +449,7 @@ describe("a loop that lanes leave one by one", function()
       }]=]
     assert.same({ "store by one lane" }, dump.accesses "inside")
     assert.same({ "scatter" }, dump.accesses "behind")
-    assert.matches("lanes leave loop n%d+ one by one", dump.output)
+    assert.matches("loop n%d+ is divergent", dump.output)
   end)
 
   it("does so with a single exit as well", function()
@@ -472,7 +473,7 @@ describe("a loop that lanes leave one by one", function()
         o[s + a[t]] = s; //@behind
       }]=]
     assert.same({ "contiguous load", "scatter" }, dump.accesses "behind")
-    assert.matches("lanes leave loop n%d+ one by one", dump.output)
+    assert.matches("loop n%d+ is divergent", dump.output)
   end)
 
   it("leaves loop-invariant values uniform", function()
@@ -527,7 +528,7 @@ describe("a loop that lanes leave one by one", function()
         o[i] = j; //@behind
       }]=]
     assert.same({ "scatter" }, dump.accesses "behind")
-    local _, count = dump.output:gsub("lanes leave loop", "")
+    local _, count = dump.output:gsub("loop n%d+ is divergent", "")
     assert.same(2, count)
   end)
 
@@ -542,7 +543,7 @@ describe("a loop that lanes leave one by one", function()
         o[t] = s;
       }]=]
     assert.same({ "store by one lane" }, dump.accesses "outer")
-    local _, count = dump.output:gsub("lanes leave loop", "")
+    local _, count = dump.output:gsub("loop n%d+ is divergent", "")
     assert.same(1, count)
   end)
 

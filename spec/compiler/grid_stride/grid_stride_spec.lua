@@ -8,7 +8,7 @@ local mwcc = require "support.mwcc"
 
 -- Each is a body of kernel(int n, unsigned un, long long ln, const int *x, int *o); x and o have room for n elements
 -- and 64 more.
-local rounds = {
+local interchanged = {
   usual = [[
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) o[i] += 3 * x[i];]],
   unsigned_count = [[
@@ -55,7 +55,7 @@ local rounds = {
 }
 
 -- Loops with loop-carried values, or with code after the loop.
-local kept = {
+local strip_mined = {
   sum = [[
     int sum = 0;
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) sum += x[i];
@@ -255,7 +255,7 @@ local blocks = {
       atomicAdd(&counts[x[i] & 15], first & 3);
     __syncthreads();
     if (threadIdx.x < 16) atomicAdd(&o[threadIdx.x], counts[threadIdx.x]);]],
-  ends_before = [[ // some threads have no rounds, and nothing behind them
+  ends_before = [[ // some threads have no interchanged, and nothing behind them
     __shared__ int counts[16];
     if (threadIdx.x < 16) counts[threadIdx.x] = 0;
     __syncthreads();
@@ -284,8 +284,8 @@ local blocks = {
     for (int k = threadIdx.x; k < 512 && k < n; k += blockDim.x) atomicAdd(&o[k], counts[0][k] - 2 * counts[1][k]);]],
   barrier_inside = [[
     __shared__ int last;
-    int sum = 0, rounds = (n + gridDim.x * blockDim.x - 1) / (gridDim.x * blockDim.x) * gridDim.x * blockDim.x;
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < rounds; i += gridDim.x * blockDim.x) {
+    int sum = 0, interchanged = (n + gridDim.x * blockDim.x - 1) / (gridDim.x * blockDim.x) * gridDim.x * blockDim.x;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < interchanged; i += gridDim.x * blockDim.x) {
       if (threadIdx.x == 0 && threadIdx.y == 0) last = i;
       __syncthreads();
       sum += last;
@@ -353,16 +353,16 @@ local function source_of(list)
   return table.concat(text)
 end
 
--- How the kernel is run: "iteration by iteration", "a few iterations", or nil.
 local function report_of(list, name)
   local report = mwcc.run(source_of(list), ("--verify --report --launch=_Z%d%sijxPKiPi:64x1x1"):format(#name, name))
   assert(report:find(("kernel %s: simd"):format(name), 1, true), report)
   return report
 end
 
-local function way_of(list, name)
+-- How the loop is transformed: "interchanged", "strip-mined", or nil.
+local function transformation_of(list, name)
   local report = report_of(list, name)
-  return report:match "iteration by iteration" or report:match "a few iterations"
+  return report:match "grid%-stride loop: (interchanged)" or report:match "grid%-stride loop: (strip%-mined)"
 end
 
 local shapes = { { 1, 1 }, { 3, 31 }, { 70, 64 }, { 7, 256 }, { 3, 1000 }, { 4, 16, 4 }, { 9, 16, 64 }, { 5, 1, 256 } }
@@ -375,7 +375,7 @@ local races = { loaded_before = true, counted_down = true }
 local same = { sum = true, unsigned_count = true, long_count = true, by_thread = true, pointer = true,
   count_behind = true, last_value = true, tree = true, adds = true }
 local function is_known(list, name, shape)
-  local each = name == "next_too" or list == kept and same[name] or list == beside and name ~= "table"
+  local each = name == "next_too" or list == strip_mined and same[name] or list == beside and name ~= "table"
   return not races[name] and (not shape[3] or each)
 end
 
@@ -394,23 +394,23 @@ describe("a grid-stride loop", function()
   setup(function() before = mw.limit "specialise" end)
   teardown(function() mw.limit("specialise", before) end)
 
-  it("is run iteration by iteration", function()
-    for name in pairs(rounds) do assert.equal("iteration by iteration", way_of(rounds, name), name) end
+  it("is interchanged with the loop over blocks", function()
+    for name in pairs(interchanged) do assert.equal("interchanged", transformation_of(interchanged, name), name) end
   end)
 
   it("is strip-mined if threads have loop-carried values", function()
-    for name in pairs(kept) do assert.equal("a few iterations", way_of(kept, name), name) end
-    for name in pairs(beside) do assert.matches("shared memory of its own", report_of(beside, name), 1, true) end
+    for name in pairs(strip_mined) do assert.equal("strip-mined", transformation_of(strip_mined, name), name) end
+    for name in pairs(beside) do assert.matches("privatised shared memory", report_of(beside, name), 1, true) end
   end)
 
-  it("is run block by block if it has barriers, much state, or other exits", function()
-    for name in pairs(blocks) do assert.is_nil(way_of(blocks, name), name) end
+  it("is not transformed if it has barriers, much state, or other exits", function()
+    for name in pairs(blocks) do assert.is_nil(transformation_of(blocks, name), name) end
   end)
 
   it("has its atomic additions privatised, unless its blocks observe them", function()
     local added = { shared_by_threads = true, added_as_64_bits = true, sum_and_counts = true, needed_behind = true }
     for name in pairs(beside) do
-      assert.equal(added[name] or false, report_of(beside, name):find "once for several blocks" ~= nil, name)
+      assert.equal(added[name] or false, report_of(beside, name):find "privatised atomic" ~= nil, name)
     end
   end)
 
@@ -418,10 +418,11 @@ describe("a grid-stride loop", function()
     local body = [[
       for (__int128 i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) o[i] = x[i];]]
     local report = mwcc.run(source_of { wide_count = body }, "--verify --report --launch=_Z10wide_countijxPKiPi:64x1x1")
-    assert.matches("does not run as SIMD lanes", report, 1, true)
+    assert.matches("it is not vectorised", report, 1, true)
   end)
 
-  for kind, list in pairs { rounds = rounds, kept = kept, beside = beside, blocks = blocks } do
+  local kinds = { interchanged = interchanged, strip_mined = strip_mined, beside = beside, blocks = blocks }
+  for kind, list in pairs(kinds) do
     it("has the same results as in the loop tier: " .. kind, function()
       local source = source_of(list)
       local one_by_one = mw.compile { source = source, options = { "--width=1" } }
@@ -448,7 +449,7 @@ describe("a grid-stride loop", function()
   end
 
   it("has non-temporal stores as other kernels", function()
-    local text = mwcc.ir(source_of { copy = rounds.usual:gsub("%+= 3 %*", "=") }, "_Z4copyijxPKiPi:256x1x1")
+    local text = mwcc.ir(source_of { copy = interchanged.usual:gsub("%+= 3 %*", "=") }, "_Z4copyijxPKiPi:256x1x1")
     assert(mwcc.count(text, "!nontemporal") > 0, text)
   end)
 

@@ -100,8 +100,8 @@ describe("the report", function()
   end
 
   it("has transposed accesses", function()
-    assert.matches("load of rows that are 68 bytes apart", report("16x16x1", "threadIdx.x][threadIdx.y"))
-    assert.matches("load of rows that are 136 bytes apart", report("16x4x1", "threadIdx.x * 2][threadIdx.y"))
+    assert.matches("transposed load, rows 68 bytes apart", report("16x16x1", "threadIdx.x][threadIdx.y"))
+    assert.matches("transposed load, rows 136 bytes apart", report("16x4x1", "threadIdx.x * 2][threadIdx.y"))
   end)
 
   it("has them only if a gang's elements are consecutive in the row", function()

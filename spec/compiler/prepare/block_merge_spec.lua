@@ -56,7 +56,7 @@ describe("merged blocks", function()
   local function is_joined(source, class, processor)
     local target = "--target=x86_64-linux-gnu --mcpu=" .. (processor or "x86-64-v4")
     local report = mwcc.run(source, ("--report --launch=product:%s %s"):format(class, target))
-    return report:find("two adjacent blocks as one", 1, true) ~= nil
+    return report:find("block merging", 1, true) ~= nil
   end
 
   it("are in grids of even width, if blocks have few threads", function()

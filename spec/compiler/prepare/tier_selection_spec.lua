@@ -67,7 +67,7 @@ describe("a kernel's tier", function()
         p[threadIdx.x] = flag;
       }]==]
     assert.equal("fiber", tier)
-    assert.matches("waits for what another warp writes", reason)
+    assert.matches("polls memory that another warp writes", reason)
   end)
 
   it("is the loop tier for a divergent loop that mainly gathers", function()
@@ -99,7 +99,7 @@ describe("a kernel's tier", function()
         out[t] = sum;
       }]==]
     assert.equal("simd", tier)
-    assert.matches("; launches with blocks of more than %d+ times %d+ threads of a row run as fibers$", reason)
+    assert.matches("; launches with blocks of more than %d+ gangs of %d+ threads run as fibers$", reason)
     tier, reason = tier_of [==[
       __global__ void k(int rows, int columns, float *x) {
         int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -119,8 +119,8 @@ describe("a kernel's tier", function()
         p[threadIdx.x] = flag;
       }]==]
     assert.equal("kernel fast(int *p)", tostring(m.fast))
-    assert.matches("^kernel slow%(int %*p%), which runs as fiber: .*line 4: a loop waits for what another warp writes$",
-      tostring(m.slow))
+    assert.matches("^kernel slow%(int %*p%), which runs as fiber: .*line 4: a loop polls memory that another warp " ..
+      "writes: wait at a barrier instead$", tostring(m.slow))
   end)
 
   it("can be chosen", function()

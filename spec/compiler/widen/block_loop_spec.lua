@@ -72,7 +72,7 @@ describe("neighbouring blocks", function()
     }]]):format(body)
     local output = mwcc.run(source, ("--mcpu=x86-64-v4 --report --launch=f:%s %s"):format(size, parameters or ""))
     assert.matches("kernel f: simd", output)
-    return output:find("of blocks side by side one row after the other", 1, true) ~= nil
+    return output:find("adjacent blocks are interleaved row by row", 1, true) ~= nil
   end
 
   it("are run row by row if threads are independent", function()

@@ -20,7 +20,7 @@ local function is_shared(text, class)
   local options = "--verify --mcpu=x86-64-v4 --report --launch=k:"
   local report = mwcc.run(text, options .. (class or "256x1x1:few"))
   assert.matches("kernel k: simd", report)
-  return report:find("workers share a block's gangs", 1, true) ~= nil
+  return report:find("gang sharing", 1, true) ~= nil
 end
 
 local LOOP = "for (int j = 0; j < n; j++) sum = sum * 3 + a[(i + j) % n]; "

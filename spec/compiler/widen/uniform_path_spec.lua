@@ -219,7 +219,7 @@ describe("a block that is one gang", function()
         o[t] = sums[255 - t] - 3 * sums[(7 * t) & 255];
       }]]
     local report = mwcc.run(text, "--report --launch=_Z1kPKiPi:256x1x1 " .. processor)
-    assert.matches("32 x 8 lanes: a block is one gang", report)
+    assert.matches("32 x 8 lanes: the whole block is one gang", report)
     local values, sums, want = {}, {}, {}
     for t = 0, 255 do
       values[t + 1] = t * t % 1009 - 300
@@ -333,7 +333,7 @@ end)
 describe("indices that are contiguous in most gangs", function()
   local function report(source, kernel)
     local text = mwcc.run(source, "--report --launch=" .. kernel)
-    return text:match "(.*)(kernel .*where indices follow on.*)"
+    return text:match "(.*)(kernel .*speculative path for gangs.*)"
   end
 
   it("are clamped ones", function()
@@ -356,8 +356,8 @@ describe("indices that are contiguous in most gangs", function()
         x[i] = min(a, b);
         x[other] = max(a, b);
       }]], "_Z4swapiPj:256x1x1")
-    assert.equal(1, count(any, "lanes diverge"))
-    assert.equal(0, count(most, "lanes diverge"))
+    assert.equal(1, count(any, "divergent branch"))
+    assert.equal(0, count(most, "divergent branch"))
     assert.equal(2, count(most, "  contiguous store"))
   end)
 

@@ -66,7 +66,7 @@ local function report(text, on_line, option)
   local output, status = mwcc.try(text, option .. " --report")
   assert(status == 0, output)
   local found = {}
-  for line in output:gmatch "(%d+):%d+ +call of %S+ by one lane after another" do
+  for line in output:gmatch "(%d+):%d+ +serialised call of %S+" do
     found[on_line[tonumber(line)]] = true
   end
   local _, lanes = output:gsub("kernel %w+: simd,", "")

@@ -143,11 +143,11 @@ static bool needs_company(LLVMValueRef function, visited *seen) {
 
 static const char *call_objection(LLVMValueRef call) {
   if (LLVMIsAInlineAsm(LLVMGetCalledValue(call))) return "inline PTX";
-  if (is_named_barrier(callee_name(call))) return "a barrier for a part of its block";
+  if (is_named_barrier(callee_name(call))) return "a named barrier, for which only a part of the block waits";
   visited seen = {0};
   bool needs = call_needs_company(call, &seen);
   free(seen.items);
-  return needs ? "a call that cannot be inlined, of a function that may wait for other threads" : NULL;
+  return needs ? "a call, not inlined, of a function that may wait for other threads" : NULL;
 }
 
 static const char *objection(LLVMValueRef i) {

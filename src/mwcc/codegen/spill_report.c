@@ -41,8 +41,7 @@ static void write_code(function_code *f, FILE *out) {
   for (size_t i = 0; i < f->line_count; i++) {
     char where[16] = "";
     if (f->lines[i].line) snprintf(where, sizeof where, "%u", f->lines[i].line);
-    fprintf(out, "%8s  spills: %u values are stored, %u loaded again\n", where, f->lines[i].spills,
-            f->lines[i].reloads);
+    fprintf(out, "%8s  spills: %u stores, %u reloads\n", where, f->lines[i].spills, f->lines[i].reloads);
   }
   if (!f->line_count) fprintf(out, "%8s  no spills\n", "");
   free(f->name);

@@ -38,8 +38,8 @@ bool is_joint_atomic(const shapes *s, LLVMValueRef atomic) {
 }
 
 const char *describe_atomic(const shapes *s, LLVMValueRef atomic) {
-  if (is_joint_atomic(s, atomic)) return "one atomic for all lanes";
-  return is_unlocked(atomic) ? "atomic by one lane after another, without a lock" : "atomic by one lane after another";
+  if (is_joint_atomic(s, atomic)) return "joint atomic of all lanes";
+  return is_unlocked(atomic) ? "serialised atomic, without a lock" : "serialised atomic";
 }
 
 bool reaches_rows(const shapes *s, LLVMValueRef address, uint64_t bytes) {
@@ -53,7 +53,7 @@ bool reaches_rows(const shapes *s, LLVMValueRef address, uint64_t bytes) {
 
 const char *block_wait_objection(const shapes *s, LLVMValueRef wait) {
   LLVMValueRef phase = LLVMGetOperand(wait, 0);
-  if (memory_of(phase) != MEMORY_SHARED) return "a wait for a cuda::barrier that other blocks may see";
-  if (shape_of(s, phase).kind > SHAPE_RACED) return "a wait for one of several cuda::barriers";
+  if (memory_of(phase) != MEMORY_SHARED) return "a wait for a cuda::barrier outside of shared memory";
+  if (shape_of(s, phase).kind > SHAPE_RACED) return "a wait for a cuda::barrier that differs between threads";
   return NULL;
 }

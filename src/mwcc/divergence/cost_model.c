@@ -31,7 +31,7 @@ enum {
   REGISTERS = 32
 };
 
-static const char MOST[] = "as most kernels";
+static const char MOST[] = "default";
 
 /* Whether lanes leave by comparing an index that is affine over the gang: they all leave in the same iteration, or
    nearly. */
@@ -349,12 +349,12 @@ int lanes_that_pay(const graph *g, const order *o, const shapes *s, const unsign
   unsigned widest = 0;
   int lanes = s->cut.lanes;
   if (shares_lines(g, o, s)) {
-    *why = ", and more lanes as threads of a row share lines of memory";
+    *why = ", more lanes because threads of a row share cache lines";
     return LINE;
   }
   if (waits) return lanes;
   if (lanes > STREAM_LANES && reads_streams(g, o, s)) {
-    *why = ", no more lanes as it reads several arrays in turns";
+    *why = ", fewer lanes because it streams from several arrays";
     return STREAM_LANES;
   }
   for (int i = 0; i < g->value_count; i++) {
@@ -366,7 +366,7 @@ int lanes_that_pay(const graph *g, const order *o, const shapes *s, const unsign
   }
   if (widest && widest < 32 && lanes * 32 / (int)widest <= MOST_LANES) lanes = lanes * 32 / (int)widest;
   if (block[0] % (unsigned)lanes) return s->cut.lanes;
-  if (lanes > s->cut.lanes) *why = ", and more lanes as its inner loops have small numbers alone";
+  if (lanes > s->cut.lanes) *why = ", more lanes because its inner loops only have numbers of 8 or 16 bits";
   return lanes;
 }
 
@@ -374,34 +374,33 @@ int vectors_that_pay(const graph *g, const order *o, const shapes *s, const char
   if (has_divergent_loop(g, o, s)) {
     bool waits =
         divergent_loops_are_arithmetic(g, o, s) && carried_vectors(g, o, s) * SOME <= vector_registers(g->program) / 2;
-    *why =
-        waits ? "lanes leave a loop one by one, whose iterations wait for each other" : "lanes leave a loop one by one";
+    *why = waits ? "it has a divergent loop that is latency-bound" : "it has a divergent loop";
     return waits ? SOME : FEW;
   }
   if (gathers_often(g, s)) {
-    *why = "it gathers more than it loads";
+    *why = "it has more gathers than vector loads";
     return FEW;
   }
   if (shares_lines(g, o, s)) {
-    *why = "its loops carry sums of what threads share";
+    *why = "its loops accumulate from loads that threads share";
     return vectors_of_lines(g, o, s);
   }
   if (is_long(g)) {
-    *why = "it is long";
+    *why = "its code is long";
     return FEW;
   }
   if (carries_sums(g, o, s)) {
-    *why = "its loops carry sums of what threads share";
+    *why = "its loops accumulate from loads that threads share";
     if (suits_register_blocking(g, o, s)) return REGISTER_BLOCKED_VECTORS;
     if (has_half_units(g->program) && is_product(g, o, s)) return vectors_of_product(g, s);
     return vectors_in_registers(g, o, s, MANY);
   }
   if (vectors_in_registers(g, o, s, SOME) < SOME) {
     if (are_latency_bound(g, o, s)) {
-      *why = "iterations of its loops wait for each other";
+      *why = "its loops are latency-bound";
       return SOME;
     }
-    *why = "its loops carry many values";
+    *why = "its loop-carried values fill the registers";
     return vectors_in_registers(g, o, s, SOME);
   }
   *why = MOST;
@@ -422,6 +421,6 @@ cut rows_that_pay(const graph *g, const order *o, cut c, const unsigned block[3]
   if (c.kind != CUT_PLANE || c.columns < FEW || !*why || strcmp(*why, MOST) != 0) return c;
   cut row = cut_block(block, c.lanes, c.columns);
   if (row.kind != CUT_ROWS || masks_of(g, o, row) >= masks_of(g, o, c)) return c;
-  *why = "several rows would need masks that one alone does not";
+  *why = "gangs of several rows would need masks that gangs of one row do not";
   return row;
 }

@@ -359,7 +359,7 @@ bool plan_region(const graph *g, const bool *divergent, int entry, plan *out, co
   p->flow = (flow){.count = g->count, .entry = entry, .succs = region_succs, .context = g};
   p->order = order_of(&p->flow);
   if (!p->order.reducible) {
-    *why = "a loop is entered in its middle, after a barrier";
+    *why = "a loop has a second entry, after a barrier (irreducible control flow)";
     order_free(&p->order);
     return false;
   }

@@ -212,7 +212,7 @@ void build_block_functions(program *p) {
   for (size_t i = 0; i < p->kernel_count; i++) {
     kernel *k = &p->kernels[i];
     if (p->options->launch_kernel && !k->variant_count)
-      die("%s is not compiled for one block size, since it does not run in lanes: %s", k->name, k->tier_reason);
+      die("%s cannot be specialised for a block size, because it is not vectorised: %s", k->name, k->tier_reason);
     if (p->options->launch_kernel) {
       build_launched(p, k);
       continue;

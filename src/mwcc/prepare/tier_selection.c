@@ -142,7 +142,7 @@ void choose_tiers(program *p) {
     used[k] = mw_alloc(globals + 1);
     reach(&g, (size_t)(find_node(&g, owner->body) - g.nodes), seen);
     owner->tier = "loop";
-    owner->tier_reason = "its threads never wait for each other";
+    owner->tier_reason = "its threads do not wait for each other";
     owner->any_order = true;
     for (size_t i = 0; i < g.count; i++) {
       if (!seen[i]) continue;

@@ -39,7 +39,7 @@ static void return_wide(widener *w, LLVMValueRef value) {
       whole = LLVMBuildInsertValue(w->b, whole, value_vector(w, LLVMGetOperand(value, 1), 0), member, "");
     has[member] = true;
   }
-  if (!has[0] || !has[1]) refuse(w, value, "a helper returns what is no struct of two numbers");
+  if (!has[0] || !has[1]) refuse(w, value, "a cold helper returns a struct of more than two numbers");
   LLVMBuildRet(w->b, whole);
 }
 
@@ -127,7 +127,7 @@ static LLVMValueRef vector_function(widener *w, LLVMValueRef f) {
     made = declare_of_vectors(w, f, name);
     define_of_vectors(w, f, made);
   }
-  if (!made) refuse(w, NULL, "a helper is no straight arithmetic");
+  if (!made) refuse(w, NULL, "a cold helper is more than straight-line arithmetic");
   free(name);
   return made;
 }

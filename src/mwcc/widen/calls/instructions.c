@@ -184,7 +184,7 @@ static void on_vectors(widener *w, LLVMValueRef i, mask m) {
   int count = LLVMGetNumOperands(i);
   bool address = LLVMIsAGetElementPtrInst(i) != NULL;
   if (!address && count > MOST) {
-    refuse(w, i, "an instruction of unknown form");
+    refuse(w, i, "an unsupported instruction");
     return;
   }
   for (int n = 0; n < count && !address; n++) operands[n] = value_vectors(w, LLVMGetOperand(i, (unsigned)n));
@@ -380,7 +380,7 @@ static void widen_call(widener *w, LLVMValueRef call, mask m) {
   else if (!is_varying(w, call) && LLVMGetTypeKind(LLVMTypeOf(call)) != LLVMVoidTypeKind)
     widen_plainly(w, call, m); /* a function of numbers, and those are the same for all */
   else if (!widen_call_by_lanes(w, call, m))
-    refuse(w, call, "it calls what lanes cannot do together yet");
+    refuse(w, call, "it calls an intrinsic that has no vector form");
 }
 
 /* ---- all of them ---- */
@@ -388,7 +388,7 @@ static void widen_call(widener *w, LLVMValueRef call, mask m) {
 static void widen_extract(widener *w, LLVMValueRef i) {
   vectors from = value_form(w, LLVMGetOperand(i, 0)), result = {0};
   if (!LLVMIsAAtomicCmpXchgInst(LLVMGetOperand(i, 0)) && !LLVMIsACallInst(LLVMGetOperand(i, 0))) {
-    refuse(w, i, "it takes structs apart in registers");
+    refuse(w, i, "it reads members of a struct in registers");
     return;
   }
   for (int u = 0; u < form_count(w, i); u++)
@@ -415,5 +415,5 @@ void widen_instruction(widener *w, LLVMValueRef i, mask m) {
   if (is_lane_type(LLVMTypeOf(i)))
     widen_plainly(w, i, m);
   else
-    refuse(w, i, "it has values that are no numbers or pointers");
+    refuse(w, i, "it has values that are neither numbers nor pointers");
 }

@@ -356,7 +356,7 @@ bool widen_warp(widener *w, LLVMValueRef call, mask m) {
   const warp_call *kind = find_warp_call(name);
   if (!kind && strcmp(name, "llvm.nvvm.activemask") != 0) return false;
   if (!is_warp(&w->shapes->cut)) {
-    refuse(w, call, "a gang that is no warp meets a warp function");
+    refuse(w, call, "a warp function in a gang that is not a warp");
     return true;
   }
   if (!kind) {
@@ -405,7 +405,7 @@ LLVMValueRef vote_of_vector(widener *w, const char *name, LLVMValueRef predicate
 bool widen_barrier(widener *w, LLVMValueRef call, mask m) {
   if (!is_barrier(call)) return false;
   if (!m.all) {
-    refuse(w, call, "a barrier that not all threads of the block may reach");
+    refuse(w, call, "a barrier that some threads of the block may not reach");
     return true;
   }
   const char *why = is_block_wait(call) ? block_wait_objection(w->shapes, call) : NULL;

@@ -1,5 +1,6 @@
-/* What the analyses found, for a person (mwcc --dump=graph|shapes|rows|live): why an access is a gather, which branch sends
- * lanes apart, what a barrier has to keep. One line a fact: position in the source, what was found, the instruction. */
+/* The results of the analyses as text (mwcc --dump=graph|shapes|rows|plane|live, and --report): why an access is a gather,
+ * which branches are divergent, which values are live across a barrier. One line a fact: position in the source, result,
+ * instruction. */
 #include "mwcc/analysis/simt.h"
 #include "mwcc/analysis/analysis.h"
 #include "mwcc/read/read.h"
@@ -93,7 +94,7 @@ void report_graph(const graph *g, const order *o, FILE *out) {
 /* ---- shapes ---- */
 
 static void describe(shape s, char *text, size_t size) {
-  static const char *const kinds[] = {"dead", "block", "raced", "gang", "affine", "vector-affine", "varying"};
+  static const char *const kinds[] = {"dead", "block-uniform", "raced", "gang-uniform", "affine", "vector-affine", "varying"};
   int used = snprintf(text, size, "%s", kinds[s.kind]);
   if (s.kind == SHAPE_AFFINE || s.kind == SHAPE_VECTOR_AFFINE)
     used += snprintf(text + used, size - (size_t)used, " %lld", (long long)s.stride);
@@ -105,7 +106,7 @@ static void describe(shape s, char *text, size_t size) {
   if (s.positive && s.kind >= SHAPE_AFFINE) snprintf(text + used, size - (size_t)used, ", positive");
 }
 
-/* How lanes reach memory: the words a report needs. `what` is "load" or "store". */
+/* The access class. `what` is "load" or "store". */
 static char *describe_place(const shapes *s, LLVMValueRef address, long long bytes, const char *what) {
   bool load = strcmp(what, "load") == 0;
   shape a = shape_of(s, address);
@@ -116,19 +117,18 @@ static char *describe_place(const shapes *s, LLVMValueRef address, long long byt
   if (strided && a.stride == bytes) return mw_format("contiguous %s", what);
   if (strided && a.stride == -bytes) return mw_format("reversed %s", what);
   if (reaches_rows(s, address, (uint64_t)bytes))
-    return mw_format("%s of rows that are %lld bytes apart", what, (long long)a.stride);
-  if (strided) return mw_format("%s of every %lld bytes", what, (long long)a.stride);
-  if (memory_of(address) == MEMORY_LOCAL) return mw_format("%s of each lane's own", what);
+    return mw_format("transposed %s, rows %lld bytes apart", what, (long long)a.stride);
+  if (strided) return mw_format("%s with a stride of %lld bytes", what, (long long)a.stride);
+  if (memory_of(address) == MEMORY_LOCAL) return mw_format("%s of local memory", what);
   return mw_strdup(load ? "gather" : "scatter");
 }
 
-/* NULL where the instruction reaches no memory by itself. */
+/* NULL if the instruction accesses no memory itself. */
 static char *describe_access(const shapes *s, LLVMValueRef i) {
   if (LLVMIsACallInst(i)) {
-    if (starts_with(callee_name(i), PRIVATE_ADD)) return mw_strdup("atomic, once for several blocks");
+    if (starts_with(callee_name(i), PRIVATE_ADD)) return mw_strdup("privatised atomic of several blocks");
     const char *function = called_by_lanes(s->graph->program, i);
-    if (function && shape_of(s, i).kind > SHAPE_GANG)
-      return mw_format("call of %s by one lane after another", function);
+    if (function && shape_of(s, i).kind > SHAPE_GANG) return mw_format("serialised call of %s", function);
     bool copies = starts_with(callee_name(i), "llvm.memcpy.") || starts_with(callee_name(i), "llvm.memmove.");
     if (!copies || !LLVMIsAConstantInt(LLVMGetOperand(i, 2))) return NULL;
     long long bytes = LLVMConstIntGetSExtValue(LLVMGetOperand(i, 2));
@@ -143,7 +143,7 @@ static char *describe_access(const shapes *s, LLVMValueRef i) {
   if (!load && !LLVMIsAStoreInst(i)) return NULL;
   const char *what = load ? "load" : "store";
   if (shape_of(s, LLVMGetOperand(i, load ? 0 : 1)).kind == SHAPE_VARYING && follows_pattern(s, i))
-    return mw_format("%s in a pattern", what);
+    return mw_format("permuted %s", what);
   if (LLVMGetVolatile(i)) return mw_format("volatile %s", what);
   if (LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic) return mw_format("atomic %s", what);
   LLVMTypeRef type = LLVMTypeOf(load ? i : LLVMGetOperand(i, 0));
@@ -158,7 +158,7 @@ static void write_shape(const shapes *s, LLVMValueRef i, int at, const char *ins
   if (LLVMGetTypeKind(LLVMTypeOf(i)) != LLVMVoidTypeKind)
     describe(shape_of(s, i), text, sizeof text);
   else if (i == s->graph->nodes[at].last && s->graph->nodes[at].succ_count == 2)
-    snprintf(text, sizeof text, "%s", s->divergent[at] ? "lanes diverge" : "lanes stay together");
+    snprintf(text, sizeof text, "%s", s->divergent[at] ? "divergent branch" : "uniform branch");
   size_t used = strlen(text);
   if (access) snprintf(text + used, sizeof text - used, "%s(%s)", used ? " " : "", access);
   write_line(out, i, text, instruction);
@@ -184,7 +184,7 @@ void report_shapes(const shapes *s, FILE *out) {
     fprintf(out, "assumes gridDim <= %lld, gridDim * blockDim <= %lld\n", (long long)s->extent.grid,
             (long long)s->extent.launch);
   for (int l = 0; l < s->order->loop_count; l++)
-    if (leaves_one_by_one(s, l)) fprintf(out, "lanes leave loop n%d one by one\n", s->order->loops[l].header);
+    if (leaves_one_by_one(s, l)) fprintf(out, "loop n%d is divergent\n", s->order->loops[l].header);
   for (int i = 0; i < s->order->rpo_count; i++) {
     int n = s->order->rpo[i], number = graph_number(g, g->nodes[n].first);
     write_node_name(out, g, n);
@@ -196,7 +196,7 @@ void report_shapes(const shapes *s, FILE *out) {
   free_texts(g, texts);
 }
 
-/* ---- what became of a kernel ---- */
+/* ---- vectorised kernels ---- */
 
 void report_cut(const shapes *s, const char *reason, FILE *out) {
   const graph *g = s->graph;
@@ -208,7 +208,7 @@ void report_cut(const shapes *s, const char *reason, FILE *out) {
       if (access) fprintf(out, "%8s  %s\n", position_of(g->values[number]), access);
       free(access);
     }
-    if (s->divergent[n]) fprintf(out, "%8s  lanes diverge\n", position_of(g->nodes[n].last));
+    if (s->divergent[n]) fprintf(out, "%8s  divergent branch\n", position_of(g->nodes[n].last));
   }
 }
 
@@ -220,11 +220,11 @@ void report_live(const graph *g, const liveness *l, FILE *out) {
   for (int n = 0; n < g->count; n++) {
     if (!g->nodes[n].barrier) continue;
     char found[64];
-    snprintf(found, sizeof found, "keeps %zu", l->across[n].count);
+    snprintf(found, sizeof found, "saves %zu", l->across[n].count);
     write_line(out, g->nodes[n].last, found, texts[graph_number(g, g->nodes[n].last)]);
     for (size_t i = 0; i < l->across[n].count; i++) {
       LLVMValueRef value = l->across[n].values[i];
-      write_line(out, value, "  kept", texts[graph_number(g, value)]);
+      write_line(out, value, "  saved", texts[graph_number(g, value)]);
     }
   }
   free_texts(g, texts);
@@ -244,7 +244,7 @@ bool dump_kernels(program *p, const char *what) {
     graph g;
     const char *why;
     if (!graph_build(p, p->kernels[i].body, false, &g, &why)) {
-      printf("kernel %s cannot run in lanes: it has %s\n", p->kernels[i].name, why);
+      printf("kernel %s cannot be vectorised: it has %s\n", p->kernels[i].name, why);
       continue;
     }
     flow f = graph_flow(&g);

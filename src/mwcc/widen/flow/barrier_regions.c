@@ -33,7 +33,8 @@ static void check_region(emission *e, const plan *p) {
       if (why) refuse(&e->w, here->last, why);
       if (barriers++ && p->class_of[n] != class) classes_differ = true;
       class = p->class_of[n];
-      if (p->order.innermost[n] >= 0) refuse(&e->w, here->last, "a barrier in a loop of its own barrier region");
+      if (p->order.innermost[n] >= 0)
+        refuse(&e->w, here->last, "a barrier in a loop that belongs to the barrier region before it");
     }
     if (here->returns) returns = true;
     shape_kind kind = disagreement_at(e, p, n);
@@ -42,7 +43,9 @@ static void check_region(emission *e, const plan *p) {
     if (kind > SHAPE_RACED && !e->w.shapes->divergent[n]) gang_apart = true;
   }
   if (barriers > 1 && (classes_differ || gang_apart))
-    refuse(&e->w, NULL, "which barrier comes next may differ between its threads");
+    refuse(
+        &e->w, NULL,
+        "its threads may reach different barriers next: place __syncthreads() where all threads of the block reach it");
   if (barriers && returns && apart) e->can_die = true;
   if (barriers && raced) e->may_disagree = true;
 }

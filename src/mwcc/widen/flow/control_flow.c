@@ -33,7 +33,7 @@ static LLVMBasicBlockRef item_start(emission *e, int level, int item) { return s
 static LLVMBasicBlockRef end_of_level(emission *e, int level) {
   if (level < 0) return e->end;
   if (!e->path->plan.divergent_loop[level])
-    refuse(&e->w, NULL, "lanes return inside a loop that all others leave together");
+    refuse(&e->w, NULL, "some lanes return inside a loop that the others leave uniformly");
   return e->path->latches[level];
 }
 

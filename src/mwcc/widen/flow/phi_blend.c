@@ -104,12 +104,12 @@ void move_phis(emission *e, int source, int target, bool plain, mask blend, mask
   /* All values are read before any is stored: phis are simultaneous. */
   for (LLVMValueRef i = to->first; i && LLVMIsAPHINode(i); i = LLVMGetNextInstruction(i)) {
     if (count == (int)MW_COUNT(phis)) {
-      refuse(w, i, "more than 128 values meet at one point of its control flow");
+      refuse(w, i, "more than 128 values merge at one point of its control flow");
       return;
     }
     LLVMValueRef incoming = incoming_from(i, from);
     if (!incoming) {
-      refuse(w, i, "a join without a value for one of its edges");
+      refuse(w, i, "a phi lacks the value of an edge");
       return;
     }
     phis[count] = i;

@@ -100,18 +100,20 @@ static char *explain_size(const variant_query *q, const cut *c) {
   const kernel *k = q->k;
   bool asked = q->p->options->width, fewer = c->vectors < q->wanted && !k->sees_warp;
   int native = register_lanes(q->p);
-  const char *why = asked            ? "as --width asks"
-                    : k->sees_warp   ? "a gang is a warp"
-                    : q->g->seamless ? "a block is one gang"
+  const char *why = asked            ? "as set by --width"
+                    : k->sees_warp   ? "a gang is a warp, since the kernel uses warp functions"
+                    : q->g->seamless ? "the whole block is one gang"
                     : q->vectors_why ? q->vectors_why
-                                     : "blocks of any size";
+                                     : "code for blocks of any size";
   const char *lanes = "";
   if (!asked && !k->sees_warp && q->lanes_why)
     lanes = q->lanes_why;
   else if (!asked && !k->sees_warp && c->lanes < native)
-    lanes =
-        lanes_for(q->p, k) < native ? ", no more lanes as __launch_bounds__ says" : ", no more lanes as rows are short";
-  return mw_format("%s%s%s", why, lanes, fewer ? ", no more vectors as the block's rows do not divide into them" : "");
+    lanes = lanes_for(q->p, k) < native
+                ? ", fewer lanes because of __launch_bounds__"
+                : ", fewer lanes because the block's rows are short (a larger blockDim.x fills the registers)";
+  return mw_format("%s%s%s", why, lanes,
+                   fewer ? ", fewer vectors because the block's size is not a multiple of the gang's" : "");
 }
 
 static void add_variant(variant_query *q, cut c) {
@@ -136,15 +138,18 @@ static void add_variant(variant_query *q, cut c) {
     char *size = explain_size(q, &c);
     if (q->p->options->report) report_cut(&s, size, stdout);
     free(size);
-    if (q->p->options->report && takes_rows_of_blocks(k, &s)) puts("  of blocks side by side one row after the other");
-    if (q->p->options->report && q->p->gangs > 1) puts("  workers share a block's gangs");
-    if (q->p->options->report && q->p->merged > 1) puts("  two adjacent blocks as one");
+    if (q->p->options->report && takes_rows_of_blocks(k, &s)) puts("  adjacent blocks are interleaved row by row");
+    if (q->p->options->report && q->p->gangs > 1)
+      puts("  gang sharing: in grids of few blocks, several workers run the gangs of one block");
+    if (q->p->options->report && q->p->merged > 1) puts("  block merging: two adjacent blocks run as one");
     if (q->p->options->report && k->iterations_end)
-      puts(k->private_shared ? "  a few iterations of many blocks at a time, each block with shared memory of its own"
-           : k->saves_state  ? "  a few iterations of many blocks at a time, whose sums are saved in between"
-           : k->iterations   ? "  iteration by iteration of the whole grid, shared by the workers"
-                             : "  iteration by iteration of the whole grid rather than block by block");
-    if (q->p->options->report && x.count) report_cut(&x.shapes, "where indices follow on, as they mostly do", stdout);
+      puts(k->private_shared ? "  grid-stride loop: strip-mined over blocks, with privatised shared memory"
+           : k->saves_state  ? "  grid-stride loop: strip-mined over blocks, with accumulators saved between strips"
+           : k->iterations
+               ? "  grid-stride loop: interchanged with the loop over blocks, iterations shared by the workers"
+               : "  grid-stride loop: interchanged with the loop over blocks");
+    if (q->p->options->report && x.count)
+      report_cut(&x.shapes, "speculative path for gangs whose indices are contiguous", stdout);
   }
   if (with_fallback) shapes_free(&single);
   free_speculation(&x);
@@ -156,8 +161,8 @@ static void explain(kernel *k, const char *why, LLVMValueRef why_at) {
   const char *file;
   unsigned line = 0, column;
   if (why_at) program_position(why_at, &file, &line, &column);
-  k->tier_reason = line ? mw_format("%s; it does not run as SIMD lanes: line %u: %s", k->tier_reason, line, why)
-                        : mw_format("%s; it does not run as SIMD lanes: %s", k->tier_reason, why);
+  k->tier_reason = line ? mw_format("%s; it is not vectorised: line %u: %s", k->tier_reason, line, why)
+                        : mw_format("%s; it is not vectorised: %s", k->tier_reason, why);
 }
 
 static bool reads_id(const graph *g, const char *id) {
@@ -198,15 +203,15 @@ static cut choose_cut(variant_query *q, int lanes, int together) {
 static bool pays(variant_query *q, const shapes *s) {
   q->k->chases = !q->k->waits && !q->p->options->width && mostly_gathers(q->g, q->o, s);
   if (q->k->chases)
-    q->why = "a loop that its threads leave at different times does little but gather";
+    q->why = "a divergent loop consists mostly of gathers, so scalar code is faster (--width=16 vectorises it anyway)";
   else if ((q->why_at = waits_for_other_warps(q->g, q->o)))
-    q->why = "a loop waits for what another warp writes";
+    q->why = "a loop polls memory that another warp writes: wait at a barrier instead";
   return !q->why;
 }
 
 static char *describe_cut(const cut *c, const char *vectors_why) {
   if (c->vectors == 1) return mw_format("%d threads of a row are the lanes of vector registers", c->lanes);
-  return mw_format("%d threads of a row are the lanes of vector registers, %d of which run together%s%s", c->lanes,
+  return mw_format("%d threads of a row are the lanes of vector registers, and a gang has %d of these%s%s", c->lanes,
                    c->vectors, vectors_why ? ": " : "", vectors_why ? vectors_why : "");
 }
 
@@ -214,7 +219,7 @@ static char *describe_cut(const cut *c, const char *vectors_why) {
 static char *describe_class(const kernel *k) {
   enum { MOST_GANGS = 1024 }; /* of a block: each with a row of one thread */
   mw_text text = {0};
-  const char *other = k->waits ? "fibers" : "threads one after the other";
+  const char *other = k->waits ? "fibers" : "one thread after the other";
   mw_text_addf(&text, "%s", "");
   if (k->most_threads < LOOSE_EXTENT.launch)
     mw_text_addf(&text, "more than %lld blocks or %lld threads along an axis", (long long)k->most_blocks,
@@ -228,7 +233,7 @@ static char *describe_class(const kernel *k) {
   }
   const variant *v = &k->variants[0];
   if (v->waiting * MOST_GANGS > WAITING_MOST)
-    mw_text_addf(&text, "%sblocks of more than %llu times %d threads of a row", text.length ? ", or " : "",
+    mw_text_addf(&text, "%sblocks of more than %llu gangs of %d threads", text.length ? ", or " : "",
                  (unsigned long long)(WAITING_MOST / v->waiting), v->cut.lanes * v->cut.vectors);
   char *result = text.length ? mw_format("; launches with %s run as %s", text.data, other) : mw_strdup("");
   mw_text_free(&text);
@@ -338,7 +343,7 @@ static void widen_one(program *p, kernel *k, int lanes, int together) {
 void widen_kernels(program *p) {
   int together = p->options->vectors; /* 0: chosen by the cost model */
   for (size_t i = 0; i < p->kernel_count && p->options->check_memory; i++)
-    explain(&p->kernels[i], "its accesses are checked one by one (--check-memory)", NULL);
+    explain(&p->kernels[i], "each thread's accesses are checked separately (--check-memory)", NULL);
   merge_blocks(p);
   for (size_t i = 0; i < p->kernel_count && p->options->width != 1; i++)
     widen_one(p, &p->kernels[i], lanes_for(p, &p->kernels[i]), together);

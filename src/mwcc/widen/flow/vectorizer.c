@@ -219,7 +219,7 @@ static void check_params(widener *w) {
   unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5);
   for (unsigned i = 0; i < w->k->param_count; i++)
     if (LLVMGetEnumAttributeAtIndex(w->g->function, i + 1, byval) && !is_only_read(LLVMGetParam(w->g->function, i)))
-      refuse(w, NULL, "it changes a struct that it received by value");
+      refuse(w, NULL, "it modifies a struct parameter: copy that to a local variable first");
 }
 
 /* The number of gangs of a block. */

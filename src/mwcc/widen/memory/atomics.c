@@ -179,7 +179,7 @@ void widen_atomic(widener *w, LLVMValueRef atomic, mask m) {
   LLVMTypeRef type = LLVMGetFirstUse(atomic) ? LLVMTypeOf(atomic) : NULL;
   vectors old = each_lane(w, atomic, m, operands, count, type, is_short_atomic(atomic), one_lane, &one);
   if (type && is_uniform(w, atomic))
-    refuse(w, atomic, "an atomic whose result is the same for all lanes");
+    refuse(w, atomic, "a serialised atomic with a uniform result");
   else if (type)
     set_value(w, atomic, old);
 }

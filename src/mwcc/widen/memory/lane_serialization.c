@@ -210,7 +210,7 @@ vectors each_lane(widener *w, LLVMValueRef by, mask m, const LLVMValueRef *opera
     value_form(w, operands[i]); /* also for uniform ones: the loop's block does not dominate what follows */
     if (is_uniform(w, operands[i])) continue;
     if (s.count == MOST_OPERANDS) {
-      refuse(w, NULL, "something with many operands is done lane by lane");
+      refuse(w, NULL, "a serialised instruction has too many operands");
       return result;
     }
     bool remade = is_rematerialized(w, operands[i], by, each);

@@ -15,7 +15,7 @@ static LLVMValueRef gang_memory(widener *w, LLVMValueRef at, uint64_t of_lane) {
   /* all lanes' arrays are on the worker's stack, and those of all gangs where there are barriers */
   w->local_bytes += of_lane;
   if (w->local_bytes * lanes > (uint64_t)LOCAL_MOST) {
-    refuse(w, at, "its local arrays are large");
+    refuse(w, at, "its local arrays exceed the stack of a gang: make them smaller, or use shared memory");
     return NULL;
   }
   LLVMTypeRef of_gang = LLVMArrayType2(w->p->i8, of_lane * lanes);
@@ -31,7 +31,7 @@ void widen_alloca(widener *w, LLVMValueRef i) {
   vectors result = {0};
   uint64_t bytes = local_bytes(w->g, i);
   if (!LLVMIsAConstantInt(LLVMGetOperand(i, 0))) {
-    refuse(w, i, "it allocates stack memory of a size that is not constant");
+    refuse(w, i, "it allocates stack memory of variable size");
     return;
   }
   if (local_unit(w->g, i)) {
