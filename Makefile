@@ -117,8 +117,17 @@ TEST_GL := $(BUILD)/test/libgl.so
 TEST_FAILING := $(BUILD)/test/libfailing.so
 TEST_PROCESS := $(BUILD)/test/libprocess.so
 
-.PHONY: all lib mwcc lua luajit cuda embed
-all: lib mwcc lua $(if $(LUAJIT_CFLAGS),luajit) cuda embed
+# Kernels of common operations on arrays, compiled beforehand for the levels of instruction sets in KERNEL_LEVELS: this
+# machine's, unless you say otherwise, as packagers do ('x86-64-v2 x86-64-v3 x86-64-v4'). It takes 40 seconds of one
+# processor for each and 8 MB; KERNEL_LEVELS= leaves them out, as does a developer's quick build with BOLT=.
+LEFT_OUT := $(if $(BOLT),,$(filter-out file undefined,$(origin BOLT)))$(target)$(filter-out release,$(config))
+KERNEL_LEVELS ?= $(if $(LEFT_OUT),,$(shell sh src/kernels/level.sh))
+KERNELS := $(BUILD)/share/moonwarp/kernels
+KERNEL_TEXTS := $(BUILD)/gen/kernels
+
+.PHONY: all lib mwcc lua luajit cuda embed kernels
+all: lib mwcc lua $(if $(LUAJIT_CFLAGS),luajit) cuda embed kernels
+kernels: $(KERNEL_LEVELS:%=$(KERNELS)/%)
 lib: $(LIB)
 cuda: $(CUDA_LIB) $(CUDA_EXAMPLES)
 mwcc: $(MWCC) $(DEVICE) $(PCH)
@@ -223,6 +232,18 @@ $(DEVICE):
 $(PCH): $(MWCC) $(shell find src/device -type f) | $(DEVICE)
 	$(call say,PCH)
 	$(Q)env -u MOONWARP_HOME $(MWCC) --make-pch $@
+
+# The operations' texts, from a library whose compiler only keeps them; and the modules, under the names of the texts.
+$(KERNEL_TEXTS): $(LIB) $(LUA_MODULE) $(wildcard src/kernels/*) $(shell find lua/moonwarp/array -type f)
+	$(call say,KEEP)
+	$(Q)rm -rf $@ && mkdir -p $@/home/bin && install -m 755 src/kernels/collect.sh $@/home/bin/mwcc
+	$(Q)$(ENV) MOONWARP_HOME='$(abspath $@)/home' MOONWARP_DEVICE=cpu XDG_CACHE_HOME='$(abspath $@)/home' \
+	  MW_TEXTS='$(abspath $@)/texts' $(LUA) src/kernels/common.lua
+	$(Q)touch $@
+
+$(KERNELS)/%: $(KERNEL_TEXTS) $(MWCC) $(PCH)
+	$(call say,MWCC)
+	$(Q)sh src/kernels/compile.sh '$(abspath $(MWCC))' $(KERNEL_TEXTS)/texts '$(abspath $@)' $*
 
 # The prompt, for the Lua whose module it is. It looks for moonwarp's files where an installation has them.
 $(PROMPT): bin/moonwarp Makefile

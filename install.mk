@@ -71,11 +71,12 @@ install_data = install -D -m 644 $(1) '$(DESTDIR)$(strip $(2))'
 install_tree = cd $(1) && find $(2) -type f | while read -r file; do install -D -m 644 "$$file" '$(DESTDIR)$(strip $(3))'/"$$file" || exit; done
 
 .PHONY: install-library install-lua
-install-library: lib mwcc
+install-library: lib mwcc kernels
 	@$(call install_program,$(MWCC),$(BINDIR)/mwcc)
 	@$(call install_program,$(LIB),$(LIBDIR)/libmoonwarp.so)
 	@$(if $(MWCC_STAGES),$(call install_program,$(MWCC_STAGES),$(LIBDIR)/moonwarp/mwcc.so))
 	@$(call install_tree,src/device,.,$(DATADIR)/device)
+	@for level in $(KERNEL_LEVELS); do ($(call install_tree,$(KERNELS),$$level,$(DATADIR)/kernels)) || exit; done
 
 install-lua: lua
 	@$(call install_program,$(LUA_MODULE),$(LUA_CDIR)/moonwarp/core.so)
@@ -116,6 +117,7 @@ endef
 
 uninstall:
 	@for file in $(INSTALLED); do rm -f "$(DESTDIR)$$file"; done
+	@rm -f '$(DESTDIR)$(DATADIR)/kernels'/*/*.mwo
 	@for folder in '$(DATADIR)' '$(LIBDIR)/moonwarp' '$(INCLUDEDIR)/moonwarp' '$(LUADIR)/moonwarp' '$(LUA_CDIR)/moonwarp'; do \
 	  [ ! -d "$(DESTDIR)$$folder" ] || find "$(DESTDIR)$$folder" -depth -type d -empty -delete; done
 
@@ -128,7 +130,7 @@ ROCK_HOME = $(LUA_CDIR)/moonwarp/home
 ROCK_LUA ?= $(LUA)
 ROCK_VERSION = $(shell '$(ROCK_LUA)' -e 'io.write(_VERSION:match "%d%.%d")')
 ROCK_CFLAGS = $(if $(wildcard $(ROCK_INCDIR)/lua.h),LUA_CFLAGS='-I$(ROCK_INCDIR)')
-ROCK_MAKE = $(MAKE) --no-print-directory BOLT= LUA_VERSION=$(ROCK_VERSION) $(ROCK_CFLAGS)
+ROCK_MAKE = $(MAKE) --no-print-directory BOLT= KERNEL_LEVELS="$$(sh src/kernels/level.sh)" LUA_VERSION=$(ROCK_VERSION) $(ROCK_CFLAGS)
 rock:
 	@+$(ROCK_MAKE) lib mwcc lua
 install-rock:

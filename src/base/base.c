@@ -123,3 +123,10 @@ void mw_hash_add_text(mw_hash *hash, const char *text) { mw_hash_add(hash, text,
 void mw_hash_hex(const mw_hash *hash, char out[33]) {
   snprintf(out, 33, "%016llx%016llx", (unsigned long long)hash->high, (unsigned long long)hash->low);
 }
+
+void mw_hash_shipped_name(const char *text, size_t length, char out[33]) {
+  mw_hash hash = mw_hash_start();
+  mw_hash_add_text(&hash, "shipped with moonwarp " MW_VERSION);
+  mw_hash_add(&hash, text, length);
+  mw_hash_hex(&hash, out);
+}

@@ -67,6 +67,8 @@ mw_hash mw_hash_start(void);
 void mw_hash_add(mw_hash *hash, const void *data, size_t length);
 void mw_hash_add_text(mw_hash *hash, const char *text); /* NULL counts as "" */
 void mw_hash_hex(const mw_hash *hash, char out[33]);
+/* The file name, without an ending, of the shipped module that was compiled from a text without options. */
+void mw_hash_shipped_name(const char *text, size_t length, char out[33]);
 
 /* ---- files ---- */
 /* Read a whole file, a pipe to its end. MW_FILE_NOT_FOUND, MW_OPERATING_SYSTEM, MW_MEMORY_ALLOCATION. */

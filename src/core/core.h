@@ -241,6 +241,8 @@ typedef struct mw_driver {
   /* Everything besides the source that determines the output of `compile`: processor, compiler versions, format
      version. Part of the cache key. Must be cheap, since each mw_module_compile calls it. */
   int (*target)(void *device, mw_text *out);
+  /* The level of instruction sets whose shipped modules the device runs, "x86-64-v3"; NULL, or a NULL result: none. */
+  const char *(*level)(void *device);
   /* Compile to a file at `path` (inside a private temporary folder). `instances` (may be empty) are template kernels to
      instantiate, "fill<float,4>". The text is compiled under the name MW_SOURCE_NAME with lines from 1, whatever
      source->file and line are, so that one cache entry serves the text at any position. Folders in its options are

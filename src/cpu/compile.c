@@ -113,18 +113,26 @@ static int add_launch(compiler_args *args, const char *mwcc, const compiler_job 
   return code;
 }
 
+/* What the unit was made of, as lines that is_unchanged reads: of a shipped unit itself. */
+static char *list_dependencies(const cpu_unit *unit) {
+  struct stat now;
+  if (!unit->shipped || stat(unit->shipped, &now) != 0) return mw_strdup(unit->image->dependencies);
+  return mw_format("%lld %lld %s\n", (long long)now.st_size,
+                   (long long)now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec, unit->shipped);
+}
+
 int cpu_specialise(void *argument, const mw_source *source, const mw_launch_class *launches, const char *path) {
   const cpu_kernel *kernel = argument;
   const mw_mwo *image = kernel->unit->image;
   compiler_job job = compiler_job_new(path);
   char *mwcc = NULL, *bitcode = mw_format("%s/" BITCODE, job.folder),
-       *dependencies = mw_format("%s/" DEPENDENCIES, job.folder);
+       *dependencies = mw_format("%s/" DEPENDENCIES, job.folder), *list = list_dependencies(kernel->unit);
   compiler_args args = {0};
   int code = compiler_find(&mwcc);
   if (code == MW_SUCCESS) code = add_launch(&args, mwcc, &job, source, kernel->image->info.linkage, launches);
   if (code == MW_SUCCESS) add_reach(&args, kernel->unit->device);
   if (code == MW_SUCCESS) code = mw_file_write(bitcode, image->bitcode, image->bitcode_bytes);
-  if (code == MW_SUCCESS) code = mw_file_write(dependencies, image->dependencies, strlen(image->dependencies));
+  if (code == MW_SUCCESS) code = mw_file_write(dependencies, list, strlen(list));
   if (code == MW_SUCCESS) code = run_compiler(kernel->unit->device, &job, &args);
   if (code == MW_SUCCESS) code = take_module(mwcc, path);
   unlink(bitcode);
@@ -133,6 +141,7 @@ int cpu_specialise(void *argument, const mw_source *source, const mw_launch_clas
   compiler_args_free(&args);
   free(bitcode);
   free(dependencies);
+  free(list);
   free(mwcc);
   return code;
 }

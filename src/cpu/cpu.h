@@ -111,6 +111,7 @@ struct cpu_unit {
   cpu_kernel *kernels;          /* image->kernel_count of them; mw_launch_request.kernel points to one */
   void **symbols;               /* mw_frame.symbols: host address of each variable, in the image's order */
   uintptr_t first, last;        /* the mapped object: kernels may read [first, last), and code addresses lie in it */
+  char *shipped;                /* the file, if it was installed with the library and lists no dependencies; or NULL */
   const cpu_unit *parent;       /* shares its variables, and so pointers to functions, with this unit; or NULL */
   struct cpu_unit_private *own; /* load.c's */
 };
@@ -135,6 +136,7 @@ bool cpu_usable(void *device, const char *path);
 int cpu_compile(void *device, const mw_source *source, const char *const *instances, size_t instance_count,
                 const char *path);
 int cpu_target(void *device, mw_text *out);
+const char *cpu_level(void *device);
 int cpu_properties(void *device, mw_properties *out);
 
 /* The source position of the instruction at `address` in the unit's code, translated by the origin. False if unknown;

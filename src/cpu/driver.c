@@ -262,6 +262,7 @@ const mw_driver mw_cpu_driver = {
     .write = cpu_stream_write,
     .read = cpu_stream_read,
     .target = cpu_target,
+    .level = cpu_level,
     .compile = cpu_compile,
     .usable = cpu_usable,
     .load = cpu_load,

@@ -77,6 +77,28 @@ void processor_features(mw_text *out) {
   }
 }
 
+typedef struct level {
+  const char *name, *features;
+} level;
+
+/* The x86-64 psABI's levels, the highest first. */
+static const level levels[] = {
+#if defined(__x86_64__)
+    {"x86-64-v4", "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,bmi,bmi2,f16c,fma,lzcnt,movbe,popcnt"},
+    {"x86-64-v3", "avx2,bmi,bmi2,f16c,fma,lzcnt,movbe,popcnt"},
+    {"x86-64-v2", "sse3,ssse3,sse4.1,sse4.2,popcnt"},
+#else
+    {"generic", "neon"},
+#endif
+};
+
+const char *processor_level(void) {
+  char lacking[32];
+  for (size_t i = 0; i < MW_COUNT(levels); i++)
+    if (!processor_lacks(levels[i].features, lacking, sizeof lacking)) return levels[i].name;
+  return NULL;
+}
+
 /* The value of the first line "key : value" of /proc/cpuinfo. */
 static bool cpuinfo(const char *key, char *out, size_t size) {
   FILE *file = fopen("/proc/cpuinfo", "re");

@@ -14,6 +14,9 @@ uint64_t processor_cached(int processors);
 /* The first of the features in `list` ("avx2,fma") that the processor lacks, copied to `out`; false if it has all. */
 bool processor_lacks(const char *list, char *out, size_t size);
 
+/* The highest level of instruction sets that the processor has all features of, as mwcc --mcpu names it; NULL: none. */
+const char *processor_level(void);
+
 /* All its features as a list: determines whether code for one machine runs on another. */
 void processor_features(mw_text *out);
 

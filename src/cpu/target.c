@@ -1,4 +1,4 @@
-/* The part of the cache key that describes this machine and its compiler. */
+/* The part of the cache key that describes this machine and its compiler; the level of its shipped modules. */
 #include "core/compile/run_mwcc.h"
 #include "cpu/cpu.h"
 #include "cpu/processor.h"
@@ -17,6 +17,12 @@ static void describe_processor(void) {
 
 /* The host may unload the library. */
 __attribute__((destructor)) static void forget_processor(void) { mw_text_free(&processor); }
+
+/* Shipped modules use features of all capabilities. */
+const char *cpu_level(void *argument) {
+  const cpu_device *device = argument;
+  return device->is_restricted ? NULL : processor_level();
+}
 
 int cpu_target(void *argument, mw_text *out) {
   const cpu_device *device = argument;

@@ -16,6 +16,8 @@ static const char usage[] =
     "       mwcc objects.o… [-o out.mwo]     links objects that --emit=obj wrote\n"
     "Compiles CUDA C for moonwarp's CPU device, or for an NVIDIA GPU. '-' stands for standard input or output.\n"
     "  -o FILE               the output (default: the input's name with .mwo, .ptx, .ll, .s or .o)\n"
+    "  --ship=FOLDER         write the module to that folder, under the name by which moonwarp finds modules that are\n"
+    "                        installed with it, and without a list of the files that it includes\n"
     "  -D NAME[=VALUE]  -U NAME  -I FOLDER    as for other C compilers\n"
     "  -std=c++11|14|17|20   language (default c++17)\n"
     "  -O0 … -O3             optimisation (default -O2)\n"
@@ -202,6 +204,8 @@ static void parse_option(options *o, char **argv, int *i) {
     o->bitcode = joined_value(arg, "--bitcode", argv, i);
   else if (strcmp(arg, "--dependencies") == 0)
     o->dependencies = joined_value(arg, "--dependencies", argv, i);
+  else if ((value = equals_value(arg, "--ship")))
+    o->ship = value;
   else if (strcmp(arg, "--launch") == 0)
     parse_launch(o, joined_value(arg, "--launch", argv, i));
   else if ((value = equals_value(arg, "--capability")))
@@ -330,6 +334,14 @@ static void read_source(program *p) {
   for (size_t n; (n = fread(chunk, 1, sizeof chunk, stdin)) > 0;) mw_text_add(&p->source, chunk, n);
 }
 
+static void name_shipped(options *o, const mw_text *source) {
+  char name[33];
+  if (o->recorded.count > (o->cpu != NULL) || o->instances.count)
+    die("--ship: a shipped module is compiled without options besides --mcpu");
+  mw_hash_shipped_name(source->data, source->length, name);
+  o->output = mw_format("%s/%s.mwo", o->ship, name);
+}
+
 /* The stages are linked into the program, or are a shared object that is linked with LLVM's. */
 #pragma weak mwcc_stages
 
@@ -356,6 +368,7 @@ int main(int argc, char **argv) {
   }
   bool compiles = !o.bitcode && !o.objects.count;
   if (compiles) read_source(&p);
+  if (o.ship) name_shipped(&o, &p.source);
   front_job *clang = !compiles ? NULL : front_begin(&p);
   stage_done(&p, "start");
   if (o.check && clang) quit(front_check(&p, clang) ? 0 : 1);

@@ -58,6 +58,7 @@ typedef struct options {
   const char *input, *output;
   strings objects; /* instead of an input: objects to be linked, which --emit=obj wrote */
   emit_kind emit;
+  const char *ship;                   /* the folder of shipped modules to write to, or NULL */
   const char *bitcode, *dependencies; /* files with clang's output of an earlier run, or NULL */
   strings front;                      /* -D -U -I as given */
   strings instances;                  /* template kernels to instantiate, "fill<float,4>" */

@@ -27,17 +27,30 @@ static char *try_path(char *path, mw_text *tried) {
   return NULL;
 }
 
-/* <prefix>/lib/libmoonwarp.so -> <prefix>/bin/mwcc, in the build tree as in an installation. */
-static char *beside_library(mw_text *tried) {
+/* <prefix>/lib/libmoonwarp.so -> <prefix>, in the build tree as in an installation. */
+static bool find_prefix(char prefix[PATH_MAX]) {
   Dl_info info;
-  char real[PATH_MAX];
-  if (!dladdr((void *)(uintptr_t)&compiler_find, &info) || !info.dli_fname || !realpath(info.dli_fname, real))
-    return NULL;
+  if (!dladdr((void *)(uintptr_t)&compiler_find, &info) || !info.dli_fname || !realpath(info.dli_fname, prefix))
+    return false;
   for (int up = 0; up < 2; up++) {
-    char *slash = strrchr(real, '/');
+    char *slash = strrchr(prefix, '/');
     if (slash) *slash = '\0';
   }
-  return try_path(mw_format("%s/bin/mwcc", real), tried);
+  return true;
+}
+
+static char *beside_library(mw_text *tried) {
+  char prefix[PATH_MAX];
+  return find_prefix(prefix) ? try_path(mw_format("%s/bin/mwcc", prefix), tried) : NULL;
+}
+
+bool compiler_shipped(const char *level, const char *name, char *path, size_t size) {
+  const char *home = getenv("MOONWARP_HOME");
+  char prefix[PATH_MAX];
+  if (!home || !*home) home = find_prefix(prefix) ? prefix : NULL;
+  if (!home) return false;
+  int length = snprintf(path, size, "%s/share/moonwarp/kernels/%s/%s.mwo", home, level, name);
+  return length > 0 && (size_t)length < size && access(path, R_OK) == 0;
 }
 
 static char *in_search_path(void) {

@@ -12,6 +12,10 @@ int compiler_find(char **out);
 void compiler_describe(const char *mwcc, mw_text *out);
 
 /* A list of arguments, ended by NULL; the list owns them. */
+/* The path of a module that is installed with the library: kernels of operations on arrays, compiled beforehand for a
+   level of instruction sets. False if there is none of that name. */
+bool compiler_shipped(const char *level, const char *name, char *path, size_t size);
+
 typedef struct compiler_args {
   char **items;
   size_t count;

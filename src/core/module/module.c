@@ -1,9 +1,10 @@
 /* Modules: from source text to loaded units, through the cache; loading and saving files.
  *
- * A unit is loaded from a file. The file is in the cache, or the driver compiles it into a private folder, from which
- * it is moved to the cache. A cached file that is invalid, or that vanishes during use (another process may evict it),
+ * A unit is loaded from a file. The file was installed with the library, or is in the cache, or the driver compiles it
+ * into a private folder, from which it is moved to the cache. A cached file that is invalid, or that vanishes during use (another process may evict it),
  * causes another compilation and never an error. */
 #include "module.h"
+#include "core/compile/run_mwcc.h"
 #include "core/failure.h"
 #include "cxx_name.h"
 #include "core/texture/texture_reference.h"
@@ -150,9 +151,10 @@ static void enter_log(mw_module *module, const void *unit, const mw_source *sour
 
 /* ---- compiled files ---- */
 
-/* A compiled file: in the cache, or in a private folder that is removed with it. */
+/* A compiled file: shipped, in the cache, or in a private folder that is removed with it. */
 typedef struct compiled_file {
-  mw_hash key;
+  mw_hash key; /* not of a shipped file, which is never removed */
+  bool is_shipped;
   char path[PATH_MAX];
   char *folder; /* NULL if the file is in the cache */
 } compiled_file;
@@ -207,9 +209,22 @@ static int compile_file(mw_module *module, const mw_recipe *recipe, compiled_fil
   return mw_source_translate_error(module->source, code);
 }
 
-/* Take the file from the cache if `use_cache`, else compile it. The caller calls drop_file in any case. */
+/* Find the module that was installed with the library for a text without options. */
+static bool find_shipped(const mw_module *module, const mw_recipe *recipe, compiled_file *file) {
+  const mw_device *device = module->device;
+  const mw_source *source = module->source;
+  const char *level = device->driver->level ? device->driver->level(device->state) : NULL;
+  char name[33];
+  if (!level || recipe->special || recipe->instance_count || source->option_count || source->header_count) return false;
+  mw_hash_shipped_name(source->text, source->length, name);
+  return file->is_shipped = compiler_shipped(level, name, file->path, sizeof file->path);
+}
+
+/* Take the file from the shipped modules or from the cache if `use_cache`, else compile it. The caller calls drop_file
+   in any case. */
 static int get_file(mw_module *module, const mw_recipe *recipe, bool use_cache, compiled_file *file) {
   mw_device *device = module->device;
+  if (use_cache && find_shipped(module, recipe, file)) return MW_SUCCESS;
   int code = make_key(module, recipe, &file->key);
   if (code != MW_SUCCESS) return code;
   if (use_cache && mw_cache_find(&file->key, file->path, sizeof file->path)) {
@@ -243,7 +258,7 @@ int mw_module_with_file(mw_module *module, const mw_recipe *recipe, mw_file_acti
     code = action(module, file.path, context);
     drop_file(&file);
     if (!use_cache || !blames_file(code)) return code;
-    mw_cache_remove(&file.key);
+    if (!file.is_shipped) mw_cache_remove(&file.key);
   }
 }
 

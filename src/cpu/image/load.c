@@ -235,6 +235,7 @@ static void destroy(cpu_unit *unit) {
     free(unit->kernels[i].references);
   }
   free(unit->kernels);
+  free(unit->shipped);
   object_close(own->object);
   free(own);
   free(unit);
@@ -273,6 +274,7 @@ int cpu_load(void *device, const char *path, void *parent, const mw_source *sour
   unit->image = object->image;
   unit->first = object->first;
   unit->last = object->last;
+  unit->shipped = *object->image->dependencies ? NULL : mw_strdup(path);
   unit->own->object = object;
   unit->own->origin = origin_copy(source);
   unit->own->parent = parent;

@@ -297,7 +297,7 @@ void front_read(program *p, mw_text *bitcode) {
 
 void front_finish(program *p, front_job *f, mw_text *bitcode) {
   mw_child_result result = compile(p, f);
-  depend_read(&p->dependencies, f->dependency_file, p->options->headers);
+  if (!p->options->ship) depend_read(&p->dependencies, f->dependency_file, p->options->headers);
   remove_dependency_file(f);
   if (result.status == 1) {
     fwrite(result.errors.data, 1, result.errors.length, stderr);
