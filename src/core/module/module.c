@@ -1,15 +1,9 @@
-/* Modules: from source text to loaded units, through the cache; loading and saving files.
- *
- * A unit is loaded from a file. The file was installed with the library, or is in the cache, or the driver compiles it
- * into a private folder, from which it is moved to the cache. A cached file that is invalid, or that vanishes during use (another process may evict it),
- * causes another compilation and never an error. */
+/* Modules: their lists of kernels and symbols; compiling, loading and saving them (compiled_file.c has the files). */
 #include "module.h"
-#include "core/compile/run_mwcc.h"
 #include "core/failure.h"
 #include "cxx_name.h"
 #include "core/texture/texture_reference.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,119 +141,6 @@ static void enter_log(mw_module *module, const void *unit, const mw_source *sour
     module->logs[module->log_count++] = log;
   }
   pthread_mutex_unlock(&module->lock);
-}
-
-/* ---- compiled files ---- */
-
-/* A compiled file: shipped, in the cache, or in a private folder that is removed with it. */
-typedef struct compiled_file {
-  mw_hash key; /* not of a shipped file, which is never removed */
-  bool is_shipped;
-  char path[PATH_MAX];
-  char *folder; /* NULL if the file is in the cache */
-} compiled_file;
-
-static void drop_file(compiled_file *file) {
-  if (file->folder) mw_directory_remove(file->folder);
-  free(file->folder);
-  file->folder = NULL;
-}
-
-static void add_special(mw_hash *key, const mw_special *special) {
-  mw_hash_add_text(key, "special");
-  mw_hash_add_text(key, special->linkage);
-  mw_hash_add(key, special->launches.block, sizeof special->launches.block);
-  mw_hash_add(key, &special->launches.columns, sizeof special->launches.columns);
-  mw_hash_add(key, &special->launches.blocks, sizeof special->launches.blocks);
-}
-
-static int make_key(const mw_module *module, const mw_recipe *recipe, mw_hash *key) {
-  mw_device *device = module->device;
-  mw_text target = {0};
-  int code = device->driver->target(device->state, &target);
-  if (code == MW_SUCCESS) {
-    *key = mw_hash_start();
-    mw_hash_add_text(key, device->driver->name);
-    mw_hash_add(key, target.data, target.length);
-    mw_source_add_hash(module->source, key);
-    for (size_t i = 0; i < recipe->instance_count; i++) mw_hash_add_text(key, recipe->instances[i]);
-    if (recipe->special) add_special(key, recipe->special);
-  }
-  mw_text_free(&target);
-  return code;
-}
-
-static _Atomic int64_t compiling; /* nanoseconds */
-
-double mw_compile_seconds(void) { return (double)atomic_load(&compiling) * 1e-9; }
-
-static int compile_file(mw_module *module, const mw_recipe *recipe, compiled_file *file) {
-  mw_device *device = module->device;
-  const mw_special *special = recipe->special;
-  int code = mw_directory_temporary(&file->folder);
-  if (code != MW_SUCCESS) return code;
-  snprintf(file->path, sizeof file->path, "%s/module.mwo", file->folder);
-  double start = mw_time();
-  if (special)
-    code = device->driver->specialise(special->handle, module->source, &special->launches, file->path);
-  else
-    code =
-        device->driver->compile(device->state, module->source, recipe->instances, recipe->instance_count, file->path);
-  atomic_fetch_add(&compiling, (int64_t)((mw_time() - start) * 1e9));
-  return mw_source_translate_error(module->source, code);
-}
-
-/* Find the module that was installed with the library for a text without options. */
-static bool find_shipped(const mw_module *module, const mw_recipe *recipe, compiled_file *file) {
-  const mw_device *device = module->device;
-  const mw_source *source = module->source;
-  const char *level = device->driver->level ? device->driver->level(device->state) : NULL;
-  char name[33];
-  if (!level || recipe->special || recipe->instance_count || source->option_count || source->header_count) return false;
-  mw_hash_shipped_name(source->text, source->length, name);
-  return file->is_shipped = compiler_shipped(level, name, file->path, sizeof file->path);
-}
-
-/* Take the file from the shipped modules or from the cache if `use_cache`, else compile it. The caller calls drop_file
-   in any case. */
-static int get_file(mw_module *module, const mw_recipe *recipe, bool use_cache, compiled_file *file) {
-  mw_device *device = module->device;
-  if (use_cache && find_shipped(module, recipe, file)) return MW_SUCCESS;
-  int code = make_key(module, recipe, &file->key);
-  if (code != MW_SUCCESS) return code;
-  if (use_cache && mw_cache_find(&file->key, file->path, sizeof file->path)) {
-    if (device->driver->usable(device->state, file->path)) return MW_SUCCESS;
-    mw_cache_remove(&file->key);
-  }
-  code = compile_file(module, recipe, file);
-  if (code == MW_SUCCESS && use_cache) {
-    char compiled[PATH_MAX];
-    memcpy(compiled, file->path, sizeof compiled);
-    mw_cache_store(&file->key, compiled, file->path, sizeof file->path);
-  }
-  return code;
-}
-
-/* Failures that are caused by the file, not by the machine. */
-static bool blames_file(int code) {
-  return code == MW_FILE_NOT_FOUND || code == MW_INVALID_KERNEL_IMAGE || code == MW_NO_KERNEL_IMAGE_FOR_DEVICE;
-}
-
-/* Get the file and call the function with it; if that fails because of the file, once more with a newly compiled,
-   private file. */
-int mw_module_with_file(mw_module *module, const mw_recipe *recipe, mw_file_action *action, void *context) {
-  for (bool use_cache = true;; use_cache = false) {
-    compiled_file file = {.folder = NULL};
-    int code = get_file(module, recipe, use_cache, &file);
-    if (code != MW_SUCCESS) {
-      drop_file(&file);
-      return code;
-    }
-    code = action(module, file.path, context);
-    drop_file(&file);
-    if (!use_cache || !blames_file(code)) return code;
-    if (!file.is_shipped) mw_cache_remove(&file.key);
-  }
 }
 
 /* ---- compiling ---- */
