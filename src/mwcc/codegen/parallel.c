@@ -21,8 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORTH = TUNE_PARTITION_INSTRUCTIONS };
-#define COPY 100 /* the cost of copying the module, in instructions */
+enum { WORTH = TUNE_PARTITION_INSTRUCTIONS, COPY = TUNE_PARTITION_COPY };
 
 typedef struct partition {
   program program; /* the copy's */

@@ -204,7 +204,7 @@ static size_t trip_count_of_loop(const graph *g, const loop *l) {
   return 0;
 }
 
-static bool has_known_rounds(const graph *g, const order *o) {
+static bool has_known_trip_counts(const graph *g, const order *o) {
   for (int l = 0; l < o->loop_count; l++)
     if (!trip_count_of_loop(g, &o->loops[l])) return false;
   return true;
@@ -226,7 +226,7 @@ static bool is_product(const graph *g, const order *o, const shapes *s) {
   const options *all = g->program->options;
   const unsigned *block = g->program->block;
   if (!all->launch_kernel || block[0] % LINE || block[1] * block[2] < 2) return false;
-  if (!carries_sums(g, o, s) || carried_by_loops(g, o, s, true) > MOST_BLOCKED_SUMS || has_known_rounds(g, o))
+  if (!carries_sums(g, o, s) || carried_by_loops(g, o, s, true) > MOST_BLOCKED_SUMS || has_known_trip_counts(g, o))
     return false;
   for (int i = 0; i < g->value_count; i++)
     if (o->innermost[g->node_of[i]] >= 0 && !LLVMIsATerminatorInst(g->values[i]) && !is_pure(g->values[i]))
@@ -268,10 +268,10 @@ bool suits_block_merging(const graph *g, const order *o, const shapes *s) {
 }
 
 static int vectors_of_lines(const graph *g, const order *o, const shapes *s) {
-  enum { SUMS = 16 };
+  enum { SUMS = TUNE_LINE_REGISTERS };
   if (!is_long(g) && suits_register_blocking(g, o, s)) return REGISTER_BLOCKED_VECTORS;
-  int most = is_long(g) || has_known_rounds(g, o) ? vector_registers(g->program) / 2 : SUMS, each = LINE / s->cut.lanes,
-      vectors = MANY;
+  int most = is_long(g) || has_known_trip_counts(g, o) ? vector_registers(g->program) / 2 : SUMS,
+      each = LINE / s->cut.lanes, vectors = MANY;
   while (vectors > FEW && carried_by_loops(g, o, s, true) * vectors * each > most) vectors /= 2;
   return vectors;
 }
@@ -323,7 +323,7 @@ static unsigned streamed_element(const graph *g, const shapes *s, LLVMValueRef a
 
 /* The bytes of the largest element, if the kernel only reads streams; else 0. */
 static unsigned reads_streams(const graph *g, const order *o, const shapes *s) {
-  enum { SEVERAL = 2, LEAST = 4 };
+  enum { SEVERAL = TUNE_STREAMS, LEAST = 4 /* bytes of an element */ };
   unsigned loads = 0, stores = 0, arithmetic = 0, widest = 0;
   if (o->loop_count) return 0;
   for (int i = 0; i < g->value_count; i++) {

@@ -9,6 +9,7 @@
  * The same is done one level up for the gangs of a block: a condition on which gangs disagree makes phis at best
  * gang-uniform. */
 #include "vector_shape.h"
+#include "mwcc/target/tuning.h"
 
 #include <stdlib.h>
 
@@ -219,7 +220,7 @@ bool counts_towards(const shapes *s, LLVMValueRef index, LLVMValueRef limit) {
 
 /* Whether a loop of many vectors compares its index with a limit: see counted_loops.c. */
 static bool counts_in_loop(const shapes *s, int number) {
-  enum { MANY = 8 };
+  enum { MANY = TUNE_COUNTED_VECTORS };
   LLVMValueRef i = s->graph->values[number];
   if (s->cut.vectors < MANY || s->order->innermost[s->graph->node_of[number]] < 0 || !LLVMIsAICmpInst(i)) return false;
   if (LLVMGetICmpPredicate(i) < LLVMIntSGT) return false;

@@ -4,6 +4,7 @@
  * twin() checks the sizes. Pointers are relocated by the dynamic linker. */
 #include "mwcc/mwcc.h"
 #include "entry.h"
+#include "mwcc/target/tuning.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -130,7 +131,7 @@ static LLVMValueRef reference_names(program *p, const kernel *k) {
 }
 
 static uint32_t interchanged_blocks(const kernel *k) {
-  enum { STRETCH = 64 }; /* with fewer blocks, successive iterations access memory far apart */
+  enum { STRETCH = TUNE_INTERCHANGED_BLOCKS };
   if (!k->iterations_end) return 0;
   return k->saves_state ? k->strip_blocks : STRETCH;
 }

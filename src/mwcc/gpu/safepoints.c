@@ -4,12 +4,13 @@
  *
  * This runs after optimisation, because calls in loops prevent many optimisations. */
 #include "instrument.h"
+#include "mwcc/target/tuning_nvptx.h"
 
 #include <stdlib.h>
 
 /* Iterations between polls, a power of two, and before the first one. The first is early, so that blocks that start
    after the request end soon. */
-enum { POLL_EVERY = 1024, POLL_FIRST = 16 };
+enum { POLL_EVERY = TUNE_POLL_ITERATIONS, POLL_FIRST = TUNE_POLL_FIRST };
 
 typedef struct graph {
   LLVMBasicBlockRef *blocks; /* by address */

@@ -20,6 +20,7 @@
 
 #include "mwcc/analysis/simt.h"
 #include "mwcc/analysis/footprint.h"
+#include "mwcc/target/tuning.h"
 
 /* The guard branches to `before`, the preheader, or to `after`, past the loop. The latch branches to the header or to
    `exit`; the loop has no other exit. */
@@ -73,7 +74,7 @@ void build_iteration_count(program *p, kernel *k);
 
 /* ---- reduction_state.c ---- */
 
-enum { STRIP_ITERATIONS = 8 };
+enum { STRIP_ITERATIONS = TUNE_STRIP_ITERATIONS };
 /* How many blocks a strip has if each saves so many bytes. */
 uint32_t blocks_per_strip(uint64_t bytes);
 /* Make the body a strip of iterations, and save what it carries from one strip to the next. False: the loop does not

@@ -132,7 +132,7 @@ uint32_t blocks_per_strip(uint64_t bytes) {
 
 /* Whether the saved values of enough blocks fit. Rows shorter than vectors are excluded: most lanes would be unused. */
 static bool fits_budget(const program *p, uint32_t bytes) {
-  enum { SHORTEST = 16 };
+  enum { SHORTEST = TUNE_REDUCTION_ROW };
   uint64_t rows = (uint64_t)p->block[1] * p->block[2];
   return (rows == 1 || p->block[0] >= SHORTEST) && blocks_per_strip(bytes * p->block[0] * rows) >= FEWEST_BLOCKS;
 }
@@ -283,7 +283,7 @@ static LLVMBasicBlockRef return_alone(program *p, LLVMValueRef function) {
 
 /* Whether a block's shared memory can persist between its strips, whatever else the code before the loop does. */
 static bool can_privatize_shared(const kernel *k) {
-  enum { FEWEST = 4 };
+  enum { FEWEST = TUNE_PRIVATE_SHARED_BLOCKS };
   return !k->dynamic_shared && !k->sees_warp && private_shared_blocks(k) >= FEWEST;
 }
 

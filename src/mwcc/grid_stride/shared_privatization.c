@@ -237,7 +237,7 @@ static int repeat_cost(const prologue *s, LLVMValueRef i, int depth) {
 }
 
 static bool can_skip_prologue(const prologue *s) {
-  enum { DEPTH = 8, MOST = 64 };
+  enum { DEPTH = 8, MOST = TUNE_SKIPPED_PROLOGUE };
   int count = 0;
   for (size_t n = 0; n < s->count; n++)
     for (LLVMValueRef i = LLVMGetFirstInstruction(s->blocks[n]); i; i = LLVMGetNextInstruction(i)) {

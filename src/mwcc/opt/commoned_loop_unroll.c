@@ -7,6 +7,7 @@
 #include "predictive_commoning.h"
 #include "opt.h"
 #include "mwcc/target/target.h"
+#include "mwcc/target/tuning.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -240,7 +241,14 @@ static item *row_of(commoning *l, const item *load) {
 }
 
 static void ask_for_blocks(commoning *l, const item *i, LLVMValueRef load) {
-  enum { SHORT = 256, LINE = 64, BLOCKS = 4, READ = 0, SECOND_LEVEL = 2, DATA = 1 };
+  enum {
+    SHORT = TUNE_PREFETCH_FILTER_ROW,
+    LINE = 64,
+    BLOCKS = TUNE_PREFETCH_FILTER_BLOCKS,
+    READ = 0,
+    SECOND_LEVEL = 2,
+    DATA = 1
+  };
   program *p = l->p;
   const unsigned *block = p->block;
   uint64_t row = LLVMABISizeOfType(p->layout, LLVMGetElementType(LLVMTypeOf(load))) * block[0];
@@ -287,7 +295,7 @@ static bool is_used_behind(const commoning *l, LLVMValueRef value) {
 }
 
 void unroll_commoned(commoning *l) {
-  enum { SPARE = 6 };
+  enum { SPARE = TUNE_COMMONING_SPARE };
   const int *last = l->known + (l->iterations - 1) * l->body_count;
   LLVMValueRef end = LLVMGetBasicBlockTerminator(l->block);
   for (size_t i = 0; i < l->body_count; i++)

@@ -25,11 +25,12 @@
 #include "register_blocking.h"
 #include "opt.h"
 #include "mwcc/target/target.h"
+#include "mwcc/target/tuning.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ITEMS = 400 /* instructions of an iteration */ };
+enum { MOST_ITEMS = TUNE_BLOCKING_ITEMS };
 
 int item_of(const blocking *t, LLVMValueRef value) {
   if (!LLVMIsAInstruction(value) || LLVMGetInstructionParent(value) != t->block) return NONE;

@@ -9,6 +9,7 @@
 #include "mwcc/analysis/simt.h"
 #include "mwcc/analysis/analysis.h"
 #include "prepare.h"
+#include "mwcc/target/tuning.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -163,7 +164,7 @@ static loop_metadata metadata_of(const program *p, LLVMValueRef latch_end) {
 
 /* The copies that the source asks for of a loop with that trip count (0: not known, or many); 0: it asks for none. */
 static size_t requested_copies(const program *p, LLVMValueRef latch_end, size_t iterations) {
-  enum { MANY = 64 };
+  enum { MANY = TUNE_UNROLL_COPIES };
   loop_metadata m = metadata_of(p, latch_end);
   size_t requested = 0;
   for (unsigned i = 1; i < m.count; i++) {
@@ -204,7 +205,7 @@ static void set_unroll(program *p, LLVMValueRef latch_end, const char *option, b
    code for any block size, where each access may be serialised by lane, all loops; except those that access local
    arrays, which unrolling turns into registers. */
 static bool is_too_much(const program *p, const extent_of_loop *found, size_t copies) {
-  enum { MOST = 2000, MOST_IN_GENERAL = 1000 };
+  enum { MOST = TUNE_UNROLL_REQUESTED, MOST_IN_GENERAL = TUNE_UNROLL_GENERAL };
   if (found->divides) return copies * found->size > MOST;
   return !p->options->launch_kernel && !found->locals && copies * found->size > MOST_IN_GENERAL;
 }
@@ -212,7 +213,7 @@ static bool is_too_much(const program *p, const extent_of_loop *found, size_t co
 /* Without a request, no waiting loop is unrolled in code for any block size; in code for one, all whose unrolled code
    is not longer than LONGEST. */
 static void decide(program *p, const blocks *all, size_t header, size_t latch) {
-  enum { LONGEST = 400 };
+  enum { LONGEST = TUNE_UNROLL_BARRIER_LOOP };
   static const char never[] = "llvm.loop.unroll.disable";
   LLVMValueRef end = LLVMGetBasicBlockTerminator(all->items[latch]);
   extent_of_loop found = measure_loop(all, header, latch);

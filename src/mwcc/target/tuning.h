@@ -1,7 +1,11 @@
-/* Tuning constants: thresholds that were found by measuring, with their units and, in parentheses, the benchmarks (in
- * bench/kernels, unless a path is given). Unless noted, they were measured on a Zen 4 with two cores; AArch64 uses the
- * same. Constants that follow from the hardware or from a format (cache lines, pages, register sizes), and limits of
- * the compiler's own work, are in the files that use them. */
+/* Tuning constants of the CPU targets: thresholds of profit, with their units and, in parentheses, the benchmarks that
+ * set them (in bench/kernels, unless a path is given). Unless noted, they were measured on a Zen 4 with two cores.
+ *
+ * x86-64 and AArch64 share this file: what differs follows from the number of lanes and registers (target.h), and
+ * AArch64 was only measured under emulation, which says nothing of speed. --target=nvptx has tuning_nvptx.h.
+ *
+ * Constants that follow from the hardware or from a format (cache lines, pages, register sizes), and limits of the
+ * compiler's own work (depths of searches, sizes of tables), are in the files that use them. */
 #ifndef MWCC_TUNING_H
 #define MWCC_TUNING_H
 
@@ -18,7 +22,10 @@ enum {
   TUNE_MERGE_ROWS = 4,       /* rows of a block, at least, for it to be merged (sgemm_tiled with blocks of 16 x 16) */
   /* Lanes of a register from which on merging blocks pays (sgemm_tiled: 10 % with 8 lanes, 20 % with 16, on a Xeon). */
   TUNE_MERGE_LANES = 8,
-  TUNE_STREAM_LANES = 8,            /* lanes, at most, for kernels that only read and write streams (saxpy) */
+  TUNE_STREAM_LANES = 8,    /* lanes, at most, for kernels that only read and write streams (saxpy) */
+  TUNE_STREAMS = 2,         /* arrays that such a kernel loads from, at least (saxpy) */
+  TUNE_LINE_REGISTERS = 16, /* registers of sums, if rows are cache lines and trip counts unknown (AVX2 has 16) */
+  TUNE_COUNTED_VECTORS = 8, /* vectors of a gang from which on loops compare indices by steps (not measured; a guess) */
   TUNE_GATHER_ARITHMETIC = 4,       /* arithmetic instructions that outweigh one gather (spmv, bfs) */
   TUNE_ONE_GANG_CODE = 4000,        /* instructions times vectors: limit for a block as one gang (scan, radix) */
   TUNE_ONE_GANG_CODE_SMALL = 36000, /* instructions times threads: the same with small registers (scan, radix) */
@@ -33,6 +40,9 @@ enum {
   TUNE_UNIFORM_PATH_CODE = 1100,
   /* Instructions times vectors from which on divergent gangs have a fallback function (not recorded). */
   TUNE_FALLBACK_CODE = 300,
+  /* Instructions times vectors up to which there is a speculative path (bitonic, conv2d; the limit itself is a
+     guess). */
+  TUNE_SPECULATIVE_CODE = 2400,
   TUNE_BLOCK_ROWS = 32, /* neighbouring blocks that are run row by row (stencil, conv2d) */
 };
 
@@ -55,6 +65,33 @@ enum {
      slower than no prefetch). */
   TUNE_SPARSE_PREFETCH_AHEAD = 1536,
   TUNE_SPARSE_PREFETCH_STREAMS = 4, /* streams of a loop that are prefetched (spmv) */
+  TUNE_PREFETCH_ROWS = 4,           /* rows that an iteration combines with a prefetched line, at least (sgemm_naive) */
+  TUNE_PREFETCH_ROW_ITERATIONS = 16, /* iterations ahead in such a loop (sgemm_naive) */
+  TUNE_PREFETCH_LONG = 512,          /* instructions of an iteration that is prefetched for itself (softmax) */
+  TUNE_PREFETCH_LONG_ITERATIONS = 3, /* iterations ahead in such a loop (softmax) */
+  TUNE_PREFETCH_FILTER_ROW = 256,    /* bytes of a block's row, at most, for filters to prefetch rows (conv2d) */
+  TUNE_PREFETCH_FILTER_BLOCKS = 4,   /* blocks ahead in such a filter (conv2d) */
+};
+
+/* ---- Memory access (widen/memory/) ---- */
+
+enum {
+  TUNE_ELISION_SPAN = 1024,    /* bytes of a gang's vectors that share one page test (softmax with AVX2) */
+  TUNE_COLUMN_STRIDE = 4096,   /* bytes between blocks of a column below which lines are written together (transpose) */
+  TUNE_STREAMED_LOADS = 4,     /* arrays that are compared at run time with one that is streamed (a guess) */
+  TUNE_UNROLLED_LANES = 64,    /* lanes up to which serialised code is unrolled (not measured; a guess) */
+  TUNE_SERIALISED_ATOMICS = 4, /* addresses that are computed before their serialised atomics (histogram) */
+  TUNE_COPY_BYTES = 64,        /* bytes of a memcpy of each lane that is done by elements (not measured; a guess) */
+  TUNE_PAIRED_STRIDE = 64,     /* bytes between lanes from which on two members are gathered as one (fft) */
+};
+
+/* ---- Unrolling of loops with barriers (prepare/barrier_loop_unroll.c) ---- */
+
+enum {
+  TUNE_UNROLL_REQUESTED = 2000,   /* instructions, for loops with #pragma unroll (compile time: 7.7 s, now 0.3) */
+  TUNE_UNROLL_GENERAL = 1000,     /* the same in code for any block size (compile time of the same kernel) */
+  TUNE_UNROLL_BARRIER_LOOP = 400, /* instructions, for loops without a request in code for one block size (fft) */
+  TUNE_UNROLL_COPIES = 64,        /* copies that are assumed if the trip count is not known (a guess) */
 };
 
 /* ---- Grid-stride loops (grid_stride/) ---- */
@@ -64,6 +101,12 @@ enum {
   TUNE_REDUCTION_BYTES = 64 << 10,      /* bytes of reduction state of all blocks of a strip (reduce, grids) */
   TUNE_REDUCTION_BLOCKS = 8,            /* blocks of a strip, at least (reduce, grids) */
   TUNE_PRIVATE_SHARED_BYTES = 16 << 10, /* bytes of shared memory of all blocks of a strip (histogram) */
+  TUNE_PRIVATE_SHARED_BLOCKS = 4,       /* blocks of such a strip, at least (histogram) */
+  TUNE_SKIPPED_PROLOGUE = 64,           /* instructions that a resumed block may recompute (not measured; a guess) */
+  TUNE_REDUCTION_ROW =
+      16, /* threads of a block's row, at least, for strips: shorter rows leave lanes unused (a guess) */
+  TUNE_STRIP_ITERATIONS = 8,     /* iterations of a strip (reduce, grids) */
+  TUNE_INTERCHANGED_BLOCKS = 64, /* blocks with consecutive elements in an interchanged loop (grids) */
 };
 
 /* ---- After widening (opt/, machine/, codegen/) ---- */
@@ -71,11 +114,14 @@ enum {
 enum {
   TUNE_COMMONING_ITEMS = 6000, /* instructions of a loop after unrolling (conv2d) */
   TUNE_COMMONING_LOADS = 1200, /* and of them, costly loads (conv2d) */
+  TUNE_COMMONING_SPARE = 6,    /* registers that are left for temporaries of an unrolled loop (conv2d) */
+  TUNE_BLOCKING_ITEMS = 400,   /* instructions of an iteration, at most, for register blocking (a guess) */
   TUNE_STORE_INSTRUCTIONS = 8, /* instructions executed without need when a conditional store is if-converted (bfs) */
   /* Vector constants plus vectors of a gang above which constants are rematerialised: AVX-512's registers and a few
      more (gelu_tanh, blackscholes: 10 %). */
   TUNE_VECTOR_CONSTANTS = 32 + 8,
   TUNE_PARTITION_INSTRUCTIONS = 150, /* instructions from which on another thread pays (bench/compiles.lua) */
+  TUNE_PARTITION_COPY = 100,         /* cost of copying the module for a thread, in instructions (bench/compiles.lua) */
   /* Instructions of an outlined region for each value that is passed to it (bench/compiles.lua; sgemm_tiled). */
   TUNE_OUTLINE_PER_VALUE = 16,
 };

@@ -2,6 +2,7 @@
 #include "mwcc/widen/widen.h"
 #include "mwcc/analysis/analysis.h"
 #include "mwcc/lower/lower.h"
+#include "mwcc/target/tuning.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -199,7 +200,7 @@ static void on_vectors(widener *w, LLVMValueRef i, mask m) {
 /* An affine number compared with a uniform one: the distance from lane 0 is computed once, and each vector compares it
    with its steps, which are constants. Not where numbers would wrap, and for few vectors it gains nothing. */
 static bool compare_steps(widener *w, LLVMValueRef i) {
-  enum { WORTH = 8, FAR = 1 << 30 };
+  enum { WORTH = TUNE_COUNTED_VECTORS, FAR = 1 << 30 };
   program *p = w->p;
   LLVMValueRef sides[2];
   int stepping = is_affine(w, LLVMGetOperand(i, 0)) ? 0 : 1;

@@ -2,6 +2,7 @@
  * change one address and the old values are unused or are prefix sums. See widen.h. */
 #include "mwcc/divergence/access_predicates.h"
 #include "mwcc/widen/widen.h"
+#include "mwcc/target/tuning.h"
 
 /* An address whose lanes differ in one index alone. Then the index is stored for the lanes, in fewer bits, and each
    lane's address is made from the uniform pointers, which are known to stay in bounds (store_sandbox.c). */
@@ -49,7 +50,7 @@ static LLVMValueRef address_of(widener *w, const indexed *at, LLVMValueRef lane)
 
 /* Serialised lanes first compute a few addresses and then do their updates: loads between stores to unknown addresses
    are slower. */
-enum { TOGETHER = 4 };
+enum { TOGETHER = TUNE_SERIALISED_ATOMICS };
 
 typedef struct lane_atomic {
   LLVMValueRef atomic;

@@ -3,10 +3,11 @@
  * The lanes' operands are stored in memory, and a loop over the active lanes, one vector after the other, reads them
  * and stores the results there. So the body's code exists once, however many lanes a gang has. */
 #include "mwcc/widen/widen.h"
+#include "mwcc/target/tuning.h"
 
 #include <string.h>
 
-enum { MOST_OPERANDS = 32, MOST_UNROLLED = 64 /* lanes */ };
+enum { MOST_OPERANDS = 32, MOST_UNROLLED = TUNE_UNROLLED_LANES };
 
 typedef struct spilled {
   LLVMValueRef values[MOST_OPERANDS], memory[MOST_OPERANDS]; /* memory NULL: recomputed for each lane */

@@ -13,8 +13,9 @@
  * are active: a plain store of a whole line need not read it first, and can be forwarded to loads at once. */
 #include "memory.h"
 #include "mwcc/target/target.h"
+#include "mwcc/target/tuning.h"
 
-enum { PAGE = 4096 /* or a multiple of it */, MOST_SPAN = 1024, LINE = 64 };
+enum { PAGE = 4096 /* or a multiple of it */, MOST_SPAN = TUNE_ELISION_SPAN, LINE = 64 };
 
 static uint64_t wide_bytes(const widener *w, LLVMTypeRef wide) { return LLVMABISizeOfType(w->p->layout, wide); }
 

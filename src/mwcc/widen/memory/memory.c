@@ -2,6 +2,7 @@
  * memory.h. */
 #include "memory.h"
 #include "mwcc/divergence/address_form.h"
+#include "mwcc/target/tuning.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -400,7 +401,7 @@ static void store_element(widener *w, const place *at, vectors lanes, mask m) {
 /* Every lane copies a constant, small number of bytes (false: it is not): in one piece where the structs of all lanes
    are contiguous, else element by element. A whole struct is read before any of it is written. */
 bool widen_copy(widener *w, LLVMValueRef call, mask m) {
-  enum { MOST = 64 };
+  enum { MOST = TUNE_COPY_BYTES };
   LLVMValueRef length = LLVMGetOperand(call, 2);
   vectors elements[MOST];
   if (!LLVMIsAConstantInt(length) || LLVMConstIntGetZExtValue(length) > MOST) return false;

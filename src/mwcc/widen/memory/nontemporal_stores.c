@@ -17,6 +17,7 @@
  * blocks orders it before what the worker signals to others. Kernels that order memory themselves (atomics, fences,
  * unknown calls) have no streaming stores. */
 #include "memory.h"
+#include "mwcc/target/tuning.h"
 
 #include <stdlib.h>
 
@@ -144,7 +145,7 @@ static bool may_stream(const widener *w, const place *at, uint64_t bytes) {
 
 /* Whether the block in the next row of the grid stores nearby, and the next one in this row far away. */
 static bool stores_columns(widener *w, LLVMValueRef address) {
-  enum { NEAR = 4096 };
+  enum { NEAR = TUNE_COLUMN_STRIDE };
   LLVMValueRef down = stride_along(w, "ctaid.y", address);
   if (!down || !LLVMIsAConstantInt(down)) return false;
   int64_t near = llabs(LLVMConstIntGetSExtValue(down));
@@ -154,7 +155,7 @@ static bool stores_columns(widener *w, LLVMValueRef address) {
 }
 
 bool store_streamed(widener *w, const place *at, vectors lanes, uint64_t bytes) {
-  enum { MOST = 4 };
+  enum { MOST = TUNE_STREAMED_LOADS };
   LLVMValueRef root = array_of(at->address), loaded[MOST], pointers[MOST_VECTORS];
   uint64_t bytes_each = bytes * (uint64_t)w->width;
   int count;

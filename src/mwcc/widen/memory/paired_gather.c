@@ -6,8 +6,9 @@
  * A pair is two loads, or two stores, in one node, from one base, at distances 8 * n and 8 * n + 4. Loads are done
  * where the first of them is, stores where the last is. Nothing between may access their memory. */
 #include "memory.h"
+#include "mwcc/target/tuning.h"
 
-enum { HALF = 4, WHOLE = 8, FAR = 64 /* bytes between lanes, too far for whole vectors */ };
+enum { HALF = 4, WHOLE = 8, FAR = TUNE_PAIRED_STRIDE /* too far for whole vectors */ };
 
 static bool is_load(LLVMValueRef i) { return LLVMIsALoadInst(i) != NULL; }
 

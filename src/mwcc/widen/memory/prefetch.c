@@ -296,12 +296,12 @@ void prefetch_beside(widener *w, LLVMValueRef load) {
 /* Whether an iteration loads a line far from the previous one's and combines it with at least FEWEST rows, so that the
    prefetch costs little beside the arithmetic. */
 static bool pays_for_rows(const widener *w, uint64_t bytes, int rows, address_stride stride) {
-  enum { FEWEST = 4 };
+  enum { FEWEST = TUNE_PREFETCH_ROWS };
   return rows >= FEWEST && bytes * (uint64_t)w->width == LINE && is_far(stride);
 }
 
 static void prefetch_iterations_ahead(widener *w, LLVMValueRef address, int u, address_stride stride) {
-  enum { ITERATIONS = 16 };
+  enum { ITERATIONS = TUNE_PREFETCH_ROW_ITERATIONS };
   prefetch(w, vector_scalar(w, address, u), LLVMBuildMul(w->b, stride.by, constant_i64(w->p, ITERATIONS), ""));
 }
 
@@ -314,7 +314,7 @@ static void prefetch_columns(widener *w, LLVMValueRef address, uint64_t bytes, a
 }
 
 void prefetch_ahead(widener *w, LLVMValueRef load, uint64_t bytes) {
-  enum { LONG = 512, ITERATIONS = 3 };
+  enum { LONG = TUNE_PREFETCH_LONG, ITERATIONS = TUNE_PREFETCH_LONG_ITERATIONS };
   LLVMValueRef address = LLVMGetOperand(load, 0);
   stride_query q = {.w = w, .loop = w->shapes->order->innermost[graph_node_of(w->g, load)], .all = {.all = true}};
   uint64_t bytes_each = bytes * (uint64_t)w->width, whole = bytes_each * (uint64_t)w->vectors;

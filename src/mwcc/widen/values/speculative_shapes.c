@@ -9,11 +9,12 @@
  * Invariant: the test uses only values that are known at the start, that is, made from ids, parameters and constants
  * by operations that cannot trap (is_known_at_start). */
 #include "mwcc/widen/widen.h"
+#include "mwcc/target/tuning.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 24, DEPTH = 8, LONG_STEP = 1 << 20, MUCH_CODE = 2400 /* instructions times vectors */ };
+enum { MOST = 24, DEPTH = 8, LONG_STEP = 1 << 20, MUCH_CODE = TUNE_SPECULATIVE_CODE };
 
 /* ---- what is known at the start ---- */
 
