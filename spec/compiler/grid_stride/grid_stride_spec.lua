@@ -421,9 +421,8 @@ describe("a grid-stride loop", function()
     assert.matches("it is not vectorised", report, 1, true)
   end)
 
-  local kinds = { interchanged = interchanged, strip_mined = strip_mined, beside = beside, blocks = blocks }
-  for kind, list in pairs(kinds) do
-    it("has the same results as in the loop tier: " .. kind, function()
+  for key, list in pairs { interchanged = interchanged, strip_mined = strip_mined, beside = beside, blocks = blocks } do
+    it("has the same results as in the loop tier: " .. key, function()
       local source = source_of(list)
       local one_by_one = mw.compile { source = source, options = { "--width=1" } }
       local m = mw.compile(source)
