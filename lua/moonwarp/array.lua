@@ -292,12 +292,16 @@ function array:sub(first, last)
   return raw.array_strided(self, shape[1] == 0 and 0 or (first - 1) * strides[1], nil, shape, strides)
 end
 
----Print the array as a picture: one dimension as a sparkline, two as a heat map, pixels as an image.
----@param options? { width?: integer, graphics?: "kitty"|"sixel"|"blocks"|"text" }
+---Print the array as a picture: one dimension as a sparkline, two as a heat map, pixels as an image. With `file` a
+---heat map is written as SVG or PNG instead.
+---@param options? { width?: integer, height?: integer, graphics?: "kitty"|"sixel"|"blocks"|"text", file?: string }
 function array:show(options) io.write(raw.part("show.picture").picture(self, options)) end
 
----Print a graph of one dimension.
----@param options? { width?: integer, height?: integer } in characters
+---Print a chart with axes, or with `file` write it as SVG or PNG (width and height are then pixels, else characters).
+---`kind` is "line" (further arrays in the list are further lines, and so are the rows of two dimensions), "scatter" (of
+---{n, 2}, or of `x` and the array), "hist" (of so many `bins`) or "heat" (two dimensions); `log` is "x", "y" or "xy".
+---Others are `labels` (of lines), `title`, `xlabel`, `ylabel` and `graphics`.
+---@param options? { kind?: string, x?: moonwarp.array, labels?: string[], log?: string, bins?: integer, file?: string }
 function array:plot(options) io.write(raw.part("show.picture").graph(self, options)) end
 
 function array:__tostring() return raw.part("show.text").array(self) end

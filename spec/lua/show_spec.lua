@@ -73,16 +73,16 @@ describe("an array is shown", function()
     local lines = {}
     for line in show.graph(mw.arange(16), { width = 21, height = 4 }):gmatch "[^\n]+" do lines[#lines + 1] = line end
     assert.equal(6, #lines)
-    assert.matches("^        15 │", lines[1])
-    assert.matches("^         0 │", lines[4])
-    assert.matches("1 +16$", lines[6])
+    assert.matches("^           │", lines[1])
+    assert.matches("^        10 ┤", lines[2])
+    assert.matches("^         0 ┤", lines[4])
+    assert.matches("^            +10", lines[6])
   end)
 
   it("or refused, with the kinds of arrays that can be shown", function()
     assert.matches("nothing in this array", message(show.picture, mw.zeros(0)))
     assert.matches("is no picture", message(show.picture, mw.zeros({ 2, 2, 2 })))
-    assert.matches("one dimension", message(show.graph, mw.zeros({ 2, 2 })))
-    assert.matches("table of options", message(mw.zeros(2).plot, mw.zeros(2), 5))
+    assert.matches("table as options", message(mw.zeros(2).plot, mw.zeros(2), 5))
   end)
 end)
 

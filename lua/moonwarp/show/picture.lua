@@ -1,7 +1,15 @@
--- a:show() and a:plot(): arrays as pictures in the terminal. One dimension is a sparkline, or with plot a graph; two
--- are a heat map; pixels (uchar with 3 or 4 channels) are the picture that they are.
+-- a:show() and a:plot(): arrays as pictures in the terminal, or as files. With show one dimension is a sparkline, two
+-- are a heat map, and pixels (uchar with 3 or 4 channels) are the picture that they are; with plot they are charts with
+-- axes.
 
+local arguments = require "moonwarp.check.arguments"
+local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
+local axes = require "moonwarp.show.axes"
+local braille = require "moonwarp.show.braille"
+local chart = require "moonwarp.show.chart"
+local colours = require "moonwarp.show.colours"
+local series = require "moonwarp.show.series"
 local terminal = require "moonwarp.show.terminal"
 
 local M = {}
@@ -24,24 +32,9 @@ end
 -- Vectors' names end in how many components they have.
 local function is_scalar(dtype) return dtype == "bfloat16" or not dtype:find "%d$" end
 
--- A mask's elements are drawn as 0 and 1.
-local function number_of(element)
-  if type(element) == "boolean" then return element and 1 or 0 end
-  return tonumber(element)
-end
+local number_of = series.number
 
 -- ---- one dimension ----
-
--- The least and the greatest of each of `columns` stretches: two lists. The device does the counting.
-local function stretches(array, columns)
-  local low, high, n = {}, {}, #array
-  columns = math.min(columns, n)
-  for c = 1, columns do
-    local part = array:sub(math.floor((c - 1) * n / columns) + 1, math.floor(c * n / columns))
-    low[c], high[c] = number_of(part:min()), number_of(part:max())
-  end
-  return low, high
-end
 
 local function range(low, high)
   local least, most = math.huge, -math.huge
@@ -55,7 +48,7 @@ local BARS = { "\226\150\129", "\226\150\130", "\226\150\131", "\226\150\132", "
   "\226\150\135", "\226\150\136" }
 
 local function sparkline(array, columns)
-  local low, high = stretches(array, columns)
+  local low, high = series.stretches(array, columns)
   local least, most = range(low, high)
   local bars = {}
   for c = 1, #low do
@@ -65,54 +58,7 @@ local function sparkline(array, columns)
   return ("%s  %g to %g\n"):format(table.concat(bars), least, most)
 end
 
--- Two by four dots a character.
-local DOTS = { { 1, 8 }, { 2, 16 }, { 4, 32 }, { 64, 128 } }
-
-local function braille(bits)
-  return string.char(0xe2, 0xa0 + math.floor(bits / 64), 0x80 + bits % 64)
-end
-
-local function graph(array, columns, lines)
-  local low, high = stretches(array, 2 * columns)
-  local least, most = range(low, high)
-  local height, span = 4 * lines, most > least and most - least or 1
-  local function row_of(value) return math.floor((value - least) / span * (height - 1) + 0.5) end
-  local cells = {}
-  for l = 1, lines do cells[l] = {} end
-  for x = 1, #low do
-    local first = low[x] == low[x] and row_of(low[x]) or 0
-    for y = first, low[x] == low[x] and row_of(high[x]) or -1 do
-      local down = height - 1 - y
-      local line, column = math.floor(down / 4) + 1, math.floor((x - 1) / 2) + 1
-      cells[line][column] = (cells[line][column] or 0) + DOTS[down % 4 + 1][(x - 1) % 2 + 1]
-    end
-  end
-  local out = {}
-  for l = 1, lines do
-    local label = l == 1 and ("%.4g"):format(most) or l == lines and ("%.4g"):format(least) or ""
-    local letters = {}
-    for c = 1, math.ceil(#low / 2) do letters[c] = braille(cells[l][c] or 0) end
-    out[l] = ("%10s \226\148\130%s"):format(label, table.concat(letters))
-  end
-  local last = ("%d"):format(#array)
-  out[#out + 1] = (" "):rep(11) .. "\226\148\148" .. ("\226\148\128"):rep(math.ceil(#low / 2))
-  out[#out + 1] = (" "):rep(12) .. "1" .. (" "):rep(math.max(1, math.ceil(#low / 2) - 1 - #last)) .. last
-  return table.concat(out, "\n") .. "\n"
-end
-
 -- ---- two dimensions ----
-
--- From dark blue over green to yellow: even steps for the eye, also without colour.
-local COLOURS = { { 68, 1, 84 }, { 59, 82, 139 }, { 33, 145, 140 }, { 94, 201, 98 }, { 253, 231, 37 } }
-
-local function colour(share)
-  if share ~= share then return 128, 128, 128 end
-  local at = math.max(0, math.min(1, share)) * (#COLOURS - 1)
-  local i = math.min(math.floor(at), #COLOURS - 2)
-  local a, b, t = COLOURS[i + 1], COLOURS[i + 2], at - i
-  return math.floor(a[1] + t * (b[1] - a[1])), math.floor(a[2] + t * (b[2] - a[2])),
-    math.floor(a[3] + t * (b[3] - a[3]))
-end
 
 -- Rows as tables, read when they are first asked for.
 local function rows_of(array)
@@ -127,7 +73,7 @@ local function heat_map(array)
   local least, most = number_of(array:min()), number_of(array:max())
   local span = most > least and most - least or 1
   local picture = { width = shape[2], height = shape[1] }
-  function picture.at(x, y) return colour((number_of(rows[y][x + 1]) - least) / span) end
+  function picture.at(x, y) return colours.of((number_of(rows[y][x + 1]) - least) / span) end
   return picture, ("%g to %g"):format(least, most)
 end
 
@@ -158,6 +104,19 @@ local function check(array, what)
   if type(array.dtype) ~= "string" then errors.usage("%s: an array of structs has no picture", what) end
 end
 
+local WIDTH, HEIGHT = 640, 400 -- a file's pixels
+
+local function save(drawn, options, path)
+  local width, height = size_of(options, "width", WIDTH), size_of(options, "height", HEIGHT)
+  local kind = path:match "%.(%a+)$"
+  if kind ~= "svg" and kind ~= "png" then errors.usage("plot: file ends in .svg or .png, got %s", path) end
+  if width < 160 or height < 120 then errors.usage("plot: a file has 160 by 120 pixels or more") end
+  local canvas = require(kind == "svg" and "moonwarp.show.svg" or "moonwarp.show.raster").new(width, height)
+  chart.draw(canvas, drawn, options, width, height)
+  local done, why = canvas.save(path)
+  if not done then errors.usage("plot: %s cannot be written: %s", path, tostring(why)) end
+end
+
 ---What a:show() prints.
 ---@param array moonwarp.array
 ---@param options? { width?: integer, graphics?: "kitty"|"sixel"|"blocks"|"text" }
@@ -166,6 +125,13 @@ function M.picture(array, options)
   options = options or {}
   check(array, "show")
   if array.rank == 1 and is_scalar(array.dtype) then return sparkline(array, columns_of(options, 24)) end
+  if options.file then
+    if array.rank ~= 2 or not is_scalar(array.dtype) then
+      errors.usage("show: file is for heat maps; mw.write_image writes pixels")
+    end
+    save(series.of(array, { kind = "heat" }), options, options.file)
+    return ""
+  end
   local picture, legend = picture_of(array)
   if not picture then
     errors.usage("show: %s of %d dimensions is no picture: one dimension, two, or {height, width, 3 or 4} of uchar",
@@ -179,17 +145,67 @@ function M.picture(array, options)
   return terminal.picture(picture, columns, options.graphics) .. (legend and legend .. "\n" or "")
 end
 
----What a:plot() prints.
+-- ---- charts ----
+
+-- The map's rows and columns are numbered, and a line of colours stands below with what they mean.
+local function heat_chart(array, options)
+  local picture = heat_map(array)
+  local columns = columns_of(options, 12)
+  local map = terminal.picture(picture, columns, options.graphics)
+  local shape, out = array.shape, {}
+  if options.title then out[1] = (" "):rep(12) .. options.title .. "\n" end
+  local graphics = options.graphics or terminal.graphics()
+  if graphics == "kitty" or graphics == "sixel" then -- pixels: no labels beside them
+    out[#out + 1] = map
+  else
+    local lines = {}
+    for line in map:gmatch "[^\n]+" do lines[#lines + 1] = line end
+    local y, labels = axes.new(0.5, shape[1] + 0.5, { ticks = math.max(2, math.floor(#lines / 3)) }), {}
+    for _, tick in ipairs(y.ticks) do
+      labels[math.min(#lines, math.floor(y.place(tick.value) * #lines) + 1)] = tick.label
+    end
+    for l, line in ipairs(lines) do out[#out + 1] = ("%10s \226\148\130%s\n"):format(labels[l] or "", line) end
+    out[#out + 1] = (" "):rep(12) .. ("1 to %d\n"):format(shape[2])
+  end
+  local low, high = number_of(array:min()), number_of(array:max())
+  local bar = { width = 24, height = 1, at = function(x) return colours.of((x + 0.5) / 24) end }
+  local strip = terminal.picture(bar, 24, (graphics == "text" or graphics == "blocks") and graphics or "text")
+  out[#out + 1] = (" "):rep(12) .. ("%g "):format(low) .. strip:match "[^\n]*" .. (" %g\n"):format(high)
+  return table.concat(out)
+end
+
+local names = { "kind", "x", "labels", "title", "xlabel", "ylabel", "log", "bins", "file", "width", "height",
+  "graphics" }
+
+-- A list of further arrays, with options by name.
+local function check_options(options)
+  for key in pairs(options) do
+    local known = type(key) == "number"
+    for _, name in ipairs(names) do known = known or key == name end
+    if not known then arguments.no_option("a:plot", key, names) end
+  end
+  if options.x ~= nil and raw.type(options.x) ~= "array" then
+    errors.usage("plot: x is an array, got %s", raw.describe(options.x))
+  end
+end
+
+---What a:plot() prints, or writes to a file.
 ---@param array moonwarp.array
----@param options? { width?: integer, height?: integer } in characters
+---@param options? table see a:plot
 ---@return string
 function M.graph(array, options)
   options = options or {}
   check(array, "plot")
-  if array.rank ~= 1 or not is_scalar(array.dtype) then
-    errors.usage("plot: wants numbers in one dimension; see a:show()")
+  check_options(options)
+  if not is_scalar(array.dtype) then errors.usage("plot: wants numbers, not %s; see a:show()", array.dtype) end
+  local drawn = series.of(array, options)
+  if options.file then
+    save(drawn, options, options.file)
+    return ""
   end
-  return graph(array, columns_of(options, 13), size_of(options, "height", 12))
+  if drawn.cells then return heat_chart(array, options) end
+  local graphics = options.graphics or terminal.graphics()
+  return braille.text(drawn, options, columns_of(options, 13), size_of(options, "height", 12), graphics ~= "text")
 end
 
 return M
