@@ -13,6 +13,8 @@ local mw = {
   null = raw.null,
   ---The compile cache: hits, misses, bytes, entries, path, limit (which can be assigned) and clear().
   cache = require "moonwarp.cache",
+  ---Linear algebra: equations, factorisations, eigenvalues, norms.
+  linalg = {},
 }
 
 -- A part whose own functions are not all for scripts names those that are as `public`.
@@ -73,6 +75,20 @@ setmetatable(mw, { __index = function(_, name)
   if read_array_parts() and rawget(mw, name) ~= nil then return mw[name] end
   raw.part("diagnostics.suggest").missing("moonwarp", name, mw)
 end })
+
+-- Tables of functions, read when a script first asks for one of them.
+for name, part in pairs { linalg = "linalg.linalg" } do
+  local read = false
+  setmetatable(mw[name], { __index = function(functions, key)
+    if type(key) ~= "string" then return nil end
+    if not read then
+      read = true
+      read_array_parts()
+      arguments.functions("mw." .. name, raw.part(part), functions)
+    end
+    return rawget(functions, key) or raw.part("diagnostics.suggest").missing("moonwarp." .. name, key, functions)
+  end })
+end
 
 ---Monotonic seconds, for measuring.
 ---@return number

@@ -145,6 +145,27 @@ local reduce = "options?: {axis: integer|table, keepdims: boolean, out: array}"
 local variance = "options?: {axis: integer|table, keepdims: boolean, out: array, ddof: number}"
 local scan = "options?: {axis: integer, out: array}"
 
+M["mw.linalg"] = {
+  solve = "a: array, b: array",
+  inv = "a: array",
+  det = "a: array",
+  slogdet = "a: array",
+  cholesky = "a: array",
+  qr = "a: array",
+  svd = "a: array, options?: {full: boolean}",
+  svdvals = "a: array",
+  eigh = "a: array",
+  eigvalsh = "a: array",
+  eig = "a: array",
+  eigvals = "a: array",
+  lstsq = "a: array, b: array, options?: any",
+  pinv = "a: array, options?: any",
+  norm = "a: array, options?: any",
+  matrix_rank = "a: array, options?: any",
+  cond = "a: array, options?: any",
+  matrix_power = "a: array, n: integer",
+}
+
 M.classes.array = {
   letter = "a",
   copy_from = "source: any",

@@ -1,0 +1,159 @@
+-- Batches of matrices for factorisations: in column-major order, as LAPACK has them, and back. Which dtype is computed
+-- in; which route is taken; what a failure means.
+
+local raw = require "moonwarp.binding"
+local errors = require "moonwarp.diagnostics.error"
+local views = require "moonwarp.array.views"
+local given = require "moonwarp.array.given"
+local promotion = require "moonwarp.array.promotion"
+local kernels = require "moonwarp.array.kernels"
+
+local usage = errors.usage
+local shape_text = views.shape_text
+
+local M = {}
+
+---The dtype that a matrix is factored in: floating point of 32 or 64 bits, or complex numbers of these.
+---@param what string
+---@param ... moonwarp.array
+---@return string
+function M.dtype(what, ...)
+  local of = promotion.of(given.together(what, { ... }), what)
+  if of.kind == "complex" then return of.name end
+  if of.kind ~= "float" then return "double" end
+  return of.bits <= 32 and "float" or "double"
+end
+
+---The real dtype of a dtype, and the complex one.
+---@param dtype string
+---@return string real
+---@return string complex
+function M.parts(dtype)
+  local is_double = dtype == "double" or dtype == "complex128"
+  return is_double and "double" or "float", is_double and "complex128" or "complex64"
+end
+
+---Whether the library has complex dtypes.
+---@return boolean
+function M.has_complex() return promotion.is_numeric "complex64" end
+
+---An array of matrices, checked.
+---@param what string
+---@param a moonwarp.array
+---@param is_square? boolean
+---@return { array: moonwarp.array, batch: integer[], count: integer, rows: integer, columns: integer }
+function M.matrices(what, a, is_square)
+  given.array(what, a)
+  local shape, batch, count = a.shape, {}, 1
+  local rank = #shape
+  if rank < 2 then usage("%s wants a matrix, or several in the last two axes, got %s", what, shape_text(shape)) end
+  if is_square and shape[rank - 1] ~= shape[rank] then
+    usage("%s wants square matrices, got %s", what, shape_text(shape))
+  end
+  for d = 1, rank - 2 do
+    batch[d] = shape[d]
+    count = count * shape[d]
+  end
+  return { array = a, batch = batch, count = count, rows = shape[rank - 1], columns = shape[rank] }
+end
+
+---A new array on another's device.
+---@param like moonwarp.array
+---@param dtype string
+---@param ... integer
+---@return moonwarp.array
+function M.new(like, dtype, ...) return kernels.empty(like.device, dtype, { ... }) end
+
+---A copy of matrices in column-major order: {count, columns, rows}.
+---@param it table M.matrices's
+---@param dtype string
+---@return moonwarp.array
+function M.by_columns(it, dtype)
+  local x = it.array
+  local y = M.new(x, dtype, it.count, it.columns, it.rows)
+  if y.count == 0 then return y end
+  return y:assign(x:reshape(it.count, it.rows, it.columns):transpose())
+end
+
+---An array with the batch's dimensions before those of each matrix.
+---@param it table
+---@param array moonwarp.array
+---@param ... integer
+---@return moonwarp.array
+function M.shaped(it, array, ...)
+  local shape = {}
+  for d, size in ipairs(it.batch) do shape[d] = size end
+  for _, size in ipairs { ... } do shape[#shape + 1] = size end
+  return array:reshape(shape)
+end
+
+---Matrices in column-major order, {count, columns, rows}, as an array in row-major order with the batch's dimensions.
+---@param it table
+---@param y moonwarp.array
+---@return moonwarp.array
+function M.by_rows(it, y)
+  local shape = y.shape
+  return M.shaped(it, y:transpose():contiguous(), shape[3], shape[2])
+end
+
+---One value a matrix: a number for one matrix, else an array.
+---@param it table
+---@param values moonwarp.array {count}
+---@return any
+function M.each(it, values)
+  if #it.batch == 0 then return values[1] end
+  return values:reshape(it.batch)
+end
+
+-- ---- failures ----
+
+local function name_of(it, place) return #it.batch == 0 and "the matrix" or ("matrix %d of the batch"):format(place) end
+
+---The first place where info is not 0, from 1, and the value there; nil if there is none. Waits.
+---@param info moonwarp.array int {count}
+---@return integer?
+---@return integer?
+function M.failure(info)
+  if info.count == 0 or not info:any() then return nil end
+  local place = info:ne(0):argmax()
+  return place, info[place]
+end
+
+---Raise a failure of a factorisation, if there was one.
+---@param what string
+---@param it table
+---@param info moonwarp.array
+---@param sentence string with the number of the pivot, and what to do
+function M.check(what, it, info, sentence)
+  local place, value = M.failure(info)
+  if place then usage("%s: %s %s", what, name_of(it, place), sentence:format(value)) end
+end
+
+-- ---- routes ----
+
+local settings = {}
+raw.linalg_settings = settings -- which tests change
+settings.own = false -- the library's own kernels also where a library is there
+
+-- On the CPU, for a device that has no routine for it: the arrays are copied there and back.
+local function on_the_cpu(what, name, arrays)
+  local copies = {}
+  for k, array in ipairs(arrays) do copies[k] = array:to "cpu" end
+  M.run(what, name, (table.unpack or unpack)(copies))
+  for k, array in ipairs(arrays) do array:copy_from(copies[k]) end
+end
+
+---Run a factorisation (mw_array_factor) of batches that have elements: by a library, or by kernels.
+---@param what string
+---@param name string
+---@param ... moonwarp.array
+function M.run(what, name, ...)
+  local first, own = ..., require "moonwarp.linalg.own"
+  if settings.own and own.factor(name, ...) then return end
+  local is_done, why = raw.array_factor(name, ...)
+  if is_done or own.factor(name, ...) then return end
+  if first.device.name:sub(1, 3) ~= "cpu" then return on_the_cpu(what, name, { ... }) end
+  usage("%s of %s needs LAPACK. %s", what, tostring(first.dtype), why)
+end
+
+return M
