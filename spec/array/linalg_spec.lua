@@ -138,8 +138,8 @@ describe("mw.linalg", function()
     local result = child { [[
       local mw = require "moonwarp"
       print(select(2, pcall(mw.linalg.eig, mw.eye(2))))
-      print(mw.linalg.solve(mw.eye(2), mw.ones(2)):sum())]], environment = { MOONWARP_BLAS = "none" } }
+      print(mw.linalg.solve(mw.eye(2), mw.ones(2)):sum() == 2)]], environment = { MOONWARP_BLAS = "none" } }
     assert.matches("mw.linalg.eig of float needs LAPACK. OpenBLAS is not loaded", result.output, 1, true)
-    assert.matches("2.0", result.output, 1, true)
+    assert.matches("true", result.output, 1, true)
   end)
 end)
