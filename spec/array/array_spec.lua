@@ -1,9 +1,6 @@
 -- Arrays: constructors, elements, views, and functions of all elements.
 
 local mw = require "moonwarp"
-local lifetime = require "support.lifetime"
-local collect, resident = lifetime.collect, lifetime.resident
-local suite = require "support.suite"
 local random = require "support.random" "array_spec"
 
 -- The message of the error that f(...) raises.
@@ -372,127 +369,6 @@ describe("an array", function()
     end)
   end)
 
-  describe("that was freed", function()
-    it("gives its memory back at once, and that twice is fine", function()
-      collect()
-      local before = mw.memory().bytes
-      local a = mw.zeros(100000)
-      assert.is_true(mw.memory().bytes >= before + 400000)
-      assert.is_false(a.freed)
-      a:free()
-      a:free()
-      assert.is_true(a.freed)
-      mw.synchronize() -- zeros may still have been being written
-      assert.equal(before, mw.memory().bytes)
-    end)
-
-    it("refuses every use, but says what it was", function()
-      local a = mw.array { 1, 2, 3 }
-      local view = a:sub(2)
-      a:free()
-      assert.same({ 3 }, a.shape)
-      assert.equal("float", a.dtype)
-      assert.matches("freed", tostring(a))
-      for _, f in ipairs {
-        function() return a[1] end,
-        function() a[1] = 1 end,
-        function() return a:totable() end,
-        function() return a:bytes() end,
-        function() return a:sum() end,
-        function() a:fill(1) end,
-        function() a:copy_from { 1, 2, 3 } end,
-        function() return a:copy() end,
-        function() return view[1] end,
-        function() return view:totable() end,
-      } do
-        assert.matches("freed", message(f))
-      end
-    end)
-
-    it("is freed at the end of its block (to-be-closed variables)", function()
-      local kept
-      do
-        local a <close> = mw.ones(10)
-        kept = a
-        assert.equal(10, a:sum())
-      end
-      assert.is_true(kept.freed)
-    end)
-
-    it("closes in any order with its views, and by hand", function()
-      if mw.binding ~= "c" then return pending "only userdata have a metatable to ask" end
-      local a = mw.ones(10)
-      local meta = getmetatable(a)
-      local view = a:reshape(2, 5)
-      meta.__gc(view)
-      meta.__gc(view)
-      assert.equal(10, a:sum())
-      meta.__close(a)
-      meta.__gc(a)
-      meta.__gc(a)
-      assert.matches("closed", message(function() return a[1] end))
-      assert.equal("array (closed)", tostring(a))
-    end)
-  end)
-
-  it("begins, if large, at a place of its page where the one made before it does not", function()
-    if suite.on_gpu then return pending "CPU device only: where processors take loads to be of what was stored" end
-    local page, lines = 4096, 256 -- bytes; of the latter stay apart a store and loads of its neighbours
-    local before = mw.empty(2 ^ 20)
-    for _ = 1, 10 do
-      local a = mw.empty(2 ^ 20)
-      local distance = (a.address - before.address) % page
-      assert.is_true(distance >= lines and distance <= page - lines, ("%d bytes apart"):format(distance))
-      assert.equal(0, a.address % 256)
-      a[1], a[a.count] = 1, 2
-      assert.same({ 1, 2 }, { a[1], a[a.count] })
-      before = a
-    end
-  end)
-
-  it("of 64 MiB leaves its pages to the next one when it is freed, and a second one its own", function()
-    if suite.on_gpu then return pending "CPU device only: a GPU's memory is the driver's" end
-    local kept
-    for _ = 1, 2 do -- the first time, pages of others that were freed may go
-      local a, b = mw.zeros(2 ^ 24), mw.zeros(2 ^ 24)
-      mw.synchronize()
-      local before = resident()
-      a:free()
-      b:free()
-      kept = before - resident() < 2 ^ 24
-    end
-    assert.is_true(kept)
-  end)
-
-  it("is collected with the bytes that it holds on the device", function()
-    collect()
-    local before = mw.memory().bytes
-    local peak = 0
-    for _ = 1, 300 do
-      local a = mw.empty(1 << 20) -- 4 MiB, of which Lua sees a few dozen bytes
-      a[1] = 1
-      peak = math.max(peak, mw.memory().bytes - before)
-    end
-    assert.is_true(peak < 256 * 2 ^ 20, ("%.0f MB alive"):format(peak / 1e6))
-  end)
-
-  it("collects garbage before it fails for want of memory", function()
-    collectgarbage()
-    local limit = mw.limit("memory")
-    mw.limit("memory", mw.memory().bytes + 40 * 2 ^ 20)
-    local ok, err = pcall(function()
-      collectgarbage("stop")
-      for _ = 1, 50 do mw.empty(2 ^ 20) end -- 200 MiB, never more than 4 of them reachable
-    end)
-    local more, failure = pcall(mw.empty, 2 ^ 30)
-    collectgarbage("restart")
-    mw.limit("memory", limit)
-    assert(ok, tostring(err))
-    assert.is_false(more)
-    assert.equal("memory", failure.kind)
-    assert.equal("cudaErrorMemoryAllocation", failure.code)
-  end)
-
   describe("as text", function()
     local on = " on " .. mw.device().name .. "\n"
     it("is its dtype, shape, device and elements", function()
@@ -529,41 +405,5 @@ describe("an array", function()
   it("refuses other values as a method's self", function()
     assert.equal("a:totable is a method of an array, called on a table; write a:totable() with a colon",
       message(mw.zeros(1).totable, {}))
-  end)
-end)
-
-describe("a NaN of any bits", function()
-  -- Those of LuaJIT's own values among them: nil, booleans, strings, tables.
-  local tops = {
-    float = { "\127\192", "\255\192", "\255\248", "\255\255" },
-    double = { "\127\248", "\255\248", "\255\249", "\255\252", "\255\255" },
-    half = { "\127\255", "\255\255", "\254\001" }, bfloat16 = { "\127\192", "\255\249", "\255\255" },
-  }
-
-  local function check(value)
-    assert.equal("number", type(value))
-    assert.is_true(value ~= value)
-  end
-
-  local function check_bytes(bytes, dtype)
-    local a = mw.from_bytes(bytes:rep(3), dtype)
-    check(a[2])
-    check(a:totable()[3])
-    check(a:sum())
-    check(a:max())
-    if not suite.on_gpu then check(a:host()[1]) end
-  end
-
-  for dtype, list in pairs(tops) do
-    it("is read as a NaN from " .. dtype, function()
-      local size = mw.zeros(1, dtype).nbytes
-      for _, top in ipairs(list) do
-        for _, fill in ipairs { "\0", "\1", "\255" } do check_bytes((top .. fill:rep(size - 2)):reverse(), dtype) end
-      end
-    end)
-  end
-
-  it("is read as a NaN from a vector", function()
-    check(mw.from_bytes(("\255"):rep(16), "float2")[1][2])
   end)
 end)

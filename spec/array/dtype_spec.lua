@@ -2,6 +2,7 @@
 
 local mw = require "moonwarp"
 local random = require "support.random" "dtype_spec"
+local suite = require "support.suite"
 
 local function message(f, ...)
   local ok, err = pcall(f, ...)
@@ -363,5 +364,41 @@ __global__ void add(Large *list) { list[threadIdx.x].v[8190] += list[threadIdx.x
     assert.matches("uses a struct 'Particel'", message(m.dtype, m, "Particel"))
     assert.matches("Big has 40000 bytes", message(m.dtype, m, "Big"))
     assert.matches("or a struct's m:dtype%(name%)", message(mw.zeros, 1, 5.5, {}))
+  end)
+end)
+
+describe("a NaN of any bits", function()
+  -- Those of LuaJIT's own values among them: nil, booleans, strings, tables.
+  local tops = {
+    float = { "\127\192", "\255\192", "\255\248", "\255\255" },
+    double = { "\127\248", "\255\248", "\255\249", "\255\252", "\255\255" },
+    half = { "\127\255", "\255\255", "\254\001" }, bfloat16 = { "\127\192", "\255\249", "\255\255" },
+  }
+
+  local function check(value)
+    assert.equal("number", type(value))
+    assert.is_true(value ~= value)
+  end
+
+  local function check_bytes(bytes, dtype)
+    local a = mw.from_bytes(bytes:rep(3), dtype)
+    check(a[2])
+    check(a:totable()[3])
+    check(a:sum())
+    check(a:max())
+    if not suite.on_gpu then check(a:host()[1]) end
+  end
+
+  for dtype, list in pairs(tops) do
+    it("is read as a NaN from " .. dtype, function()
+      local size = mw.zeros(1, dtype).nbytes
+      for _, top in ipairs(list) do
+        for _, fill in ipairs { "\0", "\1", "\255" } do check_bytes((top .. fill:rep(size - 2)):reverse(), dtype) end
+      end
+    end)
+  end
+
+  it("is read as a NaN from a vector", function()
+    check(mw.from_bytes(("\255"):rep(16), "float2")[1][2])
   end)
 end)

@@ -19,26 +19,6 @@ local longer_files = {
   ["lua/moonwarp/random/joe_kuo.lua"] = "a table of direction numbers",
 }
 
--- Files that are still to be split, with the lines that they have at most: no entry is added, and none grows.
-local to_be_split = {
-  ["spec/array/array_spec.lua"] = 569,
-  ["spec/compiler/divergence/analyses_spec.lua"] = 540,
-  ["spec/compiler/divergence/vector_shape_spec.lua"] = 571,
-  ["spec/compiler/grid_stride/grid_stride_spec.lua"] = 499,
-  ["spec/compiler/widen/uniform_path_spec.lua"] = 530,
-  ["spec/core/graph_chain_spec.lua"] = 559,
-  ["spec/core/stream_spec.lua"] = 458,
-  ["spec/device/barrier_spec.lua"] = 567,
-  ["spec/device/device_barrier_spec.lua"] = 528,
-  ["spec/device/math/device_math_spec.lua"] = 499,
-  ["spec/support/c/runtime.c"] = 548,
-  ["spec/support/fake/cuda.c"] = 557,
-  ["spec/support/faults/faults.lua"] = 565,
-  ["spec/support/kernels/reference.lua"] = 540,
-  ["spec/support/kernels/statements.lua"] = 467,
-  ["spec/texture/texture_spec.lua"] = 601,
-}
-
 local function listed()
   local pipe, list = assert(io.popen "find src lua spec bench examples -type f | LC_ALL=C sort"), {}
   for path in pipe:lines() do list[#list + 1] = path end
@@ -76,16 +56,14 @@ describe("the tree", function()
       if path:match "%.[ch]$" or path:match "%.cc$" or path:match "%.lua$" then
         local lines = count_lines(path)
         seen[path] = lines
-        if lines > (to_be_split[path] or LINES) and not longer_files[path] then
+        if lines > LINES and not longer_files[path] then
           wrong[#wrong + 1] = path .. " has " .. lines .. " lines"
         end
       end
     end
     assert.same({}, wrong)
-    for _, exceptions in ipairs { longer_files, to_be_split } do
-      for path in pairs(exceptions) do
-        assert.is_true((seen[path] or 0) > LINES, path .. " needs no exception any more")
-      end
+    for path in pairs(longer_files) do
+      assert.is_true((seen[path] or 0) > LINES, path .. " needs no exception any more")
     end
   end)
 end)

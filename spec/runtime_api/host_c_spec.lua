@@ -132,7 +132,8 @@ end)
 
 describe("functions under CUDA's names in C", function()
   for _, name in ipairs {
-    "runtime", "runtime_array", "driver", "driver_array", "driver_object", "driver_later", "more", "opengl", "threads",
+    "runtime", "runtime_array", "runtime_graph", "driver", "driver_array", "driver_object", "driver_later", "more",
+    "opengl", "threads",
   } do
     it("behave as documented: " .. name, function()
       local text, ok = program("cc", name .. ".c", "-std=c11")(folder)

@@ -11,7 +11,10 @@
 local types = require "support.kernels.types"
 local E = require "support.kernels.expressions"
 local M = require "support.kernels.memory"
+local C = require "support.kernels.contexts"
 local int, uint = types.int, types.uint
+local inside, fresh, with, value_for = C.inside, C.fresh, C.with, C.value_for
+local remember, restore, differs = C.remember, C.restore, C.differs
 
 local S = {}
 
@@ -19,25 +22,6 @@ local pick, chance, random
 function S.use(source) pick, chance, random = source.pick, source.chance, source.random end
 
 local block -- (context, how many statements): a list
-
--- A context with some fields changed.
-local function inside(c, changes) return setmetatable(changes, { __index = c }) end
-
-local function fresh(c, t, prefix)
-  local k = c.kernel
-  k.names = k.names + 1
-  local v = { name = (prefix or "v") .. k.names, t = t }
-  table.insert(c.frame, v)
-  return v
-end
-
-local function with(list, more)
-  local all = { table.unpack(list) }
-  for _, v in ipairs(more) do all[#all + 1] = v end
-  return all
-end
-
-local function value_for(c, t, depth) return t.integer and E.integer(c, depth) or E.floating(c, depth) end
 
 -- ---- assignments and stores
 
@@ -297,22 +281,6 @@ local function sync(c)
   if roll > 3 or #c.free_uniforms == 0 then return { k = "sync", id = E.id() } end
   return { k = "sync", how = pick { "count", "and", "or" }, e = E.condition(c, 1), into = pick(c.free_uniforms),
     id = E.id() }
-end
-
-local function remember(c)
-  local phases = {}
-  for _, array in ipairs(c.shared) do phases[array] = { array.phase, array.own, array.op } end
-  return phases
-end
-
-local function restore(c, phases)
-  for _, array in ipairs(c.shared) do array.phase, array.own, array.op = table.unpack(phases[array]) end
-end
-
-local function differs(c, phases)
-  for _, array in ipairs(c.shared) do
-    if array.phase ~= phases[array][1] or array.own ~= phases[array][2] then return true end
-  end
 end
 
 -- A barrier, behind which shared arrays are in other phases.
