@@ -96,30 +96,53 @@ local function result_of(output)
   return result
 end
 
-local function run_each(jobs)
-  local running, totals = {}, { passed = 0, failed = 0, errors = 0, pending = 0 }
-  local began, next_file, bad_files = os.time(), 1, {}
-  while next_file <= #files or #running > 0 do
-    while next_file <= #files and #running < jobs do
-      local path = files[next_file]
-      running[#running + 1] = { path = path, began = os.time(), pipe = assert(io.popen(command_for(path))) }
-      next_file = next_file + 1
+-- Starts all files, at most `jobs` at a time: the next one whenever one has ended. Returns an iterator of those that
+-- have ended, by number and seconds, and the folder with their output, <number>.out.
+local function start(jobs)
+  local folder = os.tmpname()
+  os.remove(folder)
+  os.execute("mkdir " .. quote(folder))
+  for i, path in ipairs(files) do
+    local script = assert(io.open(("%s/%d.sh"):format(folder, i), "w"))
+    script:write(("began=$(date +%%s)\n{ %s; } > %s/%d.out\necho %d $(($(date +%%s) - began))\n"):format(
+      command_for(path), quote(folder), i, i))
+    script:close()
+  end
+  local pipe = assert(io.popen(("seq %d | xargs -P %d -I @ sh %s/@.sh"):format(#files, jobs, quote(folder))))
+  local lines = pipe:lines()
+  return function()
+    local line = lines()
+    if line then
+      local i, seconds = line:match "^(%d+) (%d+)$"
+      return tonumber(i), tonumber(seconds)
     end
-    local job = table.remove(running, 1)
-    local result = result_of(job.pipe:read "*a")
-    job.pipe:close()
+    pipe:close()
+    os.execute("rm -r " .. quote(folder))
+  end, folder
+end
+
+local function run_each(jobs)
+  local totals = { passed = 0, failed = 0, errors = 0, pending = 0 }
+  local began, bad_files, seen = os.time(), {}, 0
+  local ended, folder = start(jobs)
+  for i, seconds in ended do
+    local file = assert(io.open(("%s/%d.out"):format(folder, i)))
+    local result = result_of(file:read "*a")
+    file:close()
+    seen = seen + 1
     for name in pairs(totals) do totals[name] = totals[name] + result[name] end
     local bad = result.failed + result.errors
-    if bad > 0 then bad_files[#bad_files + 1] = job.path end
-    print(("%s: %d passed%s%s, %d s"):format(job.path, result.passed, bad > 0 and (", %d FAILED"):format(bad) or "",
-      result.pending > 0 and (", %d pending"):format(result.pending) or "", os.time() - job.began))
+    if bad > 0 then bad_files[#bad_files + 1] = files[i] end
+    print(("%s: %d passed%s%s, %d s"):format(files[i], result.passed, bad > 0 and (", %d FAILED"):format(bad) or "",
+      result.pending > 0 and (", %d pending"):format(result.pending) or "", seconds))
     if result.shown:find "%S" then print((result.shown:gsub("^%s+", ""):gsub("%s+$", "") .. "\n")) end
     io.flush()
   end
+  totals.errors = totals.errors + #files - seen -- what was never run
   print(("%d successes / %d failures / %d errors / %d pending : %d seconds"):format(totals.passed, totals.failed,
     totals.errors, totals.pending, os.time() - began))
   if #bad_files > 0 then print("failed: " .. table.concat(bad_files, " ")) end
-  os.exit(#bad_files == 0 and 0 or 1)
+  os.exit(totals.failed + totals.errors == 0 and 0 or 1)
 end
 
 local has_output = false
