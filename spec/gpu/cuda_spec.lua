@@ -178,8 +178,8 @@ describe("memory of a GPU", function()
     }
     assert.equal("went on\n", garbage.output)
     local never = gpu { "local a = mw.zeros(100000) print(pcall(mw.zeros, 300000))", cuda = "memory=1000000" }
-    assert.matches("cuda:0 has no 1200000 bytes: 600000 of its 1000000 are free, and 400000 are in arrays of this process; "
-      .. "the largest have 400000 bytes", never.output, 1, true)
+    assert.matches("cuda:0 has no 1200000 bytes: 600000 of its 1000000 are free, and 400000 are in arrays of this "
+      .. "process; the largest have 400000 bytes", never.output, 1, true)
   end)
 
   it("is filled with patterns of any size", function()

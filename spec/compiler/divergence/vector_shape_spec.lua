@@ -82,7 +82,9 @@ describe("the shape of an access", function()
         points[i].y = points[i].x + origin.y; //@field
       }]=]
     assert.same({ "reversed store" }, dump.accesses "reversed")
-    for _, at in ipairs { "block", "gang" } do assert.same({ "broadcast load", "contiguous store" }, dump.accesses(at)) end
+    for _, at in ipairs { "block", "gang" } do
+      assert.same({ "broadcast load", "contiguous store" }, dump.accesses(at))
+    end
     assert.same({ "load with a stride of 8 bytes", "contiguous store" }, dump.accesses "second")
     assert.same({ "contiguous load", "gather", "contiguous store" }, dump.accesses "index")
     assert.same({ "load with a stride of 16 bytes", "broadcast load", "store with a stride of 16 bytes" },
