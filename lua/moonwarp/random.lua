@@ -10,6 +10,7 @@ local errors = require "moonwarp.diagnostics.error"
 local arguments = require "moonwarp.check.arguments"
 local signatures = require "moonwarp.check.signatures"
 local nearest = require "moonwarp.diagnostics.nearest"
+local discrete = require "moonwarp.random.discrete"
 local results = require "moonwarp.random.results"
 local sampling = require "moonwarp.random.sampling"
 
@@ -127,7 +128,9 @@ local function take_spare(g, list, most)
 end
 
 -- Fill a contiguous array of one dimension.
-local function fill(g, what, out, a, b)
+local fill
+function fill(g, what, out, a, b)
+  if what == "counts" then return discrete.fill_poisson(g, fill, out, a) end
   local stream, count = g.stream, out.count
   if stream.dimensions and count % stream.dimensions ~= 0 then
     usage("g:%s: %d numbers are no whole number of points of %d dimensions", what, count, stream.dimensions)
@@ -213,7 +216,7 @@ function generator:lognormal(shape, options)
   return drawn(self, "lognormal" .. suffix, shape, dtype, options, mean, std)
 end
 
----Numbers of Poisson's distribution, by its inverse: one word each.
+---Numbers of Poisson's distribution, one word each. From a mean of 2000 on, xorwow and mrg32k3a make them in pairs.
 ---@param shape? integer|integer[] without one: a number
 ---@param options? { lambda?: number, out?: moonwarp.array } the mean, 1 by default
 ---@return moonwarp.array|integer uint
@@ -222,7 +225,7 @@ function generator:poisson(shape, options)
   if not (lambda > 0 and lambda <= 400000) then
     usage("g:poisson wants a mean above 0, up to 400000, got %s", tostring(lambda))
   end
-  return drawn(self, "poisson", shape, "uint", options, lambda)
+  return drawn(self, "counts", shape, "uint", options, lambda)
 end
 
 for name, method in pairs(sampling) do generator[name] = method end

@@ -96,11 +96,12 @@ local function check_number(value, what)
   if type(value) ~= "number" then fail("OUT_OF_RANGE", "%s is a number, got %s", what, tostring(value)) end
 end
 
----Numbers of Poisson's distribution.
-function M.poisson(generator, out, count, lambda)
+---Numbers of Poisson's distribution: as `what` says, by the inverse of the distribution ("poisson") or, "counts", as
+---g:poisson makes them.
+function M.poisson(generator, out, count, lambda, what)
   generators.check(generator)
   if count ~= 0 then M.check_lambda(lambda) end
-  generate(generator, "poisson", out, count, "uint", lambda)
+  generate(generator, what, out, count, "uint", lambda)
 end
 
 ---@param curand table
@@ -134,7 +135,9 @@ function M.install(curand)
       end
     end
   end
-  curand.curandGeneratePoisson = api(M.poisson)
+  curand.curandGeneratePoisson = api(function(generator, out, count, lambda)
+    M.poisson(generator, out, count, lambda, "counts")
+  end)
 end
 
 return M

@@ -6,38 +6,17 @@ local result = require "moonwarp.curand.result"
 local generate = require "moonwarp.curand.generate"
 local generators = require "moonwarp.curand.generator"
 local pointer = require "moonwarp.runtime.pointer"
-local sources = require "moonwarp.random.sources"
+local discrete = require "moonwarp.random.discrete"
 
-local api, fail, floor = result.api, result.fail, math.floor
+local api, fail = result.api, result.fail
 local M = {}
-
-local source = sources.new("discrete", "#include <moonwarp/random/discrete_table.h>\n", {
-  make_table = "MW_DISCRETE_TABLE\n",
-  look_up_uint = "MW_DISCRETE_LOOK_UP(look_up_uint, unsigned int)\n",
-  look_up_ulonglong = "MW_DISCRETE_LOOK_UP(look_up_ulonglong, unsigned long long)\n",
-})
-
-local HEAD, EACH = 256, 24 -- bytes of a table: the structs', and each value's
-local NORMAL = 2000 -- variances from here on are normal distributions'
-
--- The address of a new table. Values 10 standard deviations from the mean have shares below a double's precision.
-local function table_of(binomial, a, b, mean, variance, most)
-  local deviation = math.sqrt(variance)
-  local normal = variance > NORMAL
-  local shift = normal and 0 or math.max(0, floor(mean - 10 * deviation - 10))
-  local length = normal and 1 or math.min(most, math.ceil(mean + 10 * deviation + 20)) - shift + 1
-  local at = raw.memory_new("device", HEAD + EACH * length)
-  source:kernel "make_table"(1, 1)(binomial and 1 or 0, a, b, mean, deviation, normal and 1 or 0, shift, length,
-    raw.pointer(at))
-  return at
-end
 
 local distributions = {}
 
 local function install_distributions(curand)
   curand.curandCreatePoissonDistribution = api(function(lambda)
     generate.check_lambda(lambda)
-    local at = table_of(false, lambda, 0, lambda, lambda, 2 ^ 32 - 1)
+    local at = discrete.poisson_table(discrete.method(lambda), lambda)
     distributions[at] = true
     return pointer.new(at)
   end)
@@ -45,8 +24,7 @@ local function install_distributions(curand)
     local at = pointer.address(distribution, "a distribution")
     if not distributions[at] then fail("NOT_INITIALIZED", "this is no distribution, or one that was destroyed") end
     distributions[at] = nil
-    raw.synchronize()
-    raw.memory_free(at)
+    discrete.free(at)
   end)
 end
 
@@ -60,14 +38,14 @@ local function binomial(generator, out, count, n, p)
   end
   if count == 0 then return end
   local dtype = g.of.wide and "ulonglong" or "uint"
-  local at = table_of(true, n, p, n * p, n * p * (1 - p), n)
+  local variance = n * p * (1 - p)
+  local at = discrete.table_of(discrete.method(variance), true, n, p, n * p, variance, n)
   generate.make(g, out, count, "uint", function(array)
     local words = dtype == "uint" and array or raw.array_new(dtype, { count })
     generate.draw(g, "bits", words)
-    source:kernel("look_up_" .. dtype)(math.ceil(count / 128), 128)(words, count, n, raw.pointer(at), array)
+    discrete.look_up(words, at, n, array)
   end)
-  raw.synchronize()
-  raw.memory_free(at)
+  discrete.free(at)
 end
 
 -- The methods that draw by Poisson's and the binomial distribution are cuRAND's own choice but for the device's.
@@ -83,7 +61,7 @@ local function install_methods(curand)
     if generators.check(generator).of.kind == "mt19937" then
       fail("INTERNAL_ERROR", "mt19937 has no method CURAND_DEVICE_API")
     end
-    generate.poisson(generator, out, count, lambda)
+    generate.poisson(generator, out, count, lambda, "poisson")
   end)
   curand.curandGenerateBinomial = api(binomial)
   curand.curandGenerateBinomialMethod = api(function(generator, out, count, n, p, method)

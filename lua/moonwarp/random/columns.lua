@@ -3,7 +3,8 @@
 -- A column is a subsequence; it has drawn `row` words so far. Numbers are made in units (one number, a pair, Philox's
 -- four), and columns make a unit each by turns, from column `column` on. So the stream depends on nothing but the
 -- number of columns, which the kind's ordering says. Columns' states are words on the device; rows, of which only few
--- differ, are kept here as runs too, so that a generator can be saved, and be made anew anywhere.
+-- differ, are kept here as runs too, so that a generator can be saved, and be made anew anywhere. Where normal numbers
+-- are drawn singly, a column keeps the second of a pair: `pair` is the row of the pair's first word, plus 1, or 0.
 
 local raw = require "moonwarp.binding"
 local sources = require "moonwarp.random.sources"
@@ -18,14 +19,14 @@ local TEXT = "#include <moonwarp/random/columns_stream.h>\n"
 -- What is drawn, of which elements.
 local draws = {
   bits = "uint", uniform = "float", uniform_double = "double", normal = "float", normal_double = "double",
-  lognormal = "float", lognormal_double = "double", poisson = "uint",
+  lognormal = "float", lognormal_double = "double", poisson = "uint", single = "float",
 }
 
 -- The words that a unit takes, and the numbers that it is.
 local sizes = {
   one = {
     bits = { 1, 1 }, uniform = { 1, 1 }, uniform_double = { 2, 1 }, normal = { 2, 2 }, normal_double = { 4, 2 },
-    poisson = { 1, 1 },
+    poisson = { 1, 1 }, single = { 0, 1 },
   },
   four = {
     bits = { 4, 4 }, uniform = { 4, 4 }, uniform_double = { 8, 4 }, normal = { 4, 4 }, normal_double = { 8, 4 },
@@ -38,7 +39,7 @@ sizes.mrg32k3a = setmetatable({ uniform_double = { 1, 1 }, normal_double = { 2, 
 local function kind_of(kind, size)
   local kernels = { begin = ("MW_COLUMNS_BEGIN(%s)\n"):format(kind) }
   for name in pairs(draws) do kernels[name] = ("MW_COLUMNS_FILL(%s, %s)\n"):format(kind, name) end
-  return { source = sources.new(kind, TEXT, kernels), sizes = size, words = kind == "philox" and 3 or 6 }
+  return { source = sources.new(kind, TEXT, kernels), sizes = size, words = kind == "philox" and 3 or 8 }
 end
 local kinds = {
   xorwow = kind_of("xorwow", sizes.one),
@@ -59,7 +60,8 @@ function M.orderings(kind) return columns_of[kind] end
 function M.begin(g)
   local self = setmetatable({ kind = g.kind, of = kinds[g.kind], seed = g.seed, seeded = g.ordering == "seeded" }, M)
   self.columns = columns_of[g.kind][g.ordering]
-  self.column, self.skip, self.runs = 0, 0, { { from = 0, row = 0 } }
+  self.singles = g.kind ~= "philox" -- whether it makes "single" numbers
+  self.column, self.skip, self.runs = 0, 0, { { from = 0, row = 0, pair = 0 } }
   self:jump(g.offset)
   return self
 end
@@ -71,27 +73,36 @@ local function cut(runs, column)
   for at, run in ipairs(runs) do
     if run.from == column then return at end
     if run.from > column then
-      table.insert(runs, at, { from = column, row = runs[at - 1].row })
+      table.insert(runs, at, { from = column, row = runs[at - 1].row, pair = runs[at - 1].pair })
       return at
     end
   end
-  runs[#runs + 1] = { from = column, row = runs[#runs].row }
+  runs[#runs + 1] = { from = column, row = runs[#runs].row, pair = runs[#runs].pair }
   return #runs
 end
 
--- `count` columns from `first` on are `words` further.
-function M:advance(first, count, words)
+-- A column makes so many single numbers: the second one of its pair, and further pairs.
+local function draw_singles(run, count)
+  if count > 0 and run.pair > 0 then run.pair, count = 0, count - 1 end
+  run.row = run.row + floor(count / 2) * 2
+  if count % 2 == 1 then run.pair, run.row = run.row + 1, run.row + 2 end
+end
+
+-- `count` columns from `first` on make `units` units each of so many words, or that many single numbers (0 words).
+function M:advance(first, count, units, words)
   if first + count > self.columns then
-    self:advance(0, first + count - self.columns, words)
+    self:advance(0, first + count - self.columns, units, words)
     count = self.columns - first
   end
-  if count == 0 or words == 0 then return end
+  if count == 0 or units == 0 then return end
   local runs = self.runs
   local from = cut(runs, first)
   local to = first + count < self.columns and cut(runs, first + count) or #runs + 1
-  for at = from, to - 1 do runs[at].row = runs[at].row + words end
+  for at = from, to - 1 do
+    if words == 0 then draw_singles(runs[at], units) else runs[at].row = runs[at].row + units * words end
+  end
   for at = #runs, 2, -1 do
-    if runs[at].row == runs[at - 1].row then table.remove(runs, at) end
+    if runs[at].row == runs[at - 1].row and runs[at].pair == runs[at - 1].pair then table.remove(runs, at) end
   end
 end
 
@@ -99,8 +110,8 @@ end
 function M:passed(units, words)
   local rounds = floor(units / self.columns)
   local rest = units - rounds * self.columns
-  self:advance(0, self.columns, rounds * words)
-  self:advance(self.column, rest, words)
+  self:advance(0, self.columns, rounds, words)
+  self:advance(self.column, rest, 1, words)
   self.column = (self.column + rest) % self.columns
 end
 
@@ -117,14 +128,14 @@ end
 
 function M:prepare()
   if self.states and self.states.device.name == raw.device().name then return end
-  local columns, rows = self.columns, {}
+  local columns, rows, pairs_of = self.columns, {}, {}
   for at, run in ipairs(self.runs) do
     local last = self.runs[at + 1] and self.runs[at + 1].from or columns
-    for i = run.from + 1, last do rows[i] = run.row end
+    for i = run.from + 1, last do rows[i], pairs_of[i] = run.row, run.pair end
   end
   self.states = raw.array_new("uint", { self.of.words, columns })
   self.of.source:kernel "begin"(math.ceil(columns / 128), 128)(self.seed[1], self.seed[2], self.seeded and 3133713 or 0,
-    columns, raw.array_from(rows, "ulonglong"), self.states)
+    columns, raw.array_from(rows, "ulonglong"), raw.array_from(pairs_of, "ulonglong"), self.states)
 end
 
 ---How many numbers are made at once.
@@ -139,7 +150,7 @@ function M:unit(what) return self.of.sizes[(what:gsub("^log", ""))][2] end
 function M:undo(what, taken)
   if self.kind ~= "philox" then return end
   self.column = (self.column - 1) % self.columns
-  self:advance(self.column, 1, -self.of.sizes[(what:gsub("^log", ""))][1])
+  self:advance(self.column, 1, -1, self.of.sizes[(what:gsub("^log", ""))][1])
   self.skip, self.states = taken, nil
 end
 
@@ -158,17 +169,20 @@ end
 
 -- ---- as text ----
 
+-- A run is its column, its row and, unless it is 0, its pair.
 function M:save()
   local runs = {}
-  for at, run in ipairs(self.runs) do runs[at] = ("%.0f:%.0f"):format(run.from, run.row) end
+  for at, run in ipairs(self.runs) do
+    runs[at] = ("%.0f:%.0f"):format(run.from, run.row) .. (run.pair > 0 and (":%.0f"):format(run.pair) or "")
+  end
   return ("%.0f,%.0f,%s"):format(self.column, self.skip, table.concat(runs, ","))
 end
 
 function M:restore(saved)
   local column, skip, rest = saved:match "^(%d+),(%d+),(.+)$"
   self.column, self.skip, self.runs, self.states = tonumber(column), tonumber(skip), {}, nil
-  for from, row in rest:gmatch "(%d+):(%d+)" do
-    self.runs[#self.runs + 1] = { from = tonumber(from), row = tonumber(row) }
+  for from, row, pair in rest:gmatch "(%d+):(%d+):?(%d*)" do
+    self.runs[#self.runs + 1] = { from = tonumber(from), row = tonumber(row), pair = tonumber(pair) or 0 }
   end
 end
 

@@ -33,7 +33,8 @@ static void draw(curandGenerator_t g, int what, size_t count) {
   case 5: drew("normal double", count, 8, curandGenerateNormalDouble(g, room, count, 1, 2), 0); break;
   case 6: drew("log-normal", count, 4, curandGenerateLogNormal(g, room, count, 1, 2), 0); break;
   case 7: drew("log-normal double", count, 8, curandGenerateLogNormalDouble(g, room, count, 1, 2), 0); break;
-  case 8: drew("Poisson", count, 4, curandGeneratePoisson(g, room, count, 10), 0); break;
+  case 8: drew("Poisson", count, 4, curandGeneratePoisson(g, room, count, 10), 1); break;
+  case 9: drew("Poisson, large", count, 4, curandGeneratePoisson(g, room, count, 3000), count < 1000); break;
   default: drew("Poisson by a method", count, 4, curandGeneratePoissonMethod(g, room, count, 10, CURAND_KNUTH), 0);
   }
 }
@@ -57,7 +58,7 @@ static void codes_of(int type) {
   say("seed", 5, curandSetPseudoRandomGeneratorSeed(g, 5));
   say("offset", 5, curandSetGeneratorOffset(g, 5));
   say("stream", 0, curandSetStream(g, NULL));
-  for (int what = 0; what < 10; what++) {
+  for (int what = 0; what < 11; what++) {
     draw(g, what, 0);
     draw(g, what, 10);
     draw(g, what, 11);
@@ -76,7 +77,7 @@ static void codes_of(int type) {
 static void codes(void) {
   static const int types[] = {-1, 1, 99, 102, 205};
   for (size_t i = 0; i < sizeof types / sizeof *types; i++) create(types[i]);
-  for (int what = 0; what < 10; what++) draw(NULL, what, 2);
+  for (int what = 0; what < 11; what++) draw(NULL, what, 2);
   say("no generator", 0, curandSetStream(NULL, NULL));
   say("no generator", 1, curandSetPseudoRandomGeneratorSeed(NULL, 1));
   say("no generator", 2, curandSetGeneratorOffset(NULL, 1));
@@ -129,7 +130,7 @@ static void mixture(int type) {
     case 3: say("seeds", 0, curandGenerateSeeds(g)); break;
     case 4: say("dimensions", value % 5, curandSetQuasiRandomGeneratorDimensions(g, value % 5)); break;
     default: {
-      int kind = (int)(what % 8);
+      int kind = (int)roll(10);
       if (kind == !wide) kind = wide;
       draw(g, kind, value % 3 == 0 ? value : value % 50);
     }

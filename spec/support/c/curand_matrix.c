@@ -2,7 +2,8 @@
  *     curand_matrix OURS NVIDIAS COUNT [KIND]
  * draws COUNT numbers of each and prints a line for each kind, ordering and sort of numbers: how many streams, how many numbers
  * differ, and of normal and log-normal numbers by how much at most, in units of a float's or double's precision. A COUNT
- * below 10^6 leaves out orderings that NVIDIA's library takes a second to begin. */
+ * below 10^6 leaves out orderings that NVIDIA's library takes a second to begin. Of normal, log-normal and Poisson's numbers
+ * one seed is drawn. */
 #include <curand.h>
 
 #include <dlfcn.h>
@@ -26,6 +27,7 @@ typedef struct library {
   int (*normal_double)(void *generator, void *out, size_t count, double mean, double stddev);
   int (*lognormal)(void *generator, void *out, size_t count, float mean, float stddev);
   int (*lognormal_double)(void *generator, void *out, size_t count, double mean, double stddev);
+  int (*poisson)(void *generator, void *out, size_t count, double lambda);
 } library;
 
 static library load(const char *path) {
@@ -42,7 +44,8 @@ static library load(const char *path) {
                                       "curandGenerateNormal",
                                       "curandGenerateNormalDouble",
                                       "curandGenerateLogNormal",
-                                      "curandGenerateLogNormalDouble"};
+                                      "curandGenerateLogNormalDouble",
+                                      "curandGeneratePoisson"};
   library all;
   void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
   if (!handle) {
@@ -56,9 +59,21 @@ static library load(const char *path) {
   return all;
 }
 
-enum { WORDS, UNIFORM, UNIFORM_DOUBLE, NORMAL, NORMAL_DOUBLE, LOGNORMAL, LOGNORMAL_DOUBLE, SORTS };
-static const char *const sorts[] = {"words",         "uniform",   "uniform double",  "normal",
-                                    "normal double", "lognormal", "lognormal double"};
+enum {
+  WORDS,
+  UNIFORM,
+  UNIFORM_DOUBLE,
+  NORMAL,
+  NORMAL_DOUBLE,
+  LOGNORMAL,
+  LOGNORMAL_DOUBLE,
+  POISSON,
+  SORTS = POISSON + 5
+};
+static const char *const sorts[] = {"words",         "uniform",      "uniform double",   "normal",
+                                    "normal double", "lognormal",    "lognormal double", "poisson 5",
+                                    "poisson 50",    "poisson 1500", "poisson 5000",     "poisson 50000"};
+static const double means[] = {5, 50, 1500, 5000, 50000};
 
 typedef struct kind {
   const char *name;
@@ -98,6 +113,7 @@ static void draw(const library *of, const kind *k, int ordering, unsigned long l
   case NORMAL_DOUBLE: must(of->normal_double(g, out, count, 0, 1)); break;
   case LOGNORMAL: must(of->lognormal(g, out, count, 0, 1)); break;
   case LOGNORMAL_DOUBLE: must(of->lognormal_double(g, out, count, 0, 1)); break;
+  default: must(of->poisson(g, out, count, means[sort - POISSON]));
   }
   must(of->destroy(g));
 }
@@ -148,11 +164,11 @@ int main(int argument_count, char **arguments) {
               if (memcmp(x + i * size, y + i * size, size) == 0) continue;
               differ++;
               double apart = fabs(value(x, sort, i) - value(y, sort, i)) / scale(k, y, sort, i);
-              if (sort >= NORMAL && !(apart <= most)) most = apart;
+              if (sort >= NORMAL && sort < POISSON && !(apart <= most)) most = apart;
             }
           }
         }
-        if (sort < NORMAL)
+        if (sort < NORMAL || sort >= POISSON)
           printf("%s %d %s: %d streams, %zu differ\n", k->name, k->orderings[o], sorts[sort], streams, differ);
         else
           printf("%s %d %s: %d streams, apart by %.2f\n", k->name, k->orderings[o], sorts[sort], streams,

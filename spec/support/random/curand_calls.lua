@@ -14,6 +14,7 @@ local draws = {
   { "curandGenerateUniform", 4, {}, true }, { "curandGenerateUniformDouble", 8, {}, true },
   { "curandGenerateNormal", 4, { 0, 1 } }, { "curandGenerateNormalDouble", 8, { 0, 1 } },
   { "curandGenerateLogNormal", 4, { 0, 1 } }, { "curandGenerateLogNormalDouble", 8, { 0, 1 } },
+  { "curandGeneratePoisson", 4, { 7 }, true }, { "curandGeneratePoisson", 4, { 3000 }, true },
 }
 
 local unpack = table.unpack or unpack -- luacheck: ignore 113

@@ -2,8 +2,8 @@
 -- test's process has that library (spec/support/random/curand.lua):
 --   luajit curand_host.lua LIBRARY KIND SEED OFFSET ORDERING DIMENSIONS WHAT COUNT [A [B]]
 -- writes COUNT values as bytes to standard output. WHAT is bits, bits64, uniform, uniform_double, normal, …, poisson,
--- or several of them, "bits,uniform", COUNT values each; or vectors and constants, of COUNT dimensions. "-" stands for
--- what is not set.
+-- or several of them, "bits,poisson=30,poisson=7", COUNT values each, with A after "=" where it differs; or vectors and
+-- constants, of COUNT dimensions. "-" stands for what is not set.
 
 local ffi = require "ffi"
 
@@ -77,11 +77,12 @@ else
   if dimensions ~= "-" then
     check(library.curandSetQuasiRandomGeneratorDimensions(g, tonumber(dimensions)), "dimensions")
   end
-  for each in what:gmatch "[^,]+" do
+  for each, own in what:gmatch "([^,=]+)=?([^,]*)" do
     local call, type, parameters = unpack(outputs[each])
     local size = count * ffi.sizeof(type:sub(1, -3))
     local values = ffi.cast(type, ffi.C.aligned_alloc(64, math.ceil(size / 64) * 64)) -- the library expects such
-    check(library[call](g, values, count, unpack({ tonumber(a), tonumber(b) }, 1, parameters or 0)), each)
+    local given = { tonumber(own) or tonumber(a), tonumber(b) }
+    check(library[call](g, values, count, unpack(given, 1, parameters or 0)), each)
     write(values, size)
     ffi.C.free(values)
   end

@@ -3,29 +3,33 @@
 
 /* ---- types ---- */
 
+#define BELOW_2000 0x1.f3fffffffffffp10 /* the largest double below 2000 */
+
 #define SOBOL(number, word, is_wide, is_scrambled)                                                                     \
   {                                                                                                                    \
     .type = number, .family = RANDOM_SOBOL, .kind = word, .offsets = true, .wide = is_wide, .scrambled = is_scrambled, \
-    .unit = 1, .orderings = {                                                                                          \
+    .unit = 1, .table = is_wide ? 0 : 10, .inverse = is_wide ? BELOW_2000 : 8000, .orderings = {                       \
       CURAND_ORDERING_QUASI_DEFAULT                                                                                    \
     }                                                                                                                  \
   }
 
 static const random_type types[] = {
-    {CURAND_RNG_PSEUDO_XORWOW, RANDOM_COLUMNS, "xorwow", .offsets = true, .pairs = true, .unit = 1, .words = 6,
+    {CURAND_RNG_PSEUDO_XORWOW, RANDOM_COLUMNS, "xorwow", .offsets = true, .pairs = true, .unit = 1, .words = 8,
+     .table = 2000,
      .orderings = {CURAND_ORDERING_PSEUDO_BEST, CURAND_ORDERING_PSEUDO_DEFAULT, CURAND_ORDERING_PSEUDO_SEEDED,
                    CURAND_ORDERING_PSEUDO_LEGACY},
      .columns = {4096, 4096, 4096, 4096}},
-    {CURAND_RNG_PSEUDO_MRG32K3A, RANDOM_COLUMNS, "mrg32k3a", .offsets = true, .pairs = true, .unit = 1, .words = 6,
+    {CURAND_RNG_PSEUDO_MRG32K3A, RANDOM_COLUMNS, "mrg32k3a", .offsets = true, .pairs = true, .unit = 1, .words = 8,
+     .table = 2000,
      .orderings = {CURAND_ORDERING_PSEUDO_BEST, CURAND_ORDERING_PSEUDO_DEFAULT, CURAND_ORDERING_PSEUDO_LEGACY},
      .columns = {81920, 81920, 4096}},
-    {CURAND_RNG_PSEUDO_PHILOX4_32_10, RANDOM_COLUMNS, "philox", .offsets = true, .unit = 4, .words = 3,
+    {CURAND_RNG_PSEUDO_PHILOX4_32_10, RANDOM_COLUMNS, "philox", .offsets = true, .unit = 4, .words = 3, .table = 2000,
      .orderings = {CURAND_ORDERING_PSEUDO_BEST, CURAND_ORDERING_PSEUDO_DEFAULT, CURAND_ORDERING_PSEUDO_LEGACY},
      .columns = {65536, 65536, 65536}},
-    {CURAND_RNG_PSEUDO_MTGP32, RANDOM_MTGP, "mtgp32", .unit = 1,
+    {CURAND_RNG_PSEUDO_MTGP32, RANDOM_MTGP, "mtgp32", .unit = 1, .table = 32, .inverse = 8000,
      .orderings = {CURAND_ORDERING_PSEUDO_BEST, CURAND_ORDERING_PSEUDO_DEFAULT, CURAND_ORDERING_PSEUDO_LEGACY},
      .columns = {192, 192, 64}},
-    {CURAND_RNG_PSEUDO_MT19937, RANDOM_MT, "mt19937", .unit = 1,
+    {CURAND_RNG_PSEUDO_MT19937, RANDOM_MT, "mt19937", .unit = 1, .table = 2000,
      .orderings = {CURAND_ORDERING_PSEUDO_DEFAULT, CURAND_ORDERING_PSEUDO_LEGACY}},
     SOBOL(CURAND_RNG_QUASI_SOBOL32, "unsigned int", false, false),
     SOBOL(CURAND_RNG_QUASI_SCRAMBLED_SOBOL32, "unsigned int", false, true),
@@ -261,21 +265,4 @@ curandStatus_t curandGenerateLogNormal(curandGenerator_t generator, float *outpu
 curandStatus_t curandGenerateLogNormalDouble(curandGenerator_t generator, double *output, size_t count, double mean,
                                              double stddev) {
   return generate(generator, RANDOM_LOGNORMAL_DOUBLE, output, count, mean, stddev);
-}
-
-curandStatus_t curandGeneratePoisson(curandGenerator_t generator, unsigned int *output, size_t count, double lambda) {
-  if (!random_find(generator)) return no_generator();
-  if (count > 0 && !(lambda > 0 && lambda <= 400000))
-    return random_fail(CURAND_STATUS_OUT_OF_RANGE, "a mean of Poisson's distribution is above 0 and up to 400000");
-  return generate(generator, RANDOM_POISSON, output, count, lambda, 0);
-}
-
-curandStatus_t curandGeneratePoissonMethod(curandGenerator_t generator, unsigned int *output, size_t count,
-                                           double lambda, curandMethod_t method) {
-  if (method != CURAND_DEVICE_API)
-    return random_fail(CURAND_STATUS_INTERNAL_ERROR, "the method is CURAND_DEVICE_API, not %d", (int)method);
-  random_generator *g = random_find(generator);
-  if (g && g->type->family == RANDOM_MT)
-    return random_fail(CURAND_STATUS_INTERNAL_ERROR, "mt19937 has no method CURAND_DEVICE_API");
-  return curandGeneratePoisson(generator, output, count, lambda);
 }

@@ -15,7 +15,8 @@ typedef enum random_what {
   RANDOM_NORMAL_DOUBLE,
   RANDOM_LOGNORMAL,
   RANDOM_LOGNORMAL_DOUBLE,
-  RANDOM_POISSON
+  RANDOM_POISSON, /* by the inverse of the distribution, a word each */
+  RANDOM_SINGLE   /* normal ones by themselves, of types with pairs */
 } random_what;
 
 typedef enum random_family { RANDOM_COLUMNS, RANDOM_MTGP, RANDOM_MT, RANDOM_SOBOL } random_family;
@@ -25,10 +26,11 @@ typedef struct random_type {
   random_family family;
   const char *kind; /* in the kernels' texts */
   bool offsets, pairs, wide, scrambled;
-  unsigned unit;    /* numbers that a column makes at a time, except for normal ones; Philox's for all */
-  unsigned words;   /* of a column's state */
-  int orderings[4]; /* that it supports, then zeros */
-  int columns[4];   /* or states, by ordering */
+  unsigned unit;         /* numbers that a column makes at a time, except for normal ones; Philox's for all */
+  unsigned words;        /* of a column's state */
+  double table, inverse; /* means of Poisson's distribution below and up to which there are tables (discrete.c) */
+  int orderings[4];      /* that it supports, then zeros */
+  int columns[4];        /* or states, by ordering */
 } random_type;
 
 /* A module that was compiled for a generator. */

@@ -2,8 +2,8 @@
  * Sobol's sequences. The kernels and the order of numbers are described in src/device/moonwarp/random/. */
 #include "random.h"
 
-static const char *const names[] = {"bits",          "uniform",   "uniform_double",   "normal",
-                                    "normal_double", "lognormal", "lognormal_double", "poisson"};
+static const char *const names[] = {"bits",      "uniform",          "uniform_double", "normal", "normal_double",
+                                    "lognormal", "lognormal_double", "poisson",        "single"};
 
 static bool is_double(random_what what) {
   return what == RANDOM_UNIFORM_DOUBLE || what == RANDOM_NORMAL_DOUBLE || what == RANDOM_LOGNORMAL_DOUBLE;
@@ -53,7 +53,8 @@ static int columns_begin(random_generator *g, uint64_t offset) {
   snprintf(text, sizeof text, COLUMNS "MW_COLUMNS_BEGIN(%s)\n", g->type->kind);
   unsigned low = (unsigned)g->seed, high = (unsigned)(g->seed >> 32);
   unsigned long long step = g->ordering == CURAND_ORDERING_PSEUDO_SEEDED ? 3133713 : 0;
-  void *arguments[] = {&low, &high, &step, &columns, &rows, &g->states};
+  uint64_t no_pairs = 0;
+  void *arguments[] = {&low, &high, &step, &columns, &rows, &no_pairs, &g->states};
   if (code == MW_SUCCESS) code = random_launch(g, text, "begin", (columns + 127) / 128, 1, 128, arguments);
   random_memory_free(g, rows);
   return code;

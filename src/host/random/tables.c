@@ -1,13 +1,9 @@
-/* cuRAND's tables: Sobol's direction vectors and scramble constants, distributions for curand_discrete, and binomial numbers,
- * which are drawn by such a table. */
+/* cuRAND's tables: Sobol's direction vectors and scramble constants. */
 #include "random.h"
 
-#include <math.h>
 #include <pthread.h>
 
 enum { DIMENSIONS = 20000 };
-
-/* ---- direction vectors ---- */
 
 /* Joe and Kuo's numbers as in lua/moonwarp/random/joe_kuo.lua: three dimensions a line, 32 digits in base 64 each. */
 static const char numbers[][97] = {
@@ -150,93 +146,4 @@ curandStatus_t curandGetScrambleConstants32(unsigned int **constants) {
 
 curandStatus_t curandGetScrambleConstants64(unsigned long long **constants) {
   return get_constants(constants, CURAND_RNG_QUASI_SCRAMBLED_SOBOL64);
-}
-
-/* ---- distributions ---- */
-
-#define TABLE "#include <moonwarp/random/discrete_table.h>\n"
-
-enum { TABLE_HEAD = 256, TABLE_EACH = 24, NORMAL_VARIANCE = 2000 }; /* bytes; variances above are normal ones' */
-
-/* A table: values more than 10 standard deviations from the mean have shares below a double's precision. */
-static int table_new(random_generator *g, int binomial, double a, double b, double mean, double variance, double most,
-                     uint64_t *out) {
-  double deviation = sqrt(variance);
-  int normal = variance > NORMAL_VARIANCE;
-  double first = normal ? 0 : fmax(0, floor(mean - 10 * deviation - 10));
-  double last = normal ? 0 : fmin(most, ceil(mean + 10 * deviation + 20));
-  unsigned shift = (unsigned)first, length = (unsigned)(last - first) + 1;
-  int code = random_memory_new(g, TABLE_HEAD + (size_t)TABLE_EACH * length, out);
-  void *arguments[] = {&binomial, &a, &b, &mean, &deviation, &normal, &shift, &length, out};
-  if (code == MW_SUCCESS) code = random_launch(g, TABLE "MW_DISCRETE_TABLE\n", "make_table", 1, 1, 1, arguments);
-  return code;
-}
-
-curandStatus_t curandCreatePoissonDistribution(double lambda, curandDiscreteDistribution_t *distribution) {
-  if (!distribution) return random_fail(CURAND_STATUS_OUT_OF_RANGE, "there is no place for the distribution");
-  if (!(lambda > 0 && lambda <= 400000))
-    return random_fail(CURAND_STATUS_OUT_OF_RANGE, "a mean of Poisson's distribution is above 0 and up to 400000");
-  random_generator g = {0};
-  uint64_t table = 0;
-  int code = host_context_current(&g.context);
-  if (code == MW_SUCCESS) code = table_new(&g, 0, lambda, 0, lambda, lambda, 4294967295.0, &table);
-  random_modules_release(&g);
-  if (code != MW_SUCCESS) return random_end(code);
-  host_handle_enter(HOST_DISTRIBUTION, g.context->id, table, host_pointer(table));
-  *distribution = host_pointer(table);
-  return CURAND_STATUS_SUCCESS;
-}
-
-curandStatus_t curandDestroyDistribution(curandDiscreteDistribution_t distribution) {
-  if (!distribution || !host_handle_take(HOST_DISTRIBUTION, distribution))
-    return random_fail(CURAND_STATUS_NOT_INITIALIZED, "this is no distribution, or one that was destroyed");
-  return random_end(mw_memory_free(host_address(distribution)));
-}
-
-/* ---- binomial numbers ---- */
-
-typedef struct binomial {
-  unsigned n;
-  double p;
-} binomial;
-
-static int draw_binomial(random_generator *g, uint64_t to, size_t count, void *data) {
-  const binomial *of = data;
-  uint64_t table = 0, words = to;
-  double n = of->n, most = n;
-  int code = table_new(g, 1, n, of->p, n * of->p, n * of->p * (1 - of->p), n, &table);
-  if (code == MW_SUCCESS && g->type->wide) code = random_memory_new(g, count * 8, &words);
-  if (code == MW_SUCCESS) code = random_draw(g, RANDOM_BITS, words, count, 0, 0);
-  long long values = (long long)count;
-  void *arguments[] = {&words, &values, &most, &table, &to};
-  const char *text = g->type->wide ? TABLE "MW_DISCRETE_LOOK_UP(look_up_ulonglong, unsigned long long)\n"
-                                   : TABLE "MW_DISCRETE_LOOK_UP(look_up_uint, unsigned int)\n";
-  if (code == MW_SUCCESS)
-    code = random_launch(g, text, g->type->wide ? "look_up_ulonglong" : "look_up_uint", (count + 127) / 128, 1, 128,
-                         arguments);
-  if (words != to) random_memory_free(g, words);
-  random_memory_free(g, table);
-  return code;
-}
-
-curandStatus_t curandGenerateBinomial(curandGenerator_t generator, unsigned int *output, size_t count, unsigned int n,
-                                      double p) {
-  random_generator *g = random_find(generator);
-  if (!g) return random_fail(CURAND_STATUS_NOT_INITIALIZED, "this is no generator, or one that was destroyed");
-  if (!(p >= 0 && p <= 1)) return random_fail(CURAND_STATUS_OUT_OF_RANGE, "a probability is a number from 0 to 1");
-  if (count % g->dimensions != 0)
-    return random_fail(CURAND_STATUS_LENGTH_NOT_MULTIPLE, "%zu numbers are no multiple of %u", count, g->dimensions);
-  if (count == 0) return CURAND_STATUS_SUCCESS;
-  binomial of = {n, p};
-  int code = random_make(g, output, count, sizeof *output, draw_binomial, &of);
-  if (code != MW_SUCCESS) return random_end(code);
-  random_moved(g, count, g->type->unit);
-  return CURAND_STATUS_SUCCESS;
-}
-
-curandStatus_t curandGenerateBinomialMethod(curandGenerator_t generator, unsigned int *output, size_t count,
-                                            unsigned int n, double p, curandMethod_t method) {
-  if (method != CURAND_DEVICE_API)
-    return random_fail(CURAND_STATUS_INTERNAL_ERROR, "the method is CURAND_DEVICE_API, not %d", (int)method);
-  return curandGenerateBinomial(generator, output, count, n, p);
 }

@@ -36,6 +36,15 @@ struct mrg32k3a : curandStateMRG32k3a {
     for (int k = 0; k < 3; k++) w[k * columns + i] = s1[k], w[(k + 3) * columns + i] = s2[k];
   }
 };
+/* The second number of a pair, which a state keeps: two words after the others. It stays while others are drawn. */
+template <class S> __device__ inline void load_extra(S *s, const unsigned *w, int columns, int i) {
+  s->boxmuller_flag = w[6 * columns + i];
+  s->boxmuller_extra = __uint_as_float(w[7 * columns + i]);
+}
+template <class S> __device__ inline void store_extra(const S *s, unsigned *w, int columns, int i) {
+  w[6 * columns + i] = s->boxmuller_flag;
+  w[7 * columns + i] = __float_as_uint(s->boxmuller_extra);
+}
 /* Columns are at the first word of a counter; the key is stored once, after the counters. */
 struct philox {
   uint4 counter;
@@ -110,6 +119,8 @@ __device__ inline double4 normals_double(philox *s) {
 /* of_one for XORWOW and MRG32k3a, of_four for Philox; a and b are the distribution's parameters. */
 #define MW_COLUMNS_UNIT(what, one, of_one, four, of_four)                                                              \
   struct unit_##what {                                                                                                 \
+    template <class S> static __device__ void begin(S *s, const unsigned *words, int columns, int column) {}           \
+    template <class S> static __device__ void end(const S *s, unsigned *words, int columns, int column) {}             \
     template <class S> static __device__ one make(S *s, double a, double b) { return of_one; }                         \
     static __device__ four make(philox *s, double a, double b) { return of_four; }                                     \
   };
@@ -125,6 +136,17 @@ MW_COLUMNS_UNIT(lognormal_double, double2, powers(curand_box_muller_double(s->ba
 MW_COLUMNS_UNIT(poisson, unsigned int, _curand_poisson(curand(s), a), uint4, counts(s->four(), a))
 #undef MW_COLUMNS_UNIT
 
+/* Normal numbers one at a time, of XORWOW and MRG32k3a: a column makes both of a pair before the next pair. */
+struct unit_single {
+  template <class S> static __device__ void begin(S *s, const unsigned *words, int columns, int column) {
+    load_extra(s, words, columns, column);
+  }
+  template <class S> static __device__ void end(const S *s, unsigned *words, int columns, int column) {
+    store_extra(s, words, columns, column);
+  }
+  template <class S> static __device__ float make(S *s, double a, double b) { return curand_normal(s->base()); }
+};
+
 /* ---- kernels ---- */
 
 /* Thread i processes the i-th column from `first` on. */
@@ -135,20 +157,32 @@ __device__ inline void fill_columns(unsigned *words, int columns, int first, int
   int column = first + i < columns ? first + i : first + i - columns;
   S state, *s = &state;
   state.load(words, columns, column);
+  Unit::begin(s, words, columns, column);
   int rounds = units / columns;
   V *to = out + i;
   for (int round = 0; round < rounds; round++, to += columns) *to = Unit::make(s, a, b);
   if (i < units - rounds * columns) *to = Unit::make(s, a, b);
   state.store(words, columns, column);
+  Unit::end(s, words, columns, column);
+}
+
+/* A column keeps the second number of the pair whose first word is number `pair` - 1; 0 for none. Philox's keep none. */
+__device__ inline void begin_extra(philox *s, ull seed, int i, ull pair, ull step, unsigned *words, int columns) {}
+template <class S>
+__device__ inline void begin_extra(S *s, ull seed, int i, ull pair, ull step, unsigned *words, int columns) {
+  s->begin(seed, i, pair ? pair - 1 : 0, step);
+  if (pair) curand_normal(s->base());
+  store_extra(s, words, columns, i);
 }
 
 /* Sets column i to word rows[i] of its subsequence or, if step is not 0, of the sequence with its own seed. */
 #define MW_COLUMNS_BEGIN(kind)                                                                                         \
   extern "C" __global__ void begin(unsigned low, unsigned high, ull step, int columns, const ull *rows,                \
-                                   unsigned *words) {                                                                  \
+                                   const ull *pairs, unsigned *words) {                                                \
     int i = blockIdx.x * blockDim.x + threadIdx.x;                                                                     \
     if (i >= columns) return;                                                                                          \
     kind s;                                                                                                            \
+    begin_extra(&s, (ull)high << 32 | low, i, pairs ? pairs[i] : 0, step, words, columns);                             \
     s.begin((ull)high << 32 | low, i, rows[i], step);                                                                  \
     s.store(words, columns, i);                                                                                        \
   }

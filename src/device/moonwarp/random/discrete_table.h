@@ -1,7 +1,8 @@
 /* Kernels that make the table of a discrete distribution (discrete.h), Poisson's or the binomial one, and that look words up
- * in it. A table is one piece of memory: the structs, which point into it, and for each of `length` values that begin with
- * `shift` 24 bytes from byte MW_DISCRETE_HEAD on. MW_DISCRETE_TABLE or MW_DISCRETE_LOOK_UP(name, word) after this header is
- * a module's text. */
+ * in it. A table is one piece of memory: the structs, which point into it, and for each of at most `capacity` values 24 bytes
+ * from byte MW_DISCRETE_HEAD on. It has the values whose probability is not 0 in double precision. By its method it is a
+ * squared histogram (CURAND_M2), the sums of probabilities (CURAND_BINARY_SEARCH), or nothing but the mean and the standard
+ * deviation (CURAND_DISCRETE_GAUSS). A module's text is one of the macros below after this header. */
 #ifndef MOONWARP_RANDOM_DISCRETE_TABLE_H
 #define MOONWARP_RANDOM_DISCRETE_TABLE_H
 
@@ -15,59 +16,92 @@ struct __mw_discrete_memory {
   curandHistogramM2_st histogram;
 };
 
-/* The logarithm of a value's share, but for a constant: Poisson's of mean a, or the binomial one of a trials. */
+/* The logarithm of a value's probability: Poisson's of mean a, or the binomial one of a trials. */
 __device__ inline double discrete_share(int binomial, double a, double b, double k) {
-  if (!binomial) return k * log(a) - lgamma(k + 1);
+  if (!binomial) return k * log(a) - a - lgamma(k + 1);
   if (b <= 0 || b >= 1) return k == a * b ? 0 : -1e300;
-  return k * log(b) + (a - k) * log1p(-b) - lgamma(k + 1) - lgamma(a - k + 1);
+  return k * log(b) + (a - k) * log1p(-b) + lgamma(a + 1) - lgamma(k + 1) - lgamma(a - k + 1);
 }
 
-/* Marsaglia's squared histogram by Vose's method: columns of the average height, each of its own value up to V and of
- * another one, K, above it. One thread; lists of columns that are too low and too high grow from both ends of `list`. */
-__device__ inline void discrete_table(int binomial, double a, double b, double mean, double stddev, int normal,
-                                      unsigned shift, unsigned length, void *memory) {
+/* Columns of the average height, each of its own value up to V and of another one, K, above it. Those that are too low take
+ * what they lack from the last one that is too high, and when that has no more to give, from the one before it; rounds from
+ * the first column to the last, since those that gave may become too low. Any order makes a table of the distribution; this
+ * one makes cuRAND's. (Marsaglia, Tsang and Wang, "Fast generation of discrete random variables", 2004, method 2) */
+__device__ inline void square_histogram(unsigned length, double *height, double *V, unsigned *K) {
+  int giver = (int)length - 1, changed = 1;
+  for (unsigned i = 0; i < length; i++) {
+    V[i] = (i + 1.0) / length;
+    K[i] = length; /* has taken nothing yet */
+  }
+  while (giver >= 0 && height[giver] <= 1) giver--;
+  while (changed) {
+    changed = 0;
+    for (unsigned i = 0; i < length && giver >= 0; i++) {
+      if (height[i] >= 1 || K[i] < length) continue;
+      V[i] = (i + height[i]) / length;
+      K[i] = (unsigned)giver;
+      height[giver] -= 1 - height[i];
+      changed = 1;
+      while (giver >= 0 && height[giver] <= 1) giver--;
+    }
+  }
+  for (unsigned i = 0; i < length; i++)
+    if (K[i] == length) K[i] = i;
+}
+
+/* One thread makes it. */
+__device__ inline void discrete_table(int binomial, double a, double b, double mean, double stddev, int method,
+                                      unsigned capacity, void *memory) {
+  const double least = -745.1332191019412; /* log(2^-1075): what is below is rounded to 0 */
   __mw_discrete_memory *m = (__mw_discrete_memory *)memory;
-  double *V = (double *)((char *)memory + MW_DISCRETE_HEAD), *height = V + length;
-  unsigned *K = (unsigned *)(height + length), *list = K + length;
+  double *V = (double *)((char *)memory + MW_DISCRETE_HEAD), *height = V + capacity;
+  unsigned *K = (unsigned *)(height + capacity), length = 0;
+  double first = floor(mean);
+  if (method != CURAND_DISCRETE_GAUSS) {
+    double middle = discrete_share(binomial, a, b, first), total = 0;
+    while (first > 0 && discrete_share(binomial, a, b, first - 1) > least) first--;
+    for (double k = first; length < capacity; k++, length++) {
+      double share = binomial && k > a ? -1e300 : discrete_share(binomial, a, b, k);
+      if (!(share > least) && k > mean) break;
+      height[length] = exp(share - middle);
+      total += height[length];
+    }
+    double sum = 0;
+    for (unsigned i = 0; i < length; i++) {
+      sum += height[i];
+      V[i] = sum / total;
+      height[i] *= length / total;
+    }
+    if (method == CURAND_M2) square_histogram(length, height, V, K);
+  }
   curandHistogramM2_st histogram = {V, V, K, K, 0};
-  curandDistributionM2Shift_st table = {&m->histogram, &m->histogram, shift, length, 0};
-  curandDiscreteDistribution_st distribution = {
-      &m->distribution, &m->table, &m->table, stddev, mean, normal ? CURAND_DISCRETE_GAUSS : CURAND_M2, 0};
+  curandDistributionM2Shift_st table = {&m->histogram, &m->histogram, (unsigned)first, length, 0};
+  curandDiscreteDistribution_st distribution = {&m->distribution,       &m->table, &m->table, stddev, mean,
+                                                (curandMethod_t)method, 0};
   m->histogram = histogram;
   m->table = table;
   m->distribution = distribution;
-  if (normal) return;
-  double middle = discrete_share(binomial, a, b, floor(mean)), total = 0;
-  for (unsigned i = 0; i < length; i++) {
-    height[i] = exp(discrete_share(binomial, a, b, shift + (double)i) - middle);
-    total += height[i];
-  }
-  unsigned low = 0, high = length;
-  for (unsigned i = 0; i < length; i++) {
-    height[i] *= length / total;
-    V[i] = (i + 1.0) / length;
-    K[i] = i;
-    if (height[i] < 1)
-      list[low++] = i;
+}
+
+/* The least value with which the sum of probabilities is u or more. */
+template <class W> __device__ inline unsigned discrete_search(W word, const curandDistributionM2Shift_st *table) {
+  double u = _curand_uniform_double(word);
+  const double *sums = table->histogram->V;
+  unsigned below = 0, above = table->length - 1;
+  while (below < above) {
+    unsigned middle = below + above >> 1;
+    if (sums[middle] >= u)
+      above = middle;
     else
-      list[--high] = i;
+      below = middle + 1;
   }
-  while (low > 0 && high < length) {
-    unsigned i = list[--low], giver = list[high];
-    V[i] = (i + height[i]) / length;
-    K[i] = giver;
-    height[giver] -= 1 - height[i];
-    if (height[giver] < 1) {
-      high++;
-      list[low++] = giver;
-    }
-  }
+  return below + table->shift;
 }
 
 #define MW_DISCRETE_TABLE                                                                                              \
-  extern "C" __global__ void make_table(int binomial, double a, double b, double mean, double stddev, int normal,      \
-                                        unsigned shift, unsigned length, void *memory) {                               \
-    discrete_table(binomial, a, b, mean, stddev, normal, shift, length, memory);                                       \
+  extern "C" __global__ void make_table(int binomial, double a, double b, double mean, double stddev, int method,      \
+                                        unsigned capacity, void *memory) {                                             \
+    discrete_table(binomial, a, b, mean, stddev, method, capacity, memory);                                            \
   }
 /* A value for each word. */
 #define MW_DISCRETE_LOOK_UP(name, word)                                                                                \
@@ -77,10 +111,21 @@ __device__ inline void discrete_table(int binomial, double a, double b, double m
     curandDiscreteDistribution_t of = (curandDiscreteDistribution_t)memory;                                            \
     if (of->method == CURAND_M2) {                                                                                     \
       out[i] = _curand_M2_double(words[i], of->M2);                                                                    \
+    } else if (of->method == CURAND_BINARY_SEARCH) {                                                                   \
+      out[i] = discrete_search(words[i], of->M2);                                                                      \
     } else {                                                                                                           \
       double x = floor(_curand_normal_icdf_double(words[i]) * of->stddev + of->mean + 0.5);                            \
       out[i] = (unsigned)(x < 0 ? 0 : x > most ? most : x);                                                            \
     }                                                                                                                  \
+  }
+/* A Poisson number of large mean for each normal one, in its place; or, as cuRAND's MT19937 does, in single precision. */
+#define MW_DISCRETE_ROUND                                                                                              \
+  extern "C" __global__ void round_normals(long long count, double mean, double stddev, int single, void *numbers) {   \
+    long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;                                                    \
+    if (i >= count) return;                                                                                            \
+    float z = ((float *)numbers)[i];                                                                                   \
+    ((unsigned *)numbers)[i] = single ? (unsigned)(__fadd_rn(__fmul_rn(z, (float)stddev), (float)mean) + 0.5f)         \
+                                      : __mw_rounded_normal(z, mean, stddev);                                          \
   }
 
 #endif
