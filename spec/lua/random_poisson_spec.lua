@@ -56,8 +56,9 @@ end)
 describe("Poisson's numbers", function()
   if curand.missing then return pending(curand.missing) end
 
-  for _, kind in ipairs { "philox", "xorwow", "mrg32k3a", "mtgp32", "mt19937", "sobol32", "scrambled_sobol32", "sobol64",
-    "scrambled_sobol64" } do
+  for _, kind in ipairs {
+    "philox", "xorwow", "mrg32k3a", "mtgp32", "mt19937", "sobol32", "scrambled_sobol32", "sobol64", "scrambled_sobol64",
+  } do
     it("of " .. kind .. " are cuRAND's", function()
       local quasi, legacy = kind:find "sobol", kind == "mrg32k3a" -- in another order the library starts slowly
       local theirs = curand.draw { kind = kind, seed = not quasi and 1234 or nil, what = request(MEANS), count = COUNT,
