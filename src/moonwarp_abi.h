@@ -134,7 +134,7 @@ typedef enum mw_type_kind {
   MW_TYPE_FLOAT,   /* IEEE binary: 2 (half), 4 or 8 bytes */
   MW_TYPE_POINTER, /* element: what it points to */
   MW_TYPE_STRUCT,  /* structs, and unions (whose fields overlap) */
-  MW_TYPE_VECTOR,  /* float4 and the like: `count` components of type `element`, named x y z w */
+  MW_TYPE_VECTOR,  /* float4 and the like: `count` components of type `element`, named x y z w; complex numbers */
   MW_TYPE_ARRAY    /* `count` elements of type `element` */
 } mw_type_kind;
 
@@ -163,8 +163,9 @@ enum { MW_ELEMENT_BYTES = 32764 };
 
 /* The built-in type called `name`: bool char uchar short ushort int uint long ulong longlong ulonglong float double
    half bfloat16; the fixed-width names int8 … uint64; C spellings such as "unsigned int"; the vector types, which are
-   an integer or a floating type of 4 bytes or more followed by 1 to 4, and half2, half4 and bfloat162; and cuComplex,
-   cuFloatComplex and cuDoubleComplex, which are float2 and double2. NULL (without an error) if there is none. */
+   an integer or a floating type of 4 bytes or more followed by 1 to 4, and half2, half4 and bfloat162; complex64 and
+   complex128, whose kind is that of vectors and which kernels know as float2 and double2; and cuComplex, cuFloatComplex
+   and cuDoubleComplex, which are float2 and double2. NULL (without an error) if there is none. */
 const mw_type *mw_dtype(const char *name);
 
 /* The name of a type as a dtype: "uchar" for "unsigned char" and "const unsigned char"; a struct's own name. Borrowed,
@@ -173,6 +174,9 @@ const char *mw_type_dtype(const mw_type *type);
 
 /* The field of a struct called `name`, also one of an anonymous member; NULL (without an error) if there is none. */
 const mw_field *mw_type_field(const mw_type *type, const char *name);
+
+/* Whether a type is complex64 or complex128: a vector {re, im} that computes as a number. */
+int mw_type_is_complex(const mw_type *type);
 
 /* A small number (from 1, below 100) for each built-in scalar and vector type; 0 for any other. */
 int mw_type_code(const mw_type *type);

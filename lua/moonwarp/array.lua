@@ -96,13 +96,13 @@ end
 local function filled(name, value, ...)
   local shape, dtype = shape_and_dtype(name, ...)
   local array = raw.array_new(dtype, shape)
-  local _, components, _, is_struct = raw.dtype_size(array.dtype)
+  local _, components, dtype_name, is_struct = raw.dtype_size(array.dtype)
   if is_struct then
     if value ~= 0 then usage("mw.%s: a struct has fields; see mw.full", name) end
     raw.array_view(array, 0, "uchar", { array.nbytes }):fill(0)
     return array
   end
-  if components > 0 then
+  if components > 0 and not dtype_name:find "^complex" then
     local vector = {}
     for i = 1, components do vector[i] = value end
     value = vector
@@ -201,6 +201,8 @@ local function is_device(to)
   return raw.type(to) == "device" or type(to) == "string" and (to:find "^cpu%f[%W]" or to:find "^cuda%f[%W]")
 end
 
+local function is_complex(dtype) return dtype == "complex64" or dtype == "complex128" end
+
 ---A copy with another dtype, in which numbers that it cannot hold are an error; or a copy on another device.
 ---@param dtype moonwarp.dtype|moonwarp.device|string "int"; "cpu", "cuda", "cuda:1"
 ---@return moonwarp.array
@@ -212,6 +214,11 @@ function array:to(dtype)
   if dtype == self.dtype then return self:copy() end
   local copy = raw.array_new(dtype, self.shape)
   if copy.dtype == self.dtype then return copy:copy_from(self) end
+  if is_complex(copy.dtype) and not is_complex(self.dtype) then return copy:assign(self) end
+  if is_complex(self.dtype) and not is_complex(copy.dtype) then
+    usage("a:to: complex numbers are not %s: give it a:real(), a:imag() or a:abs(); a:as sees their parts",
+      tostring(copy.dtype))
+  end
   raw.array_convert(copy, self)
   return copy
 end
@@ -292,17 +299,20 @@ function array:sub(first, last)
   return raw.array_strided(self, shape[1] == 0 and 0 or (first - 1) * strides[1], nil, shape, strides)
 end
 
+-- Complex numbers are shown by their sizes.
+local function shown(a) return is_complex(a.dtype) and a:abs() or a end
+
 ---Print the array as a picture: one dimension as a sparkline, two as a heat map, pixels as an image. With `file` a
 ---heat map is written as SVG or PNG instead.
 ---@param options? { width?: integer, height?: integer, graphics?: "kitty"|"sixel"|"blocks"|"text", file?: string }
-function array:show(options) io.write(raw.part("show.picture").picture(self, options)) end
+function array:show(options) io.write(raw.part("show.picture").picture(shown(self), options)) end
 
 ---Print a chart with axes, or with `file` write it as SVG or PNG (width and height are then pixels, else characters).
 ---`kind` is "line" (further arrays in the list are further lines, and so are the rows of two dimensions), "scatter" (of
 ---{n, 2}, or of `x` and the array), "hist" (of so many `bins`) or "heat" (two dimensions); `log` is "x", "y" or "xy".
 ---Others are `labels` (of lines), `title`, `xlabel`, `ylabel` and `graphics`.
 ---@param options? { kind?: string, x?: moonwarp.array, labels?: string[], log?: string, bins?: integer, file?: string }
-function array:plot(options) io.write(raw.part("show.picture").graph(self, options)) end
+function array:plot(options) io.write(raw.part("show.picture").graph(shown(self), options)) end
 
 function array:__tostring() return raw.part("show.text").array(self) end
 
@@ -324,6 +334,13 @@ for name in ("add sub mul div mod pow unm idiv band bor bnot shl shr"):gmatch "%
   end
 end
 raw.array_metamethods(forward)
+for event in ("index newindex add sub mul div pow unm eq tostring"):gmatch "%S+" do
+  event = "__" .. event
+  raw.complex[event] = function(...)
+    raw.part "complex"
+    return raw.complex[event](...)
+  end
+end
 raw.array_selectors(function(of, key)
   raw.part "array.views"
   return of[key]

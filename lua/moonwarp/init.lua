@@ -28,6 +28,7 @@ for _, name in ipairs { "array", "device", "texture.image", "module.module", "st
 -- What many scripts never use is read when the first of its functions is called, without which none of its objects can
 -- be: reading files is most of what `require "moonwarp"` does.
 local later = {
+  complex = { "complex" },
   graph = { "graph", "capture" },
   ["texture.texture_memory"] = { "pitched", "cuda_array", "copy_region" },
   ["texture.texture"] = { "texture", "surface" },
@@ -51,7 +52,7 @@ require "moonwarp.module.kernel"
 -- Views, reductions and scans are methods only; what their files return is for others of the library.
 local array_parts = { "array.operators", "array.own", "array.moments", "array.quantile", "array.indices",
   "array.masks", "array.map", "array.lazy", "array.joining", "array.matrices", "array.order.sort",
-  "array.order.search", "array.linear.products", "array.linear.einsum" }
+  "array.order.search", "array.linear.products", "array.linear.einsum", "array.complex" }
 local function read_array_parts()
   local parts = array_parts
   array_parts = {}
@@ -95,8 +96,8 @@ end
 mw.time = raw.time
 
 ---The class of a moonwarp object: "array", "module", "kernel", "symbol", "launch", "bound", "dtype", "device",
----"stream", "event", "pitched", "cuda_array", "texture", "surface", "graphics", "generator", "error" or "warning"; nil
----for any other value.
+---"stream", "event", "pitched", "cuda_array", "texture", "surface", "graphics", "generator", "complex", "error" or
+---"warning"; nil for any other value.
 ---@param value any
 ---@return string?
 function mw.type(value)
@@ -105,6 +106,7 @@ function mw.type(value)
   if warnings and warnings.is(value) then return "warning" end
   local metatable = type(value) == "table" and getmetatable(value)
   if type(metatable) == "table" and metatable.__made == "mw.random" then return "generator" end
+  if metatable == raw.complex and metatable then return "complex" end
   return raw.type(value)
 end
 

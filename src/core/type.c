@@ -85,6 +85,19 @@ static const mw_type vectors[][4] = {
 /* half4 is not a type of CUDA C, but texels may have four halves. */
 static const mw_type half2 = VECTOR(half, 2, 2), half4 = VECTOR(half, 4, 2), bfloat162 = VECTOR(bfloat16, 2, 2);
 
+/* Complex numbers are float2 and double2 to kernels, and numbers to the host. */
+#define COMPLEX(id, bytes, name_)                                                                                      \
+  {.kind = MW_TYPE_VECTOR,                                                                                             \
+   .size = 2 * (bytes),                                                                                                \
+   .align = 2 * (bytes),                                                                                               \
+   .name = name_,                                                                                                      \
+   .element = &scalars[index_##id],                                                                                    \
+   .count = 2}
+
+static const mw_type complexes[] = {COMPLEX(float, 4, "complex64"), COMPLEX(double, 8, "complex128")};
+
+int mw_type_is_complex(const mw_type *type) { return type >= complexes && type < complexes + MW_COUNT(complexes); }
+
 /* ---- by name ---- */
 
 static int find_scalar(const char *name, size_t length) {
@@ -114,19 +127,21 @@ static int find_words(const char *name) {
   return seen[INT] + seen[SIGNED] + u ? (u ? index_uint : index_int) : -1;
 }
 
-/* cuComplex.h: other names of vectors. */
+/* complex64, complex128, and cuComplex.h's other names of vectors. */
 static const struct {
   const char *name;
   const mw_type *type;
-} complexes[] = {{"cuComplex", &vectors[index_float - index_char][1]},
-                 {"cuFloatComplex", &vectors[index_float - index_char][1]},
-                 {"cuDoubleComplex", &vectors[index_double - index_char][1]}};
+} complex_names[] = {{"complex64", &complexes[0]},
+                     {"complex128", &complexes[1]},
+                     {"cuComplex", &vectors[index_float - index_char][1]},
+                     {"cuFloatComplex", &vectors[index_float - index_char][1]},
+                     {"cuDoubleComplex", &vectors[index_double - index_char][1]}};
 
 const mw_type *mw_dtype(const char *name) {
   size_t length = name ? strlen(name) : 0;
   if (length == 0) return NULL;
-  for (size_t i = 0; i < MW_COUNT(complexes); i++)
-    if (strcmp(complexes[i].name, name) == 0) return complexes[i].type;
+  for (size_t i = 0; i < MW_COUNT(complex_names); i++)
+    if (strcmp(complex_names[i].name, name) == 0) return complex_names[i].type;
   int scalar = find_scalar(name, length);
   if (scalar >= 0) return &scalars[scalar];
   char last = name[length - 1];
@@ -152,9 +167,14 @@ const char *mw_type_dtype(const mw_type *type) {
 }
 
 int mw_type_code(const mw_type *type) {
-  enum { FIRST_VECTOR = MW_COUNT(scalars) + 1, FIRST_SHORT = FIRST_VECTOR + MW_COUNT(vectors) * 4 };
+  enum {
+    FIRST_VECTOR = MW_COUNT(scalars) + 1,
+    FIRST_SHORT = FIRST_VECTOR + MW_COUNT(vectors) * 4,
+    FIRST_COMPLEX = FIRST_SHORT + 3
+  };
   if (type >= scalars && type < scalars + MW_COUNT(scalars)) return (int)(type - scalars) + 1;
   if (type >= vectors[0] && type < vectors[0] + MW_COUNT(vectors) * 4) return (int)(type - vectors[0]) + FIRST_VECTOR;
+  if (mw_type_is_complex(type)) return (int)(type - complexes) + FIRST_COMPLEX;
   return type == &half2 ? FIRST_SHORT : type == &half4 ? FIRST_SHORT + 1 : type == &bfloat162 ? FIRST_SHORT + 2 : 0;
 }
 

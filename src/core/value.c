@@ -56,6 +56,9 @@ int mw_value_refuse(const mw_type *type, const char *got, const char *what) {
   switch (type->kind) {
   case MW_TYPE_STRUCT: return refuse_struct(type, got, what);
   case MW_TYPE_VECTOR:
+    if (mw_type_is_complex(type))
+      return fail(MW_INVALID_VALUE, "%s wants %s, as a number, {re, im} or mw.complex(re, im), got %s", what,
+                  type->name, got);
     return fail(MW_INVALID_VALUE, "%s wants %s, as a table of %zu number%s, got %s", what, type->name, type->count,
                 plural(type->count), got);
   case MW_TYPE_ARRAY:

@@ -272,6 +272,8 @@ typedef struct mwl_keeper {
    does not fit. Tables are read without metamethods, so no other code runs. Raises only when out of memory. */
 bool mwl_pack(lua_State *L, mwl_state *state, int index, const mw_type *type, void *out, const mwl_place *place,
               const mwl_keeper *keeper);
+/* Whether the value is a complex number, mw.complex's. */
+bool mwl_is_complex(lua_State *L, int index);
 /* Store a number (or boolean) of a scalar type; false if it does not fit, without a message. */
 bool mwl_pack_number(lua_State *L, int index, const mw_type *type, void *out);
 /* Push the value of `type` at `bytes`. */

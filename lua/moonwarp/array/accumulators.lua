@@ -42,7 +42,7 @@ end
 
 -- The dtypes by the numbers of dtype_number.h.
 local numbers = { "bool", "char", "uchar", "short", "ushort", "int", "uint", "longlong", "ulonglong", "half",
-  "bfloat16", "float", "double" }
+  "bfloat16", "float", "double", "complex64", "complex128" }
 M.NUMBERS = numbers
 
 ---What the compiler knows of a spec: the accumulator's bytes, and the result's dtype if it is one of numbers.
@@ -64,6 +64,8 @@ end
 ---@return string
 function M.spelling(dtype)
   if promotion.is_numeric(dtype) then return promotion.of(dtype, "").C end
+  local complex = promotion.complex(dtype)
+  if complex then return complex.C end
   local _, _, name = raw.dtype_size(dtype)
   return name
 end

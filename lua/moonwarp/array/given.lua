@@ -121,7 +121,7 @@ function M.together(what, list)
   for i = 2, #list do
     local other = list[i].dtype
     if other ~= dtype then
-      dtype = promotion.promote(promotion.of(dtype, what).name, promotion.of(other, what).name)
+      dtype = promotion.promote(promotion.number(dtype, what).name, promotion.number(other, what).name)
     end
   end
   return dtype

@@ -69,9 +69,9 @@ function emit(it, into, value_of)
   local line, name = {}, "t" .. (#into.lines + 1)
   for k, argument in ipairs(names) do
     local of = plan.operands[k + 1]
-    line[k] = ("const %s %s = %s;"):format(promotion.of(of[3], it.name).C, of[1], argument)
+    line[k] = ("const %s %s = %s;"):format(promotion.number(of[3], it.name).C, of[1], argument)
   end
-  local C = promotion.of(it.dtype, it.name).C
+  local C = promotion.number(it.dtype, it.name).C
   into.lines[#into.lines + 1] = ("%s %s; { %s y; %s\n  %s %s = y; }"):format(C, name, C, table.concat(line, " "),
     plan.body, name)
   into.key[#into.key + 1] = it.name .. "(" .. table.concat(names, ",") .. ")" .. it.dtype
@@ -92,9 +92,11 @@ local function function_of(it, value_of, to)
   end
   local key = device.name .. " " .. to .. " " .. table.concat(into.key, " ")
   if not made[key] then
-    local from, wanted = promotion.of(it.dtype, "assign"), promotion.of(to, "assign")
-    local store = ("y = %s;"):format(it.dtype == to and result or wanted.kind == "bool"
-      and ("%s != (%s)0"):format(result, from.compute) or ("(%s)%s"):format(wanted.C, result))
+    local from, wanted = promotion.number(it.dtype, "assign"), promotion.number(to, "assign")
+    if from.kind == "complex" and wanted.kind ~= "bool" and wanted.kind ~= "complex" then
+      promotion.of(it.dtype, "assign to " .. to)
+    end
+    local store = ("y = %s;"):format(promotion.converted(result, from, wanted))
     local preamble = {}
     for text in pairs(into.preambles) do preamble[#preamble + 1] = text end
     table.insert(into.operands, 1, { "y", "out", to })
@@ -150,7 +152,7 @@ for name in ("sum prod mean min max argmin argmax any all count_nonzero var std 
   reductions[name] = true
 end
 for name in ("cumsum cumprod diff quantile take gather compress transpose permute squeeze expand flip contiguous "
-  .. "reshape broadcast_to"):gmatch "%S+" do
+  .. "reshape broadcast_to real imag"):gmatch "%S+" do
   reductions[name] = false
 end
 
@@ -197,6 +199,7 @@ end
 
 -- The expression as text; arrays are named in their order.
 local function text_of(it, names)
+  if promotion.is_complex(it) then return "(" .. tostring(it) .. ")" end
   if not M.is(it) then return tostring(it) end
   if it.kind == "operation" and not names[it] then
     local parts, sign = {}, raw.operator_rules[it.name].sign

@@ -87,9 +87,10 @@ local function with_suffixes(text)
   return text:sub(2)
 end
 
--- How an element is computed with: half precision as float.
+-- How an element is computed with: half precision as float, complex numbers as a type that computes.
 local function variable_type(dtype)
   if dtype == "half" or dtype == "bfloat16" then return "float" end
+  if promotion.complex(dtype) then return promotion.complex(dtype).compute end
   return accumulators.spelling(dtype)
 end
 
@@ -187,6 +188,7 @@ local function make(self, operands, common, wanted)
   local asked, dtypes, others = {}, {}, {}
   local plain = said.is_plain and (is_float or common == "double" or not text:find "%.") and common
   for _, it in ipairs(plain and operands or {}) do
+    if promotion.complex(it.dtype) then plain = nil break end -- the compiler knows
     if it.kind == "scalar" then plain = promotion.promote(plain, it.dtype) end
   end
   for _, name in ipairs(names) do

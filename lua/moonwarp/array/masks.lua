@@ -36,6 +36,7 @@ local made = {}
 local function positions_of(what, x)
   local count, device = x.count, x.device
   if count == 0 then return kernels.empty(device, "longlong", { 0 }) end
+  if promotion.complex(x.dtype) then x = x:ne(0) end
   local C = promotion.of(x.dtype, what).C
   made[C] = made[C] or kernels.module((compaction:gsub("%$T", C)), "compaction")
   local m, chunks = made[C](device), kernels.blocks(count, CHUNK)
@@ -151,6 +152,7 @@ local function is_whole(value) return type(value) == "number" and value % 1 == 0
 local function where_dtype(a, b)
   if raw.type(a) == "array" or raw.type(b) == "array" then return promotion.together("mw.where", { a, b }, 2) end
   for _, it in ipairs { a, b } do
+    if promotion.is_complex(it) then return "complex128" end
     if type(it) ~= "number" and type(it) ~= "boolean" then
       usage("mw.where wants arrays and numbers, got %s", raw.describe(it))
     end
@@ -164,15 +166,17 @@ local function where_function(condition, a, b)
     usage("mw.where wants an array as condition, got %s", raw.describe(condition))
   end
   local dtype = where_dtype(a, b)
-  local operands = { { "y", "out", dtype }, { "p", "in", condition.dtype } }
+  local operands, values = { { "y", "out", dtype }, { "p", "in", condition.dtype } }, {}
+  local to = promotion.number(dtype, "mw.where")
   for i, it in ipairs { a, b } do
     local is_array = raw.type(it) == "array"
-    operands[i + 2] = { i == 1 and "a" or "b", is_array and "in" or "scalar", is_array and it.dtype or dtype }
+    local name, from = i == 1 and "a" or "b", is_array and it.dtype or dtype
+    operands[i + 2] = { name, is_array and "in" or "scalar", from }
+    values[i] = promotion.converted(name, promotion.number(from, "mw.where"), to)
   end
-  local C = promotion.of(dtype, "mw.where").C
-  local test = ("p != (%s)0"):format(promotion.of(condition.dtype, "mw.where").compute)
+  local test = ("p != (%s)0"):format(promotion.number(condition.dtype, "mw.where").compute)
   return raw.elementwise_new { name = "where", operands = operands,
-    body = ("y = %s ? (%s)a : (%s)b;"):format(test, C, C) }, dtype
+    body = ("y = %s ? %s : %s;"):format(test, values[1], values[2]) }, dtype
 end
 
 local where = raw.array_operator(3, function(...) return (where_function(...)) end)

@@ -52,7 +52,8 @@ local functions = {}
 -- An element of each row and column of matrices of m columns: an expression of row, column and k, and of x.
 local function by_place(y, name, expression, m, k, x)
   if y.count == 0 then return y end
-  local C = promotion.of(y.dtype, name).C
+  local of = promotion.number(y.dtype, name)
+  local C = of.kind == "complex" and of.compute or of.C
   local key = y.device.name .. " " .. name .. " " .. y.dtype
   local f = functions[key]
   if not f then

@@ -47,6 +47,9 @@ __device__ inline moments_ together(moments_ a, moments_ b) { // Chan, Golub and
 
 local function variance(what, x, options, finish)
   options = options or {}
+  if promotion.complex(x.dtype) then
+    return raw.part("array.complex").variance(x, options, what == "a:std")
+  end
   local ddof = options.ddof or 0
   return reduction.apply(what, named(("%s %s %.17g"):format(what, x.dtype, ddof), function()
     local spec = spec_of(x.dtype, what)
@@ -89,14 +92,16 @@ local function norm_of(spec, order)
   return spec
 end
 
----The norm of all elements, or of those along axes, as one vector: the square root of the sum of squares, or by `ord`
----another: 1, math.huge (the greatest size), -math.huge (the least), 0 (how many are not 0), any power.
+---The norm of all elements (of complex ones, their sizes), or of those along axes, as one vector: the square root of
+---the sum of squares, or by `ord` another: 1, math.huge (the greatest size), -math.huge (the least), 0 (how many are
+---not 0), any power.
 ---@param options? { axis?: integer|integer[], keepdims?: boolean, out?: moonwarp.array, ord?: number }
 ---@return any a number where no dimension is left, else an array
 function array:norm(options)
   options = options or {}
   local order = options.ord or 2
   if type(order) ~= "number" then usage("a:norm: ord is a number, got %s", raw.describe(order)) end
+  if promotion.complex(self.dtype) then return self:abs():norm(options) end
   if order == -math.huge and self.count == 0 then usage "a:norm: the least size of an empty array" end
   return reduction.apply("a:norm", named(("norm %s %.17g"):format(self.dtype, order), function()
     return norm_of(spec_of(self.dtype, "a:norm"), order)

@@ -13,19 +13,19 @@ local letters = { "a", "b", "c" }
 -- ---- what each computes ----
 --
 -- A rule has a kind, which says the result's dtype and the type to compute in, and an expression; where floating point
--- needs another one than integers, `float`. $f in it becomes the suffix f of CUDA's single-precision functions, $C the
--- type that is computed in.
+-- needs another one than integers, `float`, and complex numbers `complex` (true: the same). $f in it becomes the suffix
+-- f of CUDA's single-precision functions, $C the type that is computed in.
 
 local rules = {
-  add = { "arithmetic", "a + b", operator = "__add", sign = "+" },
-  subtract = { "arithmetic", "a - b", operator = "__sub", sign = "-" },
-  multiply = { "arithmetic", "a * b", operator = "__mul", sign = "*" },
-  divide = { "real", "a / b", operator = "__div", sign = "/" },
+  add = { "arithmetic", "a + b", complex = true, operator = "__add", sign = "+" },
+  subtract = { "arithmetic", "a - b", complex = true, operator = "__sub", sign = "-" },
+  multiply = { "arithmetic", "a * b", complex = true, operator = "__mul", sign = "*" },
+  divide = { "real", "a / b", complex = true, operator = "__div", sign = "/" },
   floor_divide = { "signed", "b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0))", float = "floor$f(a / b)",
     operator = "__idiv", sign = "//" },
   mod = { "signed", "b == 0 ? 0 : a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0)",
     float = "fmod$f(a, b) + (fmod$f(a, b) != 0 && (a < 0) != (b < 0) ? b : 0)", operator = "__mod", sign = "%" },
-  pow = { "signed", "power(a, b)", float = "pow$f(a, b)", operator = "__pow", sign = "^",
+  pow = { "signed", "power(a, b)", float = "pow$f(a, b)", complex = "pow(a, b)", operator = "__pow", sign = "^",
     preamble = [[
 template <typename T> __device__ T power(T a, T b) { // wraps as products do
   if (b < 0) return a == 1 ? 1 : a == (T)-1 ? (b % 2 ? a : 1) : 0;
@@ -34,13 +34,14 @@ template <typename T> __device__ T power(T a, T b) { // wraps as products do
     if (b % 2) y *= x;
   return (T)y;
 }]] },
-  negative = { "arithmetic", "-a", operator = "__unm", sign = "-", arity = 1 },
+  negative = { "arithmetic", "-a", complex = true, operator = "__unm", sign = "-", arity = 1 },
 
   lt = { "compare", "a < b" }, le = { "compare", "a <= b" }, gt = { "compare", "a > b" },
-  ge = { "compare", "a >= b" }, eq = { "compare", "a == b" }, ne = { "compare", "a != b" },
+  ge = { "compare", "a >= b" }, eq = { "compare", "a == b", complex = true },
+  ne = { "compare", "a != b", complex = true },
 
-  land = { "logical", "a && b" }, lor = { "logical", "a || b" }, lxor = { "logical", "a != b" },
-  lnot = { "logical", "!a", arity = 1 },
+  land = { "logical", "a && b", complex = true }, lor = { "logical", "a || b", complex = true },
+  lxor = { "logical", "a != b", complex = true }, lnot = { "logical", "!a", arity = 1, complex = true },
   band = { "bits", "a & b", operator = "__band", sign = "&" },
   bor = { "bits", "a | b", operator = "__bor", sign = "|" },
   bxor = { "bits", "a ^ b" }, bnot = { "bits", "~a", operator = "__bnot", sign = "~", arity = 1 },
@@ -52,14 +53,18 @@ template <typename T> __device__ T power(T a, T b) { // wraps as products do
   fmax = { "same", "a > b ? a : b", float = "fmax$f(a, b)" },
   fmin = { "same", "a < b ? a : b", float = "fmin$f(a, b)" },
   clip = { "same", "a < b ? b : a > c ? c : a", arity = 3 },
-  abs = { "same", "a < 0 ? -a : a", float = "fabs$f(a)", arity = 1 },
+  abs = { "size", "a < 0 ? -a : a", float = "fabs$f(a)", arity = 1, complex = "abs(a)" },
+  angle = { "angle", "a != a ? a : a < 0 ? ($C)3.14159265358979323846 : 0", arity = 1, complex = "angle(a)" },
+  conj = { "same", "a", arity = 1, complex = "conj(a)" },
   sign = { "same", "(a > 0) - (a < 0)", float = "a > 0 ? 1 : a < 0 ? -1 : a", arity = 1 },
-  square = { "arithmetic", "a * a", arity = 1 },
+  square = { "arithmetic", "a * a", arity = 1, complex = true },
 
-  isnan = { "predicate", "a != a", arity = 1 }, isinf = { "predicate", "fabs$f(a) == HUGE_VAL", arity = 1 },
-  isfinite = { "predicate", "fabs$f(a) < HUGE_VAL", arity = 1 }, signbit = { "predicate", "signbit(a)", arity = 1 },
+  isnan = { "predicate", "a != a", arity = 1, complex = true },
+  isinf = { "predicate", "fabs$f(a) == HUGE_VAL", arity = 1, complex = "is_infinite(a)" },
+  isfinite = { "predicate", "fabs$f(a) < HUGE_VAL", arity = 1, complex = "is_finite(a)" },
+  signbit = { "predicate", "signbit(a)", arity = 1 },
 
-  reciprocal = { "real", "1 / a", arity = 1 },
+  reciprocal = { "real", "1 / a", arity = 1, complex = true },
   rsqrt = { "real", "rsqrt$f(a)", arity = 1 },
   sigmoid = { "real", "1 / (1 + exp$f(-a))", arity = 1 },
   degrees = { "real", "a * ($C)57.295779513082320876798", arity = 1 },
@@ -74,6 +79,7 @@ for name in ([[exp exp2 exp10 expm1 log log2 log10 log1p sqrt cbrt rcbrt sin cos
   acosh atanh sinpi cospi erf erfc erfinv erfcinv erfcx tgamma lgamma j0 j1 y0 y1 normcdf normcdfinv]]):gmatch "%S+" do
   rules[name] = { "real", name .. "$f(a)", arity = 1 }
 end
+for name in ("exp log sqrt sin cos tan sinh cosh tanh"):gmatch "%S+" do rules[name].complex = true end
 -- Roundings leave integers as they are. rint is Lua's idea of round to even, as NumPy's round is.
 for name, f in pairs { floor = "floor", ceil = "ceil", trunc = "trunc", round = "rint" } do
   rules[name] = { "same", "a", float = f .. "$f(a)", arity = 1 }
@@ -85,12 +91,21 @@ end
 local kinds = {}
 function kinds.arithmetic(dtype) return dtype, dtype end
 kinds.signed, kinds.same = kinds.arithmetic, kinds.arithmetic
+function kinds.size(dtype)
+  local of = promotion.complex(dtype)
+  return dtype, of and of.part or dtype
+end
+function kinds.angle(dtype)
+  if promotion.complex(dtype) then return kinds.size(dtype) end
+  return kinds.real(dtype)
+end
 function kinds.real(dtype, name)
+  if promotion.complex(dtype) then return dtype, dtype end
   local integers = promotion.of(dtype, name).kind ~= "float"
   local real = name == "divide" and integers and "double" or promotion.real(dtype)
   return real, real
 end
-function kinds.predicate(dtype) return promotion.real(dtype), "bool" end
+function kinds.predicate(dtype) return promotion.complex(dtype) and dtype or promotion.real(dtype), "bool" end
 function kinds.compare(dtype) return dtype, "bool" end
 function kinds.logical() return "bool", "bool" end
 function kinds.bits(dtype, name)
@@ -101,28 +116,35 @@ function kinds.bits(dtype, name)
 end
 
 -- Whether numbers of a dtype may be written as another without asking: kinds only grow.
-local ranks = { bool = 1, uint = 2, int = 3, float = 4 }
+local ranks = { bool = 1, uint = 2, int = 3, float = 4, complex = 5 }
 local function may_become(from, to) return ranks[from.kind] <= ranks[to.kind] end
 
 local is_array = promotion.is_array
+
+-- The expression to compute for a type.
+local function expression(rule, of)
+  if type(rule.complex) == "string" and of.kind == "complex" then return rule.complex end
+  return (of.kind == "float" or of.kind == "complex") and rule.float or rule[2]
+end
 
 -- What raw.elementwise_new makes a function of elements of: for arrays and numbers, or tables with a dtype in the
 -- arrays' place.
 local function plan(name, rule, arguments, count, wanted)
   local dtype = promotion.together(name, arguments, count)
+  if promotion.complex(dtype) and not rule.complex then promotion.of(dtype, name) end
   local compute, result = kinds[rule[1]](dtype, name)
   if wanted and wanted ~= result then
-    if not may_become(promotion.of(result, name), promotion.of(wanted, name)) then
+    if not may_become(promotion.number(result, name), promotion.number(wanted, name)) then
       usage("%s gives %s, which does not go into out, an array of %s; out:assign(…) converts", name, result, wanted)
     end
     result = wanted
   end
-  local of = promotion.of(compute, name)
-  local is_float, to = of.kind == "float", promotion.of(result, name)
+  local of = promotion.number(compute, name)
+  local is_float, to = of.kind == "float" or of.kind == "complex", promotion.number(result, name)
   local C = of.C
   if is_float then C = of.compute elseif rule[1] == "arithmetic" then C = of.compute end
   if of.kind == "bool" and rule[1] ~= "logical" and rule[1] ~= "compare" and rule[1] ~= "bits" then C = "int" end
-  local body, operands, lines = is_float and rule.float or rule[2], { { "y", "out", result } }, {}
+  local body, operands, lines = expression(rule, of), { { "y", "out", result } }, {}
   body = body:gsub("%$f", C == "float" and "f" or ""):gsub("%$C", C)
   for i = 1, count do
     local letter = letters[i]
@@ -130,7 +152,8 @@ local function plan(name, rule, arguments, count, wanted)
       operands[i + 1] = { letter .. "0", "in", arguments[i].dtype }
     else
       -- comparisons take any number: one that the elements cannot be is none of them
-      local scalar = rule[1] == "compare" and not is_float and "longlong" or rule[1] == "logical" and "bool" or compute
+      local scalar = rule[1] == "compare" and not is_float and "longlong" or compute
+      if rule[1] == "logical" then scalar = promotion.is_complex(arguments[i]) and "complex128" or "bool" end
       operands[i + 1] = { letter .. "0", "scalar", scalar }
       if scalar == "longlong" and of.kind ~= "uint" then C = "long long" end
     end
@@ -138,9 +161,10 @@ local function plan(name, rule, arguments, count, wanted)
   end
   for i, letter in ipairs(lines) do
     lines[i] = rule[1] == "logical" and ("const bool %s = %s0 != (%s)0;"):format(letter, letter,
-      promotion.of(operands[i + 1][3], name).compute) or ("const %s %s = (%s)%s0;"):format(C, letter, C, letter)
+      promotion.number(operands[i + 1][3], name).compute) or ("const %s %s = (%s)%s0;"):format(C, letter, C, letter)
   end
   if to.kind == "bool" and compute ~= "bool" and result ~= compute then body = "(" .. body .. ") != 0" end
+  if to.kind == "complex" then body = ("(%s)(%s)"):format(to.compute, body) end
   return {
     name = name, preamble = rule.preamble, operands = operands,
     body = ("%s\n  y = (%s)(%s);"):format(table.concat(lines, "\n  "), to.C, body),
@@ -186,8 +210,8 @@ for name, rule in pairs(rules) do
       local key = { out.dtype }
       for i = 1, count do
         local it = arguments[i]
-        local whole = type(it) == "number" and it % 1 == 0 and "whole"
-        key[i + 1] = raw.type(it) == "array" and it.dtype or whole or type(it)
+        local kind = type(it) == "number" and it % 1 == 0 and "whole" or promotion.is_complex(it) and "complex"
+        key[i + 1] = raw.type(it) == "array" and it.dtype or kind or type(it)
       end
       key = tostring(out.device.name) .. " " .. table.concat(key, " ")
       local f = by_dtypes[key]

@@ -6,8 +6,8 @@ local errors = require "moonwarp.diagnostics.error"
 
 local M = {}
 
--- kind: "bool", "uint", "int", "float"; bits; C: how CUDA C spells it; compute: the type in which arithmetic is done,
--- for integers the unsigned one, since it wraps.
+-- kind: "bool", "uint", "int", "float", "complex"; bits; C: how CUDA C spells it; compute: the type in which arithmetic
+-- is done, for integers the unsigned one, since it wraps; part: the dtype of a complex number's parts.
 local types = {
   bool = { kind = "bool", bits = 1, C = "bool", compute = "unsigned" },
   char = { kind = "int", bits = 8, C = "char", compute = "unsigned" },
@@ -24,14 +24,16 @@ local types = {
   bfloat16 = { kind = "float", bits = 16, C = "__nv_bfloat16", compute = "float" },
   float = { kind = "float", bits = 32, C = "float", compute = "float" },
   double = { kind = "float", bits = 64, C = "double", compute = "double" },
+  complex64 = { kind = "complex", bits = 64, C = "float2", compute = "moonwarp::complex<float>", part = "float" },
+  complex128 = { kind = "complex", bits = 128, C = "double2", compute = "moonwarp::complex<double>", part = "double" },
 }
 for name, type in pairs(types) do type.name = name end
 
----What is known of a dtype of numbers; an error where it is none.
+---What is known of a dtype of numbers, complex ones too; an error where it is none.
 ---@param dtype any
 ---@param what string the function's name, for the message
 ---@return table
-function M.of(dtype, what)
+function M.number(dtype, what)
   local type = types[dtype]
   if type then return type end
   local _, _, name = raw.dtype_size(dtype)
@@ -40,10 +42,41 @@ function M.of(dtype, what)
     name or tostring(dtype))
 end
 
----Whether a dtype is one of numbers.
+---The same for functions of real numbers: an error for complex ones too.
+---@param dtype any
+---@param what string
+---@return table
+function M.of(dtype, what)
+  local of = M.number(dtype, what)
+  if of.kind ~= "complex" then return of end
+  return errors.usage("%s works on real numbers, not on %s: give it a:real(), a:imag(), a:abs() or a:angle()", what,
+    of.name)
+end
+
+---Whether a dtype is one of real numbers.
 ---@param dtype any
 ---@return boolean
-function M.is_numeric(dtype) return types[dtype] ~= nil end
+function M.is_numeric(dtype) return types[dtype] ~= nil and types[dtype].kind ~= "complex" end
+
+---The dtype of an array where it is complex, with its parts' in `part`; nil for all others.
+---@param dtype any
+---@return table?
+function M.complex(dtype)
+  local of = types[dtype]
+  return of and of.kind == "complex" and of or nil
+end
+
+---A CUDA C expression of one dtype as one of another.
+---@param text string
+---@param from table
+---@param to table
+---@return string
+function M.converted(text, from, to)
+  if from == to then return text end
+  if to.kind == "bool" then return ("%s != (%s)0"):format(text, from.compute) end
+  if to.kind == "complex" then return ("(%s)(%s)%s"):format(to.C, to.compute, text) end
+  return ("(%s)%s"):format(to.C, text)
+end
 
 local ints = { [8] = "char", [16] = "short", [32] = "int", [64] = "longlong" }
 local uints = { [8] = "uchar", [16] = "ushort", [32] = "uint", [64] = "ulonglong" }
@@ -57,6 +90,15 @@ local function wider_float(a, b)
   return types[a].bits >= types[b].bits and a or b
 end
 
+---The complex dtype that holds a dtype's values.
+---@param dtype string
+---@return string
+function M.complex_of(dtype)
+  local of = types[dtype]
+  if of.kind == "complex" then return dtype end
+  return (of.kind == "float" and of.bits < 64) and "complex64" or "complex128"
+end
+
 ---The dtype of two dtypes together.
 ---@param a string
 ---@param b string
@@ -66,6 +108,8 @@ function M.promote(a, b)
   local x, y = types[a], types[b]
   if x.kind == "bool" then return b end
   if y.kind == "bool" then return a end
+  if x.kind == "complex" then return M.complex_of(M.promote(x.part, y.part or b)) end
+  if y.kind == "complex" then return M.promote(b, a) end
   if x.kind == "float" and y.kind == "float" then return wider_float(a, b) end
   if x.kind == "float" then
     if a == "bfloat16" and y.bits == 8 then return a end
@@ -79,14 +123,20 @@ function M.promote(a, b)
   return unsigned.bits < 64 and ints[unsigned.bits * 2] or "double"
 end
 
+---Whether a value is a complex number.
+---@param value any
+---@return boolean
+function M.is_complex(value) return type(value) == "table" and getmetatable(value) == raw.complex end
+
 ---The dtype that an array's dtype and a Lua number have together.
 ---@param dtype string
----@param number number|boolean
+---@param number number|boolean|moonwarp.complex
 ---@return string
 function M.promote_number(dtype, number)
   if type(number) == "boolean" then return dtype end
+  if M.is_complex(number) then return M.complex_of(dtype) end
   local of = types[dtype]
-  if of.kind == "float" then return dtype end
+  if of.kind == "float" or of.kind == "complex" then return dtype end
   if tonumber(number) % 1 ~= 0 then return "double" end
   return of.kind == "bool" and "longlong" or dtype
 end
@@ -107,7 +157,7 @@ function M.together(name, arguments, count)
   local dtype
   for i = 1, count do
     if M.is_array(arguments[i]) then
-      local mine = M.of(arguments[i].dtype, name).name
+      local mine = M.number(arguments[i].dtype, name).name
       dtype = dtype and M.promote(dtype, mine) or mine
     end
   end
@@ -117,8 +167,11 @@ function M.together(name, arguments, count)
   for i = 1, count do
     local given = arguments[i]
     if not M.is_array(given) then
-      if type(given) ~= "number" and type(given) ~= "boolean" and not tonumber(given) or type(given) == "string" then
-        errors.usage("%s wants arrays and numbers, got %s", name, raw.describe(given))
+      local is_number = M.is_complex(given) or type(given) == "number" or type(given) == "boolean"
+        or type(given) ~= "string" and tonumber(given)
+      if not is_number then
+        errors.usage("%s wants arrays and numbers, got %s%s", name, raw.describe(given),
+          type(given) == "table" and "; mw.array(…) makes an array of it, and mw.complex(re, im) a number" or "")
       end
       dtype = M.promote_number(dtype, given)
     end

@@ -248,8 +248,12 @@ end
 
 -- ---- the reductions there are ----
 
+local complex = "#include <moonwarp/algorithms/complex.h>"
 local exact = "#include <moonwarp/algorithms/exact_sum.h>" -- doubles are summed with what double loses
 local specs = {}
+
+-- Whether the element x is not 0.
+local function is_true(of) return of.kind == "complex" and "x.x != 0 || x.y != 0" or ("x != (%s)0"):format(of.C) end
 
 -- Sums: integers in 64 bits, floating point in double and, of doubles, with what double loses.
 local function sum_of(map, finish)
@@ -278,18 +282,23 @@ end
 specs.sum = sum_of "x"
 specs.count_nonzero = function(of)
   return { type = of.C, accumulator = "long long", result = "long long", result_dtype = "longlong", init = "0",
-    map = ("x != (%s)0"):format(of.C), combine = "a + b" }
+    map = is_true(of), combine = "a + b" }
 end
 specs.any = function(of)
   return { type = of.C, accumulator = "int", result = "bool", result_dtype = "bool", init = "0",
-    map = ("x != (%s)0"):format(of.C), combine = "a | b", finish = "a != 0" }
+    map = is_true(of), combine = "a | b", finish = "a != 0" }
 end
 specs.all = function(of)
   return { type = of.C, accumulator = "int", result = "bool", result_dtype = "bool", init = "1",
-    map = ("x != (%s)0"):format(of.C), combine = "a & b", finish = "a != 0" }
+    map = is_true(of), combine = "a & b", finish = "a != 0" }
 end
 specs.prod = function(of)
   local s = { type = of.C, init = "1", map = "x", combine = "a * b" }
+  if of.kind == "complex" then
+    s.preamble, s.accumulator, s.result, s.result_dtype = complex, "moonwarp::complex<double>", of.C, of.name
+    s.map, s.finish = "moonwarp::complex<double>(x)", ("(%s)(%s)a"):format(of.C, of.compute)
+    return s
+  end
   if of.kind ~= "float" then
     s.accumulator = "unsigned long long"
     s.result, s.result_dtype = of.kind == "uint" and "unsigned long long" or "long long",
@@ -357,6 +366,8 @@ end
 specs.argmin, specs.argmax = position "<", position ">"
 
 local made = {}
+local takes_complex = { prod = true, any = true, all = true, count_nonzero = true }
+local by_parts = { sum = true, mean = true }
 
 ---The reduction of a name for elements of a dtype.
 ---@param name string
@@ -365,7 +376,7 @@ local made = {}
 function M.named(name, dtype)
   local key = name .. " " .. dtype
   if not made[key] then
-    local of = promotion.of(dtype, "a:" .. name)
+    local of = takes_complex[name] and promotion.number(dtype, name) or promotion.of(dtype, "a:" .. name)
     local spec = specs[name](of)
     made[key] = M.new(spec)
   end
@@ -378,7 +389,13 @@ local needs_some = { min = true, max = true, argmin = true, argmax = true }
 
 for name in pairs(specs) do
   array[name] = function(self, options)
-    if options == nil and host[name] and self.dtype ~= "double" and self.count <= HOST then return host[name](self) end
+    if by_parts[name] and promotion.complex(self.dtype) then
+      return raw.part("array.complex").reduce(name, self, options)
+    end
+    if options == nil and host[name] and self.dtype ~= "double" and self.count <= HOST then
+      promotion.of(self.dtype, "a:" .. name)
+      return host[name](self)
+    end
     if needs_some[name] and self.count == 0 then usage("a:%s of an empty array", name) end
     return M.apply("a:" .. name, M.named(name, self.dtype), self, options)
   end

@@ -119,6 +119,12 @@ end
 -- Integers in 64 bits; floating point in double, and sums of doubles with what double loses.
 local function spec_of(name, of)
   local spec = { type = of.C, combine = name == "cumsum" and "a + b" or "a * b", bytes = 8 }
+  if of.kind == "complex" then
+    spec.preamble, spec.bytes = "#include <moonwarp/algorithms/complex.h>", 16
+    spec.accumulator, spec.result, spec.result_dtype = "moonwarp::complex<double>", of.C, of.name
+    spec.map, spec.finish = "moonwarp::complex<double>(x)", ("(%s)(%s)a"):format(of.C, of.compute)
+    return spec
+  end
   if of.kind ~= "float" then
     local unsigned = of.kind == "uint"
     spec.accumulator, spec.result = "unsigned long long", unsigned and "unsigned long long" or "long long"
@@ -138,7 +144,7 @@ end
 
 local made = { cumsum = {}, cumprod = {} }
 local function named(name, dtype)
-  made[name][dtype] = made[name][dtype] or M.new(spec_of(name, promotion.of(dtype, "a:" .. name)))
+  made[name][dtype] = made[name][dtype] or M.new(spec_of(name, promotion.number(dtype, "a:" .. name)))
   return made[name][dtype]
 end
 
@@ -146,7 +152,10 @@ end
 ---double precision or better.
 ---@param options? { axis?: integer, out?: moonwarp.array }
 ---@return moonwarp.array
-function array:cumsum(options) return M.apply("a:cumsum", named("cumsum", self.dtype), self, options) end
+function array:cumsum(options)
+  if promotion.complex(self.dtype) then return raw.part("array.complex").cumsum(self, options) end
+  return M.apply("a:cumsum", named("cumsum", self.dtype), self, options)
+end
 
 ---The products of the elements up to each, as a:cumsum.
 ---@param options? { axis?: integer, out?: moonwarp.array }

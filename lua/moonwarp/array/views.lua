@@ -162,8 +162,9 @@ function array:assign(value)
     if value.dtype == self.dtype then
       body = "y = a;"
     else
-      local from, to = promotion.of(value.dtype, "a:assign"), promotion.of(self.dtype, "a:assign")
-      body = to.kind == "bool" and ("y = a != (%s)0;"):format(from.compute) or ("y = (%s)a;"):format(to.C)
+      local from, to = promotion.number(value.dtype, "a:assign"), promotion.number(self.dtype, "a:assign")
+      if to.kind ~= "complex" and to.kind ~= "bool" then promotion.of(value.dtype, "a:assign to " .. to.name) end
+      body = ("y = %s;"):format(promotion.converted("a", from, to))
     end
     f = raw.elementwise_new { name = "assign", body = body,
       operands = { { "y", "out", self.dtype }, { "a", "in", value.dtype } } }

@@ -4,7 +4,7 @@
 error("moonwarp.meta.array is for editors; require \"moonwarp\"")
 
 ---An array, whose shape broadcasts, or a number.
----@alias moonwarp.operand moonwarp.array|number|boolean
+---@alias moonwarp.operand moonwarp.array|number|boolean|moonwarp.complex
 
 ---The array to write the result into, instead of a new one.
 ---@alias moonwarp.out { out?: moonwarp.array }
@@ -76,7 +76,12 @@ error("moonwarp.meta.array is for editors; require \"moonwarp\"")
 ---@field negative fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array -a.
 ---@field lnot fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array Whether a is 0.
 ---@field bnot fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The bits that an integer does not have.
----@field abs fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The absolute value.
+---@field abs fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The absolute value; of
+---complex numbers the distance from 0.
+---@field angle fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The angle of complex numbers from the
+---positive real axis, from -pi to pi.
+---@field conj fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array Complex numbers with the other sign of
+---their imaginary parts.
 ---@field sign fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array -1, 0 or 1.
 ---@field square fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array a * a.
 ---@field isnan fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array Whether a is NaN.
@@ -197,6 +202,8 @@ error("moonwarp.meta.array is for editors; require \"moonwarp\"")
 ---@field lnot fun(self, options?: moonwarp.out): moonwarp.array See mw.lnot.
 ---@field bnot fun(self, options?: moonwarp.out): moonwarp.array See mw.bnot.
 ---@field abs fun(self, options?: moonwarp.out): moonwarp.array See mw.abs.
+---@field angle fun(self, options?: moonwarp.out): moonwarp.array See mw.angle.
+---@field conj fun(self, options?: moonwarp.out): moonwarp.array See mw.conj.
 ---@field sign fun(self, options?: moonwarp.out): moonwarp.array See mw.sign.
 ---@field square fun(self, options?: moonwarp.out): moonwarp.array See mw.square.
 ---@field isnan fun(self, options?: moonwarp.out): moonwarp.array See mw.isnan.

@@ -4,7 +4,8 @@
 error("moonwarp.meta.values is for editors; require \"moonwarp\"")
 
 ---An element type. By name, as CUDA spells it: bool char uchar short ushort int uint long ulong longlong ulonglong half
----bfloat16 float double, int8 … uint64, and vectors: float4, uchar3, half2. Or a module's struct: m:dtype "Particle".
+---bfloat16 float double complex64 complex128, int8 … uint64, and vectors: float4, uchar3, half2. Or a module's struct:
+---m:dtype "Particle".
 ---@alias moonwarp.dtype string|moonwarp.struct
 
 ---@class moonwarp.struct
@@ -22,6 +23,10 @@ error("moonwarp.meta.values is for editors; require \"moonwarp\"")
 
 ---A vector value: {1, 2, 3} with the fields x, y, z and w as well. Any table of the same numbers is accepted.
 ---@alias moonwarp.vector number[]
+
+---@class moonwarp.complex a complex number, mw.complex(re, im)
+---@field re number
+---@field im number
 
 ---A number, or up to three of them: {x, y, z}.
 ---@alias moonwarp.size integer|integer[]

@@ -4,11 +4,14 @@
 --   {{1, 2, 3},
 --    {4, 5, 6}}
 
+local raw = require "moonwarp.binding"
+
 local M = {}
 
 local EDGE = 3 -- elements shown at each end of a dimension that is cut
 
-local formats = { half = "%.4g", bfloat16 = "%.3g", float = "%.6g", double = "%.10g" }
+local formats = { half = "%.4g", bfloat16 = "%.3g", float = "%.6g", double = "%.10g", complex64 = "%.6g",
+  complex128 = "%.10g" }
 
 -- Which indices of a dimension are shown; 0 stands for the dots. Outer dimensions of high ranks show fewer.
 local function shown(size, edge)
@@ -34,6 +37,10 @@ end
 -- Numbers, vectors and arrays inside structs in brackets, structs with their fields by name.
 local function element(value, format)
   if type(value) ~= "table" then return number(value, format) end
+  if getmetatable(value) == raw.complex then
+    local im = number(value[2], format)
+    return number(value[1], format) .. (im:find "^-" and "" or "+") .. im .. "i"
+  end
   local list = {}
   if value[1] == nil then
     for name in pairs(value) do list[#list + 1] = name end
@@ -91,7 +98,8 @@ function M.array(array)
   if not ok then return "array (closed)" end
   local title = ("%s {%s} on %s"):format(tostring(array.dtype), table.concat(shape, ", "), array.device.name)
   if array.freed then return title .. " (freed)" end
-  local scalar = tostring(array.dtype):match("^bfloat16") or tostring(array.dtype):match("^%a+")
+  local dtype = tostring(array.dtype)
+  local scalar = formats[dtype] and dtype or dtype:match "^bfloat16" or dtype:match "^%a+"
   local list, widest = collect(array, shape, formats[scalar] or "%d")
   if #shape == 1 then widest = 0 end -- one line needs no columns
   return title .. "\n" .. render(list, 1, #shape, widest)

@@ -171,6 +171,11 @@ int mw_array_read_doubles(mw_array *array, size_t first, size_t count, double *t
   return code ? code : mw_array_read_with(array, first, count, read_pass, &pass);
 }
 
+static const char *component_name(const mw_type *dtype, size_t i) {
+  static const char *const names[] = {"x", "y", "z", "w", "re", "im"};
+  return names[mw_type_is_complex(dtype) ? i + 4 : i];
+}
+
 /* Check that all numbers fit into the array's elements from component `first` on; reports the first that does not. */
 static int check_numbers(const mw_array *array, const scalar_loops *loops, size_t components, size_t first,
                          const double *numbers, size_t count) {
@@ -183,8 +188,8 @@ static int check_numbers(const mw_array *array, const scalar_loops *loops, size_
     if (components == 1)
       snprintf(place, sizeof place, "element %zu (counted from 1)", at + 1);
     else
-      snprintf(place, sizeof place, "component %c of element %zu (counted from 1)", "xyzw"[at % components],
-               at / components + 1);
+      snprintf(place, sizeof place, "component %s of element %zu (counted from 1)",
+               component_name(array->dtype, at % components), at / components + 1);
     int code = mw_value_from_double(scalar, numbers[i], value, place);
     if (code != MW_SUCCESS) return code;
   }

@@ -16,17 +16,20 @@ static bool is_named(const mw_type *type, const char *name) {
 static const char *spelling(const mw_type *type) {
   if (strcmp(type->name, "bfloat16") == 0) return "__nv_bfloat16";
   if (strcmp(type->name, "bfloat162") == 0) return "__nv_bfloat162";
+  if (mw_type_is_complex(type)) return type->size == 8 ? "float2" : "double2";
   return type->name;
 }
 
 static void add_includes(mw_text *text, const mw_elementwise *f) {
-  bool half = false, bfloat = false;
+  bool half = false, bfloat = false, complex = false;
   for (size_t k = 0; k < f->operand_count; k++) {
     half |= is_named(f->operands[k].dtype, "half");
     bfloat |= is_named(f->operands[k].dtype, "bfloat16");
+    complex |= mw_type_is_complex(f->operands[k].dtype) != 0;
   }
   if (half) mw_text_addf(text, "#include <cuda_fp16.h>\n");
   if (bfloat) mw_text_addf(text, "#include <cuda_bf16.h>\n");
+  if (complex) mw_text_addf(text, "#include <moonwarp/algorithms/complex.h>\n");
 }
 
 static void add_parameters(mw_text *text, const mw_elementwise *f) {

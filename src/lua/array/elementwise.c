@@ -170,7 +170,7 @@ static int elementwise_run(lua_State *L) {
 
 /* ---- operators ---- */
 
-enum { CODES = 128, CODE_WHOLE = 125, CODE_FRACTION = 126, CODE_BOOLEAN = 127 };
+enum { CODES = 128, CODE_COMPLEX = 124, CODE_WHOLE = 125, CODE_FRACTION = 126, CODE_BOOLEAN = 127 };
 
 /* The number of an argument's type: of an array of a built-in type, or a kind of number; -1: another value. */
 static int code_of(lua_State *L, mwl_state *state, int index, const mwl_array **array) {
@@ -178,6 +178,7 @@ static int code_of(lua_State *L, mwl_state *state, int index, const mwl_array **
   switch (lua_type(L, index)) {
   case LUA_TNUMBER: return mwl_whole(L, index, &whole) ? CODE_WHOLE : CODE_FRACTION;
   case LUA_TBOOLEAN: return CODE_BOOLEAN;
+  case LUA_TTABLE: return mwl_is_complex(L, index) ? CODE_COMPLEX : -1;
   default: break;
   }
   const mwl_array *given = mwl_test(L, state, index, MWL_ARRAY);

@@ -27,8 +27,8 @@ const mw_type *mwl_check_dtype(lua_State *L, mwl_state *state, int index, const 
   if (!type)
     mwl_usage(L, state,
               "there is no dtype \"%s\"; dtypes have CUDA's names: bool, char, uchar, short, ushort, int, uint, "
-              "longlong, ulonglong, half, bfloat16, float, double, and with 1 to 4 behind it the vector types; a "
-              "struct of a module is m:dtype(name)",
+              "longlong, ulonglong, half, bfloat16, float, double, complex64, complex128, and with 1 to 4 after it "
+              "the vector types; a struct of a module is m:dtype(name)",
               name);
   return type;
 }

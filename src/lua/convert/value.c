@@ -4,6 +4,7 @@
  * a number                     integer, floating        a number (5.3+: integers for integers)
  * true, false                  bool                     true, false
  * {1, 2} or {x = 1, y = 2}     vector                   {1, 2} that answers to .x and .y too
+ * a number, {1, 2}             complex64, complex128   {1, 2} that answers to .re and .im, and computes
  * {width = 3, …}               struct, union            a table by field name
  * {1, 2, 3}, {{…}, {…}}        array                    a sequence
  * a texture, a surface         cudaTextureObject_t, …   a number (its handle)

@@ -31,7 +31,7 @@ bool mwl_pack_pointer(lua_State *L, mwl_state *state, int index, const mw_type *
 bool mwl_pack_texture(lua_State *L, mwl_state *state, int index, const mw_type *type, void *out, const mwl_place *place,
                       const mwl_keeper *keeper);
 
-/* Add the metatable of vector values to the raw table. */
+/* Add the metatables of vector values and of complex numbers to the raw table. */
 void mwl_open_vector(lua_State *L, mwl_state *state);
 
 #endif

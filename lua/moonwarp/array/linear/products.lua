@@ -33,7 +33,8 @@ local modules = {}
 local function kernel_of(device, of)
   if not modules[of.name] then
     local fields = { T = of.C, A = of.compute, INCLUDE = of.C == "__half" and "#include <cuda_fp16.h>\n"
-      or of.C == "__nv_bfloat16" and "#include <cuda_bf16.h>\n" or "" }
+      or of.C == "__nv_bfloat16" and "#include <cuda_bf16.h>\n"
+      or of.kind == "complex" and "#include <moonwarp/algorithms/complex.h>\n" or "" }
     if of.kind == "bool" then fields.A = "int" end
     modules[of.name] = kernels.module(text:gsub("%$(%u+)", fields), "matrix product")
   end
@@ -85,12 +86,13 @@ local function matrices(x, rows, columns, row, column, count, next)
   return raw.array_strided(x, 0, nil, { count, rows, columns }, { next * size, row * size, column * size })
 end
 
+local in_libraries = { float = true, complex = true } -- the kinds that libraries may multiply
 local by_kernel
 
 -- y = x z for `count` matrices whose elements are row, column and next elements apart, by the library or the kernel.
 -- y is contiguous.
 local function run(of, x, xs, z, zs, y, m, n, inner, count)
-  if of.kind == "float" then
+  if in_libraries[of.kind] then
     if count > 1 and zs.next == 0 and xs.column == 1 and xs.next == m * xs.row then m, count = m * count, 1 end
     local p = matrices(x, m, inner, xs.row, xs.column, count, xs.next)
     local q = matrices(z, inner, n, zs.row, zs.column, count, zs.next)
@@ -145,7 +147,8 @@ local function multiply(what, a, b, out)
     usage("%s: %s times %s: the first has %d columns and the second %d rows; see a:transpose()", what, shape_text(as),
       shape_text(bs), inner, bs[#bs - 1])
   end
-  local of = promotion.of(promotion.promote(promotion.of(a.dtype, what).name, promotion.of(b.dtype, what).name), what)
+  local of = promotion.number(promotion.promote(promotion.number(a.dtype, what).name,
+    promotion.number(b.dtype, what).name), what)
   local batch = batch_of(what, as, bs)
   local shape, count = {}, 1
   for d = 1, #batch do
@@ -160,7 +163,7 @@ local function multiply(what, a, b, out)
   if math.max(m, n, inner) >= 2 ^ 31 then usage("%s: a side has at most 2^31 - 1 elements", what) end
   if inner == 0 then
     y:fill(of.kind == "bool" and false or 0)
-  elseif #shape > 2 or a.dtype ~= b.dtype or of.kind ~= "float" or not raw.array_product(a, b, y) then
+  elseif #shape > 2 or a.dtype ~= b.dtype or not in_libraries[of.kind] or not raw.array_product(a, b, y) then
     if not through_floats(of, a, b, y, batch, m, n, inner, count) then
       local x, xs = operand(a, of.name, batch)
       local z, zs = operand(b, of.name, batch)

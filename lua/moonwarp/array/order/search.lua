@@ -59,6 +59,7 @@ end
 ---@return moonwarp.array values
 ---@return moonwarp.array indices from 1
 function array:topk(k, options)
+  promotion.of(self.dtype, "a:topk")
   options = given.options("a:topk", options, { "axis", "largest" })
   local axis = views.axis("a:topk", options.axis or -1, self.rank)
   local size = self.shape[axis]

@@ -139,7 +139,7 @@ end
 -- x sorted along an axis, as values or positions.
 local function sorted(what, x, options, positions)
   options = given.options(what, options, { "axis", "descending", "out" })
-  local of = promotion.of(x.dtype, what)
+  local of = promotion.number(x.dtype, what)
   local rank = x.rank
   local axis = views.axis(what, options.axis or -1, rank)
   local descending = options.descending or false
@@ -148,6 +148,11 @@ local function sorted(what, x, options, positions)
   end
   local dtype = positions and "longlong" or x.dtype
   local out = options.out and given.out(what, options.out, x, dtype, x.shape)
+  if of.kind == "complex" then
+    local order = raw.part("array.complex").order(x, axis, descending)
+    local y = positions and order or x:gather(axis, order)
+    return out and out:assign(y) or y
+  end
   local moved = axis == rank and x or x:transpose(axis, rank)
   local from = moved:contiguous()
   local y = given.new(x, dtype, moved.shape)
@@ -161,7 +166,7 @@ local function sorted(what, x, options, positions)
   return y:contiguous()
 end
 
----The elements in ascending order along an axis, NaN last.
+---The elements in ascending order along an axis, NaN last; complex ones by their real parts, then by the others.
 ---@param options? integer|{ axis?: integer, descending?: boolean, out?: moonwarp.array } or the axis; the last one by
 ---default
 ---@return moonwarp.array

@@ -9,6 +9,7 @@ local C = require("moonwarp.ffi.library").C
 local class = require "moonwarp.ffi.class"
 local errors = require "moonwarp.ffi.error"
 local value = require "moonwarp.ffi.convert.value"
+local vector = require "moonwarp.ffi.convert.vector"
 local dtype = require "moonwarp.ffi.convert.dtype"
 local device = require "moonwarp.ffi.device"
 local array = require "moonwarp.ffi.array.array"
@@ -92,12 +93,13 @@ end
 
 -- ---- operators ----
 
-local CODES, WHOLE, FRACTION, BOOLEAN = 128, 125, 126, 127
+local CODES, COMPLEX, WHOLE, FRACTION, BOOLEAN = 128, 124, 125, 126, 127
 
 local function code_of(given)
   local kind = type(given)
   if kind == "number" then return given % 1 == 0 and WHOLE or FRACTION end
   if kind == "boolean" then return BOOLEAN end
+  if kind == "table" and vector.is_complex(given) then return COMPLEX end
   if kind ~= "cdata" or not class.is(given, "array") or given._handle == nil then return nil end
   local code = C.mw_type_code(given._type)
   return code ~= 0 and code or nil, given

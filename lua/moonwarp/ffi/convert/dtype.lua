@@ -69,8 +69,8 @@ function M.check(given, fallback)
   local of = C.mw_dtype(name)
   if of == nil then
     errors.usage("there is no dtype \"%s\"; dtypes have CUDA's names: bool, char, uchar, short, ushort, int, uint, " ..
-      "longlong, ulonglong, half, bfloat16, float, double, and with 1 to 4 behind it the vector types; a struct of " ..
-      "a module is m:dtype(name)", name)
+      "longlong, ulonglong, half, bfloat16, float, double, complex64, complex128, and with 1 to 4 after it the " ..
+      "vector types; a struct of a module is m:dtype(name)", name)
   end
   return of, nil
 end

@@ -268,6 +268,6 @@ function M.bytes(pointer) return ffi.cast(byte_pointer, pointer) end
 package.loaded["moonwarp.ffi.convert.value"] = M -- for the parts, which need what stands above
 local vector = require "moonwarp.ffi.convert.vector"
 
-M.raw = { null = ffi.cast("void *", 0), vector = vector.meta }
+M.raw = { null = ffi.cast("void *", 0), vector = vector.meta, complex = vector.complex }
 
 return M

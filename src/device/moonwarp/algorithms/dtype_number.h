@@ -4,6 +4,7 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <moonwarp/algorithms/complex.h>
 
 namespace moonwarp {
 
@@ -19,6 +20,7 @@ __mw_number(bool, 1) __mw_number(char, 2) __mw_number(signed char, 2) __mw_numbe
     __mw_number(short, 4) __mw_number(unsigned short, 5) __mw_number(int, 6) __mw_number(unsigned, 7)
         __mw_number(long, 8) __mw_number(unsigned long, 9) __mw_number(long long, 8) __mw_number(unsigned long long, 9)
             __mw_number(__half, 10) __mw_number(__nv_bfloat16, 11) __mw_number(float, 12) __mw_number(double, 13)
+                __mw_number(complex<float>, 14) __mw_number(complex<double>, 15)
 #undef __mw_number
 
 } // namespace moonwarp
