@@ -1,4 +1,5 @@
--- Arrays: the ways to make them, and their methods that need no speed. Elements, sums and tables are the binding's.
+-- Arrays: the functions that make them, and the methods whose speed does not matter. Elements, sums and conversions to
+-- tables are the binding's.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -7,18 +8,18 @@ local is_number = require("moonwarp.check.arguments").is_number
 local usage = errors.usage
 local M = {}
 
--- The dtype that a shape's table names: {3, 4, dtype = "int"}. Nothing else may be in it but sizes.
+-- The dtype that a table of sizes names: {3, 4, dtype = "int"}. No other field may be in the table.
 local function dtype_in(name, shape)
   for key in next, shape do
     if type(key) ~= "number" and key ~= "dtype" then
-      usage('%s: a shape is sizes, and dtype = by name if need be: {3, 4, dtype = "int"}; this one has %s', name,
+      usage('%s: a shape has sizes and perhaps a dtype: {3, 4, dtype = "int"}; this one has %s', name,
         raw.describe(key))
     end
   end
   return rawget(shape, "dtype")
 end
 
--- The dtype of a shape as a table and what comes after it, of which at most one names it.
+-- The dtype named in a shape's table or after it; at most one of them may name it.
 local function dtype_of(name, shape, dtype, ...)
   local named = dtype_in(name, shape)
   if named ~= nil and dtype ~= nil then usage("%s: the dtype is given twice, in the shape and after it", name) end
@@ -27,7 +28,7 @@ local function dtype_of(name, shape, dtype, ...)
   return dtype
 end
 
--- A shape and a dtype out of (n, dtype), (h, w, dtype), ({h, w}, dtype) or {h, w, dtype =}.
+-- A shape and a dtype from (n, dtype), (h, w, dtype), ({h, w}, dtype) or {h, w, dtype =}.
 local function shape_and_dtype(name, first, ...)
   name = "mw." .. name
   if type(first) == "table" then return first, dtype_of(name, first, ...) end
@@ -46,7 +47,7 @@ end
 
 raw.shape_and_dtype = shape_and_dtype
 
--- The textures and surfaces whose handles were put into an array live as long as it does.
+-- Textures and surfaces whose handles an array holds live as long as the array.
 local objects_in = setmetatable({}, { __mode = "k" })
 
 local function keep_objects(array, list)
@@ -128,7 +129,7 @@ function M.full(shape, value, dtype)
   return raw.array_new(dtype, shape):fill(value)
 end
 
--- Up to `most` numbers, and a dtype after any of them.
+-- Up to `most` numbers, and a dtype that may follow any of them.
 local function numbers_and_dtype(name, most, ...)
   local numbers, given = {}, select("#", ...)
   while given > 0 and (select(given, ...)) == nil do given = given - 1 end
@@ -152,7 +153,7 @@ function M.arange(...)
   local start, stop, step = n[1], n[2], n[3] or 1
   if not start then usage("mw.arange wants mw.arange(stop) or mw.arange(start, stop, step)") end
   if not stop then start, stop = 0, start end
-  if step == 0 then usage("mw.arange: a step of 0 gets nowhere") end
+  if step == 0 then usage("mw.arange: the step must not be 0") end
   local count = math.max(0, math.ceil((stop - start) / step))
   local array = raw.array_new(dtype, { count })
   raw.array_ramp(array, start, step)
@@ -172,7 +173,7 @@ function M.linspace(first, last, count, dtype)
   return array
 end
 
----An array of the bytes of a string, for instance one from string.pack.
+---An array made from the bytes of a string, for instance one from string.pack.
 ---@param bytes string
 ---@param dtype? moonwarp.dtype "float" by default
 ---@return moonwarp.array
@@ -196,7 +197,7 @@ function array:copy_from(source)
   return self
 end
 
--- "cpu", "cpu:1", "cuda": no dtype is called so.
+-- "cpu", "cpu:1", "cuda": no dtype has such a name.
 local function is_device(to)
   return raw.type(to) == "device" or type(to) == "string" and (to:find "^cpu%f[%W]" or to:find "^cuda%f[%W]")
 end
@@ -223,8 +224,8 @@ function array:to(dtype)
   return copy
 end
 
----A view of the same memory with another shape, or of a copy where the array is strided; one size may be -1, which
----stands for what is left.
+---A view of the same memory with another shape, or of a copy if the array is strided. One size may be -1, which
+---stands for the remaining elements.
 ---@param ... integer|integer[]
 ---@return moonwarp.array
 function array:reshape(...)
@@ -239,13 +240,14 @@ function array:reshape(...)
   for i = 1, #shape do
     local size = tonumber(shape[i])
     if not size or size % 1 ~= 0 or size < -1 or type(shape[i]) == "string" then
-      usage("a:reshape wants whole numbers as sizes, or one -1 for what is left; got %s", raw.describe(shape[i]))
+      usage("a:reshape wants whole numbers as sizes, or one -1 for the remaining elements; got %s",
+        raw.describe(shape[i]))
     end
     sizes[i] = size
     if size ~= -1 then
       known = known * size
     elseif unknown then
-      usage("a:reshape: only one size can be -1")
+      usage("a:reshape: only one size may be -1")
     else
       unknown = i
     end
@@ -262,8 +264,8 @@ function array:reshape(...)
   return raw.array_view(self.is_contiguous and self or self:copy(), 0, nil, sizes)
 end
 
----A view of the same bytes as another dtype. The last size changes with the dtype's; if it becomes 1 it is dropped:
----uchar {h, w, 3} as uchar3 is {h, w}.
+---A view of the same bytes as another dtype. The last size changes with the dtype's size; if it becomes 1, the
+---dimension is dropped: uchar {h, w, 3} as uchar3 is {h, w}.
 ---@param dtype moonwarp.dtype
 ---@return moonwarp.array
 function array:as(dtype)
@@ -280,8 +282,8 @@ function array:as(dtype)
   return raw.array_view(self, 0, dtype, shape)
 end
 
----A view of the elements (of several dimensions: the rows) first to last, both included; negative ones count from the
----end.
+---A view of the elements first to last, both included; of an array with several dimensions, of the rows. Negative
+---positions count from the end.
 ---@param first integer
 ---@param last? integer the last one by default
 ---@return moonwarp.array
@@ -316,8 +318,8 @@ function array:plot(options) io.write(raw.part("show.picture").graph(shown(self)
 
 function array:__tostring() return raw.part("show.text").array(self) end
 
--- Operators, views and reductions are read when a script first uses one.
--- The binding's own stay what they are if this file is read again.
+-- Operators, views and reductions are loaded when a script first uses one.
+-- The binding's own metamethods stay in place if this file is loaded again.
 raw.reduced_by_host = raw.reduced_by_host or { sum = array.sum, min = array.min, max = array.max }
 for _, name in ipairs { "sum", "min", "max" } do
   array[name] = function(self, options)

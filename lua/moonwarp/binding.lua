@@ -1,6 +1,5 @@
--- The raw table of the binding in use (its contract stands in src/lua/core.c). MOONWARP_BINDING chooses: "c" is the
--- Lua C module, "ffi" the one made with LuaJIT's FFI. Where nothing is said, LuaJIT takes the FFI and other Luas the C
--- module.
+-- The raw table of the binding in use (its contract is in src/lua/core.c). MOONWARP_BINDING selects it: "c" is the Lua
+-- C module, "ffi" the binding made with LuaJIT's FFI. By default LuaJIT uses the FFI and other Luas the C module.
 
 local modules = { c = "moonwarp.core", ffi = "moonwarp.ffi" }
 
@@ -10,18 +9,18 @@ if not modules[wanted] then
   error(("MOONWARP_BINDING is '%s'; moonwarp has the bindings 'c' and 'ffi'"):format(wanted), 0)
 end
 if wanted == "ffi" and not pcall(require, "ffi") then
-  error("MOONWARP_BINDING is 'ffi', which needs LuaJIT; this is " .. _VERSION .. ", for which there is 'c'", 0)
+  error("MOONWARP_BINDING is 'ffi', which needs LuaJIT; this is " .. _VERSION .. ", so write 'c'", 0)
 end
 
 local raw = require(modules[wanted])
 raw.binding = wanted
 
--- Errors point at whoever called the library: at no file of this folder.
+-- Errors point at the caller of the library, not at a file in this folder.
 local here = debug.getinfo(1, "S").source:match("^(.*)binding%.lua$")
 if here then raw.own(here) end
 
--- A file of this folder that is read when it is needed, wherever package.path leads by then. The arguments of methods
--- that it adds to classes are checked, as those of all files are.
+-- Load a file of this folder when it is first needed, even if package.path has changed by then. The arguments of
+-- methods that it adds to classes are checked, as those of all files are.
 function raw.part(name)
   local full, path = "moonwarp." .. name, package.path
   if package.loaded[full] then return package.loaded[full] end

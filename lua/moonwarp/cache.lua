@@ -1,5 +1,5 @@
--- The compile cache as a small object: mw.cache.hits, .misses, .bytes, .entries, .path, .limit (which can be assigned)
--- and mw.cache.clear().
+-- The compile cache as an object: mw.cache.hits, .misses, .bytes, .entries, .path, .limit (which can be assigned) and
+-- mw.cache.clear().
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -13,7 +13,7 @@ return setmetatable({}, {
     return raw.cache_info()[name]
   end,
   __newindex = function(_, name, value)
-    if name ~= "limit" then errors.usage("of mw.cache only limit can be assigned, not '%s'", tostring(name)) end
+    if name ~= "limit" then errors.usage("only mw.cache.limit can be assigned, not '%s'", tostring(name)) end
     raw.cache_limit(value)
   end,
   __tostring = function()

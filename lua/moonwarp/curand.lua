@@ -1,10 +1,10 @@
 -- cuRAND's host functions under cuRAND's names: local curand = require "moonwarp.curand".
 --
--- A function takes what cuRAND's takes but for the places of its results, and returns a status and then the results, as
--- the functions of moonwarp.runtime do:
+-- A function takes cuRAND's arguments except the addresses of its results, and returns a status and then the results,
+-- as the functions of moonwarp.runtime do:
 --   local status, g = curand.curandCreateGenerator(curand.CURAND_RNG_PSEUDO_DEFAULT)
 --   status = curand.curandGenerateUniform(g, p, n)      -- p: an array, or a pointer of moonwarp.runtime
--- What is moonwarp's own here has no curand in its name.
+-- Fields without curand in their name are moonwarp's own.
 
 local raw = require "moonwarp.binding"
 

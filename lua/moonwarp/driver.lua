@@ -1,17 +1,17 @@
 -- CUDA's driver API under CUDA's names: local cu = require "moonwarp.driver".
 --
--- A function takes what CUDA's takes but for the places of its results, and returns a CUresult and then the results:
+-- A function takes CUDA's arguments except the addresses of its results, and returns a CUresult and then the results:
 --   local err, p = cu.cuMemAlloc(1024)            CUresult err = cuMemAlloc(&p, 1024);
 -- Device pointers are values with C's arithmetic, structs are tables with C's field names, enumerations are fields.
--- Modules, functions, arrays, streams and events are moonwarp's objects, contexts and texture references tables. What
--- is moonwarp's own here has no cu in its name.
+-- Modules, functions, arrays, streams and events are moonwarp's objects, contexts and texture references are tables.
+-- Fields without cu in their name are moonwarp's own.
 
 local raw = require "moonwarp.binding"
 local runtime = require "moonwarp.runtime"
 
 local cu = {}
 
--- C's malloc, free, sizeof and cast, and pointers out of addresses, arrays and variables, as in moonwarp.runtime.
+-- C's malloc, free, sizeof and cast, and pointers made from addresses, arrays and variables, as in moonwarp.runtime.
 for _, name in ipairs { "malloc", "free", "sizeof", "cast", "pointer" } do cu[name] = runtime[name] end
 
 for _, name in ipairs {

@@ -1,11 +1,11 @@
--- Graphs: work that is described once and launched often.
+-- Graphs: work that is described once and launched many times.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
 
 local M = {}
 
--- End a capture that f was run for: its failure is the capture's.
+-- End a capture after f ran for it; a failure of f fails the capture.
 local function finish(stream, ok, ...)
   local ended, last = pcall(raw.graph_capture_end, stream)
   if not ok then error((...), 0) end
@@ -13,7 +13,7 @@ local function finish(stream, ok, ...)
   return last, ...
 end
 
--- Run f with the stream as the one in use, and what it gives to the stream as nodes of the graph behind others.
+-- Run f with the stream as the one in use, and record the work that it queues as nodes of the graph after others.
 local function capture(graph, stream, after, f, ...)
   raw.graph_capture(graph, stream, after)
   local before = raw.stream_use(stream)
@@ -28,9 +28,9 @@ end
 ---@return moonwarp.graph
 M.graph = raw.graph_new
 
----The graph of the work that f gives to a stream (launches, fills, copies, functions), without running it. Other
----streams join the capture by waiting for this one's events, and this one has to wait for them in the end. Reading an
----array during a capture is an error.
+---The graph of the work that f queues in a stream (launches, fills, copies, functions), without running it. Other
+---streams join the capture when they wait for this stream's events; this stream must wait for them before f returns.
+---Reading an array during a capture is an error.
 ---@param stream moonwarp.stream|function a stream (not the default one), or f itself, for a new one
 ---@param f? function
 ---@param ... any
@@ -47,7 +47,7 @@ end
 
 local graph, exec = raw.classes.graph, raw.classes.graph_exec
 
----The work that f gives to the stream in use, as nodes in sequence, of which the first follows the nodes `after`.
+---Record the work that f queues in the stream in use as a sequence of nodes; the first follows the nodes `after`.
 ---@param after integer[]|nil
 ---@param f function
 ---@return integer? the last node
@@ -58,7 +58,7 @@ function graph:add(after, f, ...)
   return last
 end
 
----A kernel: g:kernel(after, k(grid, block), arguments).
+---Add a kernel node: g:kernel(after, k(grid, block), arguments).
 ---@param after integer[]|nil
 ---@param launch moonwarp.launch
 ---@param ... any
@@ -67,26 +67,26 @@ function graph:kernel(after, launch, ...)
   return self:add(after, launch, ...)
 end
 
----A copy of an array into another.
+---Add a node that copies an array into another.
 ---@return integer node
 function graph:copy(after, target, source)
   return self:add(after, function() target:copy_from(source) end)
 end
 
----An array filled with a value.
+---Add a node that fills an array with a value.
 ---@return integer node
 function graph:fill(after, array, value)
   return self:add(after, function() array:fill(value) end)
 end
 
----A Lua function, called as s:call calls it.
+---Add a node that calls a Lua function, as s:call does.
 ---@return integer node
 function graph:call(after, f)
   local stream = raw.stream_new(true, 0)
   return (capture(self, stream, after, function() stream:call(f) end))
 end
 
--- ---- what it shows of itself ----
+-- ---- inspection ----
 
 ---All nodes: {kind =, label =, after = {nodes}}, by number.
 ---@return table[]
@@ -105,7 +105,7 @@ function graph:__tostring()
   return table.concat(lines, "\n")
 end
 
----The graph in Graphviz's language.
+---The graph in Graphviz's DOT language.
 ---@return string
 function graph:dot()
   local shapes = { kernel = "box", copy = "parallelogram", fill = "parallelogram", host = "ellipse", empty = "point" }

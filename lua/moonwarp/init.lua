@@ -7,9 +7,9 @@ local arguments = require "moonwarp.check.arguments"
 local mw = {
   ---The version, "0.1.0".
   version = raw.version,
-  ---How this Lua reaches the library: "c" (the Lua C module) or "ffi" (LuaJIT's).
+  ---The binding in use: "c" (the Lua C module) or "ffi" (LuaJIT's FFI).
   binding = raw.binding,
-  ---The null pointer, for pointer fields in tables (where nil would be no field).
+  ---The null pointer, for pointer fields in tables (where nil would be a missing field).
   null = raw.null,
   ---The compile cache: hits, misses, bytes, entries, path, limit (which can be assigned) and clear().
   cache = require "moonwarp.cache",
@@ -17,7 +17,7 @@ local mw = {
   linalg = {},
 }
 
--- A part whose own functions are not all for scripts names those that are as `public`.
+-- A file whose own functions are not all public lists the public ones in `public`.
 local function add(part)
   local read = raw.part(part)
   arguments.functions("mw", read.public or read, mw)
@@ -25,7 +25,7 @@ end
 
 for _, name in ipairs { "array", "device", "texture.image", "module.module", "stream" } do add(name) end
 
--- What many scripts never use is read when the first of its functions is called, without which none of its objects can
+-- Files that many scripts never use are loaded when the first of their functions is called; none of their objects can
 -- be: reading files is most of what `require "moonwarp"` does.
 local later = {
   complex = { "complex" },
@@ -48,8 +48,8 @@ for part, names in pairs(later) do
 end
 require "moonwarp.module.kernel"
 
--- What computes with arrays is read when a script first asks for a name that is not there yet.
--- Views, reductions and scans are methods only; what their files return is for others of the library.
+-- Array computations are loaded when a script first uses a name that is not defined yet.
+-- Views, reductions and scans add only methods; the tables that their files return are for other files.
 local array_parts = { "array.operators", "array.own", "array.moments", "array.quantile", "array.indices",
   "array.masks", "array.map", "array.lazy", "array.joining", "array.matrices", "array.order.sort",
   "array.order.search", "array.linear.products", "array.linear.einsum", "array.complex" }
@@ -62,7 +62,7 @@ local function read_array_parts()
   return #parts > 0
 end
 
--- A name that is not there is an error. A module's names are its source's: the binding asks about those.
+-- A missing name is an error. A module's names are those of its source; the binding looks them up.
 for class, methods in pairs(raw.classes) do
   if class ~= "module" then
     methods.__missing = function(_, name)
@@ -91,7 +91,7 @@ for name, part in pairs { linalg = "linalg.linalg" } do
   end })
 end
 
----Monotonic seconds, for measuring.
+---Monotonic time in seconds, for measuring.
 ---@return number
 mw.time = raw.time
 
@@ -110,7 +110,7 @@ function mw.type(value)
   return raw.type(value)
 end
 
----How many blocks a multiprocessor holds at once, and what keeps it from holding more.
+---How many blocks a multiprocessor holds at once, and which resource limits that number.
 ---@param what { threads: integer, registers?: integer, shared?: integer, capability?: string } of a block, a thread and
 ---a block; the capability is the device's in use, or any from "1.0" to "9.0"
 ---@return { blocks: integer, warps: integer, occupancy: number, limited_by: string }
@@ -118,7 +118,7 @@ function mw.occupancy(what)
   return raw.part("module.occupancy").calculate(what)
 end
 
----How many blocks of b it takes to cover a: a / b, rounded up.
+---The number of blocks of b elements that cover a elements: a / b, rounded up.
 ---@param a integer
 ---@param b integer
 ---@return integer

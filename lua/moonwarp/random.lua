@@ -1,9 +1,9 @@
--- Random numbers: generators, whose streams are cuRAND's, and the numbers that arrays are filled with.
+-- Random numbers: generators with cuRAND's streams, and the methods that fill arrays from them.
 --
--- A stream is what cuRAND's host generator of that kind, seed and ordering makes. It does not depend on the device, nor
--- on how many threads there are, nor on the pieces in which it is drawn. The kinds are files of random/: what begins a
--- stream returns an object with draw (whole units of numbers into an array), unit (how many numbers that is), jump,
--- save and restore. Here numbers of units that were begun are kept for the next call.
+-- A stream is the sequence of cuRAND's host generator of the same kind, seed and ordering. It depends neither on the
+-- device nor on the number of threads nor on how many numbers each call draws. The kinds are files of random/; their
+-- streams are objects with draw (whole units of numbers into an array), unit (the number of numbers in one), jump, save
+-- and restore. Numbers left over from a unit are kept here for the next call.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -31,7 +31,7 @@ local kinds = {}
 for kind in pairs(parts) do kinds[#kinds + 1] = kind end
 table.sort(kinds)
 
--- A seed's lower and upper 32 bits.
+-- The lower and upper 32 bits of a seed.
 local function halves(seed)
   if not arguments.is_number(seed) or tonumber(seed) % 1 ~= 0 then
     usage("mw.random wants a whole number of up to 64 bits as seed, got %s", raw.describe(seed))
@@ -66,7 +66,7 @@ end
 local function restore(text)
   local kind, ordering, low, high, dimensions, place, key, spare =
     text:match "^moonwarp random 1 (%S+) (%S+) (%d+) (%d+) (%d+) (%S+) (%S+) (%S+)$"
-  if not parts[kind] then usage "mw.random wants a seed, or a text that g:save() returned; this is another text" end
+  if not parts[kind] then usage "mw.random wants a seed, or a text that g:save() returned; this text is not one" end
   local g = begin { kind = kind, ordering = ordering, seed = { tonumber(low), tonumber(high) }, offset = 0,
     dimensions = tonumber(dimensions) }
   g.stream:restore(place)
@@ -77,7 +77,7 @@ local function restore(text)
   return g
 end
 
----A generator of random numbers. Its stream is that of cuRAND's host generator, on every device.
+---A generator of random numbers. Its stream is that of cuRAND's host generator, and the same on every device.
 ---@param seed integer|string|nil 64 bits, 0 by default; or the text of g:save, which goes on where that one was
 ---@param kind? string "philox" by default; xorwow, mrg32k3a, mtgp32, mt19937, sobol32, scrambled_sobol32,
 ---sobol64, scrambled_sobol64
@@ -104,7 +104,7 @@ end
 
 local MOST = 2 ^ 30 -- numbers that one launch makes
 
--- Whole units, in launches that are not too large.
+-- Draw whole units, in launches of limited size.
 local function draw_units(stream, what, out, count, a, b)
   local unit = stream.unit(stream, what)
   local most = stream.dimensions and count or MOST
@@ -114,7 +114,7 @@ local function draw_units(stream, what, out, count, a, b)
   end
 end
 
--- A unit, of which the first numbers are taken or left out; the others are kept.
+-- Draw a unit of which only some of the first numbers are wanted; the others are kept.
 local function begin_unit(g, what, dtype, key, a, b)
   local unit = raw.array_new(dtype, { g.stream:unit(what) })
   g.stream:draw(what, 1, unit, a, b)
@@ -133,7 +133,7 @@ function fill(g, what, out, a, b)
   if what == "counts" then return discrete.fill_poisson(g, fill, out, a) end
   local stream, count = g.stream, out.count
   if stream.dimensions and count % stream.dimensions ~= 0 then
-    usage("g:%s: %d numbers are no whole number of points of %d dimensions", what, count, stream.dimensions)
+    usage("g:%s: %d numbers do not make whole points of %d dimensions", what, count, stream.dimensions)
   end
   local key = ("%s,%.17g,%.17g"):format(what, a, b)
   if count == 0 then return end
@@ -153,7 +153,7 @@ function fill(g, what, out, a, b)
   local units = floor((count - #head) / unit) * unit
   if #head == 0 and units == count then return draw_units(stream, what, out, count, a, b) end
   if #head > 0 then out:sub(1, #head):copy_from(head) end
-  if units > 0 then -- units are stored whole, and want an array that begins with one
+  if units > 0 then -- units are stored whole, so they need an array that begins with one
     local aligned = #head == 0
     local middle = out:sub(#head + 1, #head + units)
     local into = aligned and middle or raw.array_new(out.dtype, { units })
@@ -169,7 +169,7 @@ function fill(g, what, out, a, b)
   end
 end
 
--- An array of the shape, of numbers of `what`; or one number, where no shape is given.
+-- An array of the shape with numbers from `what`; or one number, if no shape is given.
 local function drawn(g, what, shape, dtype, options, a, b)
   local name = what:gsub("_double$", "")
   local out = results.array(name, shape, dtype, options)
@@ -177,7 +177,7 @@ local function drawn(g, what, shape, dtype, options, a, b)
   return results.given(out, shape, options)
 end
 
----The generator's words: uint, of sobol64 and scrambled_sobol64 ulonglong.
+---The generator's words: uint; ulonglong for sobol64 and scrambled_sobol64.
 ---@param shape? integer|integer[] without one: a number
 ---@param options? { out?: moonwarp.array } an array to fill instead of a new one, as all these methods take
 ---@return moonwarp.array|integer
@@ -185,7 +185,7 @@ function generator:bits(shape, options)
   return drawn(self, "bits", shape, self.stream.wide and "ulonglong" or "uint", options)
 end
 
----Uniform numbers above 0, up to and with 1.
+---Uniform numbers above 0 and up to 1, 1 included.
 ---@param shape? integer|integer[] without one: a number
 ---@param options? { dtype?: "float"|"double", out?: moonwarp.array }
 ---@return moonwarp.array|number
@@ -205,7 +205,7 @@ function generator:normal(shape, options)
   return drawn(self, "normal" .. suffix, shape, dtype, options, mean, std)
 end
 
----Log-normal numbers: e to the power of normal ones, whose mean and standard deviation are given.
+---Log-normal numbers: e to the power of normal numbers with the given mean and standard deviation.
 ---@param shape? integer|integer[] without one: a number
 ---@param options? { dtype?: "float"|"double", mean?: number, std?: number, out?: moonwarp.array } mean 0, standard
 ---deviation 1 by default
@@ -232,11 +232,11 @@ for name, method in pairs(sampling) do generator[name] = method end
 
 -- ---- the stream ----
 
----Leave out n numbers of the stream (words; of Sobol's sequences points).
+---Skip n numbers (words) of the stream; of Sobol's sequences n points.
 ---@param n integer
 ---@return moonwarp.generator self
 function generator:jump(n)
-  if n < 0 or n % 1 ~= 0 then usage("g:jump goes forward by a whole number, got %s", tostring(n)) end
+  if n < 0 or n % 1 ~= 0 then usage("g:jump skips a whole number of numbers, got %s", tostring(n)) end
   while n > 0 and self.spare do
     take_spare(self, {}, 1)
     n = n - 1
@@ -245,7 +245,7 @@ function generator:jump(n)
   return self
 end
 
----Generators of the same kind whose seeds are drawn from this one.
+---Independent generators of the same kind, whose seeds are drawn from this one.
 ---@param count integer
 ---@return moonwarp.generator[]
 function generator:split(count)
@@ -258,7 +258,7 @@ function generator:split(count)
   return list
 end
 
----The generator as a line of text, which mw.random makes one of again that goes on from here.
+---The generator's state as a line of text, from which mw.random makes a generator that continues here.
 ---@return string
 function generator:save()
   local key, numbers = "-", {}
@@ -276,7 +276,7 @@ function metatable:__tostring() return ("generator %s, %s ordering"):format(self
 
 local current
 
----Begin the stream that mw.rand, mw.randn, mw.randint and mw.randperm draw from.
+---Set the seed of the stream that mw.rand, mw.randn, mw.randint and mw.randperm draw from.
 ---@param seed? integer 0 by default, as in the beginning
 ---@param kind? string "philox" by default
 ---@return moonwarp.generator
@@ -290,7 +290,7 @@ local function in_shape(name, method, ...)
   return (current or M.seed())[method](current, shape, { dtype = dtype })
 end
 
----Uniform numbers above 0, up to and with 1, from the stream of mw.seed.
+---Uniform numbers above 0 and up to 1, 1 included, from the stream of mw.seed.
 ---@param ... any a shape (numbers, or one table) and a dtype, "float" by default
 ---@return moonwarp.array
 function M.rand(...) return in_shape("rand", "uniform", ...) end

@@ -1,8 +1,9 @@
 -- The prompt: `moonwarp`, or require("moonwarp.repl")() in any Lua.
 --
--- A line is an expression, whose values are shown, or statements; where it ends in the middle (of a kernel in [[ ]],
--- say) the prompt asks for more. Before the next prompt all work is waited for, so kernels' printf and failures come
--- in their place. Ctrl-C stops a running kernel, or Lua code, and everything else stays as it is.
+-- An input is an expression, whose values are shown, or statements. If it is incomplete (in the middle of a kernel in
+-- [[ ]], for instance) the prompt reads more lines. Before the next prompt all work is waited for, so that kernels'
+-- output and failures appear after the input that caused them. Ctrl-C stops a running kernel or Lua code, and nothing
+-- else.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -21,10 +22,10 @@ local load_text = rawget(_G, "setfenv") and loadstring or load
 
 local INTERRUPTED = setmetatable({}, { __tostring = function() return "interrupted" end })
 
--- quit and exit: to name it leaves, as calling it does.
+-- quit and exit: naming one leaves the prompt, as calling it does.
 local LEAVE = setmetatable({}, { __call = function(self) error(self, 0) end })
 
--- Lua code is asked from time to time whether it should stop; kernels are stopped by the library.
+-- A hook checks from time to time whether to stop Lua code; the library stops kernels.
 local function watch()
   if raw.interrupted() then error(INTERRUPTED, 0) end
 end
@@ -34,7 +35,7 @@ local function finish(ok, ...)
   return ok, select("#", ...), { ... }
 end
 
--- Run a chunk and wait for what it started.
+-- Run a chunk and wait for the work that it started.
 local function run(chunk)
   raw.interrupted()
   debug.sethook(watch, "", 10000)
@@ -62,7 +63,7 @@ end
 
 -- ---- one input ----
 
-local NOTABLE = 0.005 -- seconds of compiling that are told of, lest somebody take them for a kernel's
+local NOTABLE = 0.005 -- seconds of compiling from which they are reported, so that they are not taken for a kernel's
 
 local function tell_compiling(seconds)
   if seconds < NOTABLE then return end
@@ -71,7 +72,7 @@ local function tell_compiling(seconds)
   io.stdout:flush()
 end
 
--- Returns true where it is to be the last one.
+-- Run one input; returns true if it is the last one.
 local function evaluate(chunk)
   local compiled = raw.compile_seconds()
   local ok, values, count = run(chunk)
@@ -81,7 +82,7 @@ local function evaluate(chunk)
   return false
 end
 
--- time(f): how long f takes, in words.
+-- time(f): a text that says how long f takes.
 local TIME = setmetatable({}, {
   __call = function(_, f)
     if type(f) ~= "function" and raw.type(f) ~= "bound" then
@@ -92,7 +93,7 @@ local TIME = setmetatable({}, {
   __tostring = function() return "time(expression): how long it takes, the first time and then; it runs often" end,
 })
 
--- What an expression takes, or the function that it gives.
+-- Time an expression, or the function that it returns.
 local function time(chunk)
   local given
   local words = timing.tell(function()
@@ -106,8 +107,8 @@ local function time(chunk)
   end
 end
 
--- What is no Lua: ?x for help(x), and time(x) and %time x, which run x more than once. A chunk, or nil and what is
--- wrong.
+-- Inputs that are not Lua: ?x for help(x), and time(x) and %time x, which run x repeatedly. Returns a chunk, or nil and
+-- the error.
 local function compile(text, number)
   local about = text:match "^%s*%?%s*(.-)%s*$"
   if about then return chunks.compile(("help(%s)"):format(about), number) end
@@ -125,7 +126,7 @@ local function loop(lines)
   local text
   local number = 1
 
-  -- A line more; true where it was the last one.
+  -- Add a line; true if it was the last one.
   local function take(line)
     text = text and text .. "\n" .. line or line
     if not text:find "%S" then
@@ -145,14 +146,14 @@ local function loop(lines)
     local prompt = ("[%d]> "):format(number)
     local line, why = lines.read(text and (" "):rep(#prompt - 3) .. ">> " or prompt)
     if line then
-      -- What was pasted may come as one line with breaks in it.
+      -- Pasted text may arrive as one line with line breaks in it.
       for part in (line .. "\n"):gmatch "(.-)\n" do
         if take(part) then return end
       end
     elseif why == "interrupted" then
-      text = nil -- Ctrl-C while typing: what was typed is forgotten
+      text = nil -- Ctrl-C while typing discards the input
       io.write "\n"
-    elseif text then -- the end in the middle of something
+    elseif text then -- the end of the input in the middle of a chunk
       local _, _, missing = chunks.compile(text, number)
       text = nil
       io.write "\n"
@@ -175,7 +176,7 @@ local function banner(lines)
   io.write "mw is moonwarp; kernels check their memory (mw.check_memory); help says more, quit or Ctrl-D leaves\n"
 end
 
--- Variables that a script may have as well are the script's.
+-- If a script defines a variable of the same name, the script's is used.
 local function define(names)
   local defined = {}
   for name, value in pairs(names) do
@@ -191,7 +192,7 @@ local function define(names)
   end
 end
 
----A prompt, until the end of the input.
+---Run a prompt until the end of the input.
 ---@param options? { quiet?: boolean }
 function M.run(options)
   if rawget(_G, "mw") == nil then rawset(_G, "mw", require "moonwarp") end
@@ -242,7 +243,7 @@ local function read_script(path)
   return (text:gsub("^#[^\n]*", ""))
 end
 
----The program `moonwarp`; returns its exit status.
+---Run the program `moonwarp`; returns its exit status.
 ---@param arguments string[]
 ---@return integer
 function M.main(arguments)

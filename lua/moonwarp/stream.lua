@@ -1,11 +1,11 @@
--- Streams and events: making them, and sending a stretch of a script to a stream.
+-- Streams and events: making them, and running part of a script in a stream.
 
 local raw = require "moonwarp.binding"
 
 local M = {}
 
----A new stream of the device in use. Work in one stream runs in order, work in different ones may overlap; work in the
----default stream waits for what other streams had before, and they for it, unless they are non-blocking.
+---A new stream of the device in use. Work in one stream runs in order; work in different streams may overlap. Work in
+---the default stream waits for earlier work in other streams, and they for it, unless they are non-blocking.
 ---@param options? { priority?: integer, nonblocking?: boolean } priority: smaller runs first, 0 by default
 ---@return moonwarp.stream
 function M.stream(options)
@@ -17,7 +17,7 @@ end
 ---@return moonwarp.stream
 function M.default_stream() return raw.stream_default(false) end
 
----The priorities that streams can have.
+---The range of stream priorities.
 ---@return integer the least
 ---@return integer the greatest, which runs first: the smaller number
 M.stream_priorities = raw.stream_priorities
@@ -48,7 +48,7 @@ local function leave(before, ok, ...)
 end
 
 ---Run f(...) with a stream for all work that names none (launches, fills, copies between arrays), or with a device in
----use, to which new arrays and modules then belong.
+---use, on which new arrays and modules are then made.
 ---@param stream moonwarp.stream|moonwarp.device|nil nil: the default stream
 ---@param f function
 ---@param ... any

@@ -144,9 +144,9 @@ describe("NumPy's files", function()
     end
     assert.matches("is cut off: its shape {1000000000000} of double takes 8000000000000 bytes, and 64 are there",
       message(mw.load_npy, npy "1000000000000,"))
-    assert.matches("beyond any memory", message(mw.load_npy, npy "99999999999999999999,"))
+    assert.matches("larger than any memory", message(mw.load_npy, npy "99999999999999999999,"))
     assert.matches("is cut off", message(mw.load_npy, npy "4294967296, 4294967296"))
-    assert.matches("9 dimensions, and arrays have at most 8", message(mw.load_npy, npy "1, 1, 1, 1, 1, 1, 1, 1, 1"))
+    assert.matches("9 dimensions, but arrays have at most 8", message(mw.load_npy, npy "1, 1, 1, 1, 1, 1, 1, 1, 1"))
     assert.matches("no shape", message(mw.load_npy, npy "-1"))
     assert.matches("does not begin with", message(mw.load_npy, temporary "no such thing"))
     assert.matches("no zip file", message(mw.load_npz, temporary "no such thing"))
@@ -188,11 +188,11 @@ describe("CSV files", function()
     assert.matches("line 3, field 2 %(b%): 'word' is no number", message(read, "a,b\n1,2\n3,word\n", { header = true }))
     assert.matches("line 1, field 1: 'a' is no number; if the first line has names, write {header = true}",
       message(read, "a,b\n"))
-    assert.matches("line 2 has 3 fields, and the lines before it have 2", message(read, "1,2\n1,2,3\n"))
+    assert.matches("line 2 has 3 fields, but the lines before it have 2", message(read, "1,2\n1,2,3\n"))
     assert.matches("line 2, field 1 is empty, which only floating point can hold", message(read, "1,1\n,2\n",
       { dtype = "int" }))
     assert.matches("line 1: a quote is not closed", message(read, '1,"2\n'))
-    assert.matches("no line with fields", message(read, "\n\n"))
+    assert.matches("no line has fields", message(read, "\n\n"))
     assert.matches("the delimiter is one character", message(read, "1\n", { delimiter = ", " }))
   end)
 
@@ -257,9 +257,9 @@ describe("WAV files", function()
     for length = 0, #whole - 1 do
       assert.equal("io", failure(mw.read_wav, temporary(whole:sub(1, length))).kind)
     end
-    assert.matches("format 6 with 8 bits", message(mw.read_wav, temporary(wav(6, 1, 8, "ab"))))
+    assert.matches("format 6 and 8 bits", message(mw.read_wav, temporary(wav(6, 1, 8, "ab"))))
     assert.matches("has no channels", message(mw.read_wav, temporary(wav(1, 0, 16, "ab"))))
-    assert.matches("bytes of samples, and 4 are there", message(mw.read_wav, temporary((whole:gsub("data....",
+    assert.matches("bytes of samples, and it has 4", message(mw.read_wav, temporary((whole:gsub("data....",
       "data\255\255\255\127")))))
   end)
 end)

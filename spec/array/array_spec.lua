@@ -120,7 +120,7 @@ describe("an array", function()
       assert.same({ 10, 7, 4 }, mw.arange(10, 1, -3, "int"):totable())
       assert.same({ 0, 0.25, 0.5, 0.75 }, mw.arange(0, 1, 0.25):totable())
       assert.same({}, mw.arange(5, 5):totable())
-      assert.matches("step of 0", message(mw.arange, 0, 5, 0))
+      assert.matches("step must not be 0", message(mw.arange, 0, 5, 0))
     end)
 
     it("divides an interval by linspace, both ends exact", function()

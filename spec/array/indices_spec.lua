@@ -32,7 +32,7 @@ describe("an index outside", function()
     list[3777], list[4001] = 99, 77
     assert.matches("index 3777 is 99", message(a.take, a, mw.array(list, "int")))
     local big = mw.array(list, "double")
-    assert.matches("indices are whole numbers, .* these are double", message(a.take, a, big))
+    assert.matches("indices are whole numbers, .* these are of double", message(a.take, a, big))
     assert.matches("index 2 is 300, which", message(a.take, a, mw.array({ 1, 300 }, "ushort")))
   end)
 end)
@@ -126,12 +126,13 @@ describe("elements by indices", function()
       message(function() return a[mw.zeros(4, "bool")] end))
     assert.matches("indices are whole numbers", message(function() return a[mw.zeros(3)] end))
     assert.matches("the condition has one dimension", message(a.compress, a, mw.zeros({ 3, 4 }, "bool")))
-    assert.matches("holds at 5, and there are 4", message(a.compress, a, mw.ones(5, "bool"), { axis = 2 }))
-    assert.matches("indices along axis 1 of {3, 4} have its other sizes, these are {2}",
+    assert.matches("holds at position 5, but there are 4", message(a.compress, a, mw.ones(5, "bool"), { axis = 2 }))
+    assert.matches("indices along axis 1 of {3, 4} must have the array's other sizes; these are {2}",
       message(a.gather, a, 1, mw.ones(2, "int")))
     assert.matches("values of float do not go into an array of int",
       message(mw.zeros(2, "int").scatter_add, mw.zeros(2, "int"), { 1 }, mw.zeros(1)))
-    assert.matches("values {3, 1, 1} do not fit {2}", message(a.scatter_add, a, { 1, 2 }, mw.zeros(3, 1, 1)))
+    assert.matches("values of the shape {3, 1, 1} do not fit the shape {2}",
+      message(a.scatter_add, a, { 1, 2 }, mw.zeros(3, 1, 1)))
     assert.matches("mw.where wants", message(mw.where, 1, 2, 3))
   end)
 end)

@@ -17,14 +17,14 @@ describe("products", function()
     assert.same({ 7, 10, 15, 22 }, a:reshape(-1):totable())
     a:mm(mw.eye(2), { out = y:transpose() })
     assert.same({ 7, 15, 10, 22 }, y:reshape(-1):totable())
-    assert.matches("the result is float {2, 2} and does not go into out, float {4}",
+    assert.matches("the result is float {2, 2} and cannot be written into out, float {4}",
       message(a.mm, a, a, { out = mw.zeros(4) }))
   end)
 
   it("that cannot be are refused, with the reason", function()
     local a = mw.zeros(2, 3)
     assert.matches("{2, 3} times {2, 3}: the first has 3 columns and the second 2 rows", message(a.mm, a, a))
-    assert.matches("batches of {2, 1, 1} and {3, 1, 1} do not fit",
+    assert.matches("batches of {2, 1, 1} and {3, 1, 1} do not broadcast",
       message(mw.mm, mw.zeros(2, 1, 1), mw.zeros(3, 1, 1)))
     assert.matches("see a:mm for batches", message(mw.dot, mw.zeros(1, 1, 1), a))
     assert.matches("works on numbers, not on elements of float2", message(a.mm, a, mw.zeros(3, 3, "float2")))

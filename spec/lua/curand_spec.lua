@@ -188,7 +188,7 @@ __global__ void draw(curandDiscreteDistribution_t of, int n, unsigned *out) {
   it("says why a call failed", function()
     local _, g = curand.curandCreateGenerator(curand.CURAND_RNG_PSEUDO_XORWOW)
     assert.equal(curand.CURAND_STATUS_TYPE_ERROR, curand.curandGenerateLongLong(g, mw.zeros(2, "ulonglong"), 2))
-    assert.equal("words of xorwow have 32 bits: curandGenerate", curand.story().message)
+    assert.equal("words of xorwow have 32 bits: call curandGenerate", curand.story().message)
     assert.equal("CURAND_STATUS_TYPE_ERROR", curand.name(103))
     assert.equal(curand.CURAND_STATUS_OUT_OF_RANGE, curand.curandGenerateUniform(g, mw.zeros(2), 3))
     assert.equal(curand.CURAND_STATUS_TYPE_ERROR, curand.curandGenerateUniform(g, mw.zeros(2, "double"), 2))

@@ -269,9 +269,9 @@ describe("mw.random", function()
       function() mw.random(1, "mt19937", { ordering = "best" }) end)
     refused("mw.random: the orderings of sobol64 are default, quasi; got 'legacy'",
       function() mw.random(1, "sobol64", { ordering = "legacy" }) end)
-    refused("mw.random wants a seed, or a text that g:save() returned; this is another text",
+    refused("mw.random wants a seed, or a text that g:save() returned; this text is not one",
       function() mw.random(BIG) end)
-    refused("g:bits: 4 numbers are no whole number of points of 3 dimensions",
+    refused("g:bits: 4 numbers do not make whole points of 3 dimensions",
       function() mw.random(1, "sobol32", { dimensions = 3 }):bits(4) end)
   end)
 end)

@@ -1,8 +1,8 @@
--- What a reduction or a scan does, as CUDA C: the types and functions that its kernels call.
+-- The CUDA C of a reduction or a scan: the types and functions that its kernels call.
 --
--- A spec has expressions: `map`, the accumulator of the element x (at place i along the axis, from 0); `combine`, one
--- of the accumulators a and b, a being first; `init`, the accumulator of no element; `finish`, the result of the
--- accumulator a. The accumulator's type is `accumulator`, or else map's; that of the result is finish's.
+-- A spec has expressions. `map` is the accumulator of the element x at position i (from 0) along the axis; `combine`
+-- merges the accumulators a and b, where a is first; `init` is the accumulator of no elements; `finish` is the result
+-- of the accumulator a. The accumulator's type is `accumulator`, by default map's; the result's type is finish's.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -22,7 +22,7 @@ __device__ inline $R finish_(A_ a, long long n) { return $FINISH; }
 typedef decltype(finish_(A_(), 0LL)) R_;                // result
 $INIT]]
 
----A kernel that says what the compiler knows of a spec's types.
+---A kernel that returns what the compiler knows about a spec's types.
 M.DESCRIBE = [[
 extern "C" __global__ void describe(int *out) {
   out[0] = sizeof(A_);
@@ -40,13 +40,13 @@ function M.text(spec)
   return (text:gsub("%$(%u+)", fields))
 end
 
--- The dtypes by the numbers of dtype_number.h.
+-- Dtypes by their numbers in dtype_number.h.
 local numbers = { "bool", "char", "uchar", "short", "ushort", "int", "uint", "longlong", "ulonglong", "half",
   "bfloat16", "float", "double", "complex64", "complex128" }
 M.NUMBERS = numbers
 
----What the compiler knows of a spec: the accumulator's bytes, and the result's dtype if it is one of numbers.
----@param of table with `module`, a function of a device, and `spec`, which may say the bytes; it keeps what was learnt
+---What the compiler knows about a spec: the accumulator's bytes, and the result's dtype if it is a numeric one.
+---@param of table with `module`, a function of a device, and `spec`, which may give the bytes; caches the answer
 ---@param device moonwarp.device
 ---@return { accumulator: integer, result: string? }
 function M.describe(of, device)
@@ -59,7 +59,7 @@ function M.describe(of, device)
   return of.described
 end
 
----How CUDA C spells an element type.
+---The CUDA C name of an element type.
 ---@param dtype any
 ---@return string
 function M.spelling(dtype)
@@ -70,7 +70,7 @@ function M.spelling(dtype)
   return name
 end
 
----What comes before a script's expressions: a module's text and a preamble, and what the compiler needs for them.
+---The CUDA C that precedes a script's expressions (a module's text and a preamble), and what compiling it needs.
 ---@param what string the function's name
 ---@param spec { module?: moonwarp.module, preamble?: string }
 ---@return string? preamble
@@ -79,7 +79,7 @@ function M.preamble_of(what, spec)
   if not spec.module then return spec.preamble, {} end
   local source = raw.module_sources[spec.module]
   if not source then
-    errors.usage("%s: module is one that mw.compile made in this script; loaded ones have no text", what)
+    errors.usage("%s: module must be made by mw.compile in this script; loaded modules have no text", what)
   end
   return source.text .. "\n" .. (spec.preamble or ""), source
 end

@@ -1,4 +1,4 @@
--- What functions of arrays are given: axes or options in the last place, arrays, and the array to write into.
+-- Checks of array functions' arguments: axes or options in the last place, arrays, and the array to write into.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -43,7 +43,7 @@ function M.array(what, value)
   return value
 end
 
----A whole number of at least `least`.
+---Check that a value is a whole number of at least `least`.
 ---@param what string
 ---@param value any
 ---@param least number
@@ -57,7 +57,7 @@ function M.whole(what, value, least, name)
   return value
 end
 
----Call f(...) with an array's device as the one in use, on which what is made lies.
+---Call f(...) while an array's device is in use, so that new arrays are made on it.
 ---@param like moonwarp.array
 ---@param f function
 ---@param ... any
@@ -68,7 +68,7 @@ function M.on_device_of(like, f, ...)
   return require("moonwarp.stream").with(device, f, ...)
 end
 
----A new array on another one's device.
+---A new array on the device of another array.
 ---@param like moonwarp.array
 ---@param dtype moonwarp.dtype
 ---@param shape integer[]
@@ -86,7 +86,7 @@ function M.out(what, out, like, dtype, shape)
   if out == nil then return M.new(like, dtype, shape) end
   if raw.type(out) ~= "array" then usage("%s: out is the array to write into, got %s", what, raw.describe(out)) end
   if out.dtype ~= dtype or shape_text(out.shape) ~= shape_text(shape) then
-    usage("%s: the result is %s %s and does not go into out, %s %s", what, tostring(dtype), shape_text(shape),
+    usage("%s: the result is %s %s and cannot be written into out, %s %s", what, tostring(dtype), shape_text(shape),
       tostring(out.dtype), shape_text(out.shape))
   end
   return out
@@ -112,7 +112,7 @@ function M.overlap(a, b)
   return first < to and from < last
 end
 
----The dtype of a list of arrays together; those that are not numbers have to be the same.
+---The common dtype of a list of arrays. Dtypes that are not numeric must all be the same.
 ---@param what string
 ---@param list moonwarp.array[]
 ---@return moonwarp.dtype

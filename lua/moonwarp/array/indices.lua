@@ -1,7 +1,7 @@
--- Elements by index arrays: take, put, gather, scatter_add, and a[indices] for an array of whole numbers.
+-- Access to elements by index arrays: take, put, gather, scatter_add, and a[indices].
 --
--- An index counts from 1, or from the end if it is negative. Each is checked: the first that is outside raises an error
--- with its position, before anything is written.
+-- An index counts from 1, or from the end if it is negative. All are checked before anything is written: the first that
+-- is out of range raises an error with its position.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -53,7 +53,7 @@ extern "C" __global__ void put(long long outer, long long length, long long inne
 
 local made = {}
 
--- The kernels of a text with its fields filled in.
+-- Compile the kernels of a text after filling in its fields.
 local function module_of(text, fields, device)
   local source = text:gsub("%$(%u+)", fields)
   made[source] = made[source] or kernels.module(source, "indices")
@@ -72,12 +72,12 @@ end
 
 -- ---- arguments ----
 
--- The index array that an argument is: an array of integers, a table, or a number; and whether it was a number.
+-- An argument as an index array, from an array of integers, a table or a number; and whether it was a number.
 local function indices_of(what, given, device)
   if raw.type(given) == "array" then
     local kind = promotion.of(given.dtype, what).kind
     if kind ~= "int" and kind ~= "uint" then
-      usage("%s: indices are whole numbers, as in an array of int or longlong; these are %s", what, given.dtype)
+      usage("%s: indices are whole numbers, as in an array of int or longlong; these are of %s", what, given.dtype)
     end
     return given:contiguous(), false
   elseif type(given) == "table" then
@@ -89,10 +89,10 @@ local function indices_of(what, given, device)
   return usage("%s: indices are an array of whole numbers, a table of them or one, got %s", what, raw.describe(given))
 end
 
--- Where the kernels report the first wrong index.
+-- The array in which kernels report the first wrong index.
 local function new_report(device) return kernels.empty(device, "longlong", { 1 }):fill(-1) end
 
--- Raise what the kernels reported.
+-- Raise the error that the kernels reported.
 local function check(what, report, indices, length)
   local k = tonumber(report[1])
   if k < 0 then return end
@@ -110,7 +110,7 @@ end
 local THREADS = 256
 local function high(outer) return math.min(math.max(outer, 1), 65535) end
 
--- The places from 0, in the whole array, that the indices lead to.
+-- The positions (from 0, in the whole array) that the indices refer to.
 local function places_of(what, indices, outer, length, inner, count)
   local device = indices.device
   local places, report = kernels.empty(device, "longlong", { indices.count }), new_report(device)
@@ -121,8 +121,8 @@ local function places_of(what, indices, outer, length, inner, count)
   return places
 end
 
--- The values to write into elements of a dtype, contiguous and apart from the array `into`: an array of `shape`, or of
--- one element that counts for all. Without a shape, an array of any.
+-- The values to write into elements of a dtype: contiguous, and sharing no memory with the array `into`. They have the
+-- shape `shape`, or are one element that is repeated. Without a shape, any shape is accepted.
 local function values_of(what, values, dtype, device, shape)
   local kind = raw.type(values)
   if kind ~= "array" and views.is_nested(dtype, values) then
@@ -133,7 +133,7 @@ local function values_of(what, values, dtype, device, shape)
   if values.count == 1 then shape = { 1 } end
   if shape and table.concat(values.shape, " ") ~= table.concat(shape, " ") and values.count ~= 1 then
     if #values.shape > #shape then
-      usage("%s: values %s do not fit %s", what, shape_text(values.shape), shape_text(shape))
+      usage("%s: values of the shape %s do not fit the shape %s", what, shape_text(values.shape), shape_text(shape))
     end
     values = values:broadcast_to(shape)
   end
@@ -158,7 +158,7 @@ local function take(what, x, indices, shape, outer, length, inner, out)
 end
 
 ---The elements at the indices: of all elements in row order, or along an axis. The result has the indices' shape in
----place of the axis. An index outside raises an error with its position.
+---place of the axis. An index out of range raises an error with its position.
 ---@param indices moonwarp.array|table|integer whole numbers from 1; negative ones count from the end
 ---@param options? { axis?: integer, out?: moonwarp.array }
 ---@return any an array; with one number an element or, with an axis, an array without it
@@ -190,21 +190,21 @@ local function with_axis(first, second, third, fourth)
   return options.axis, first, second, options
 end
 
--- Check that indices have the array's shape but for the axis, and their sizes: outer, length, inner, count.
+-- Check that indices have the array's shape except along the axis; returns the sizes outer, length, inner and count.
 local function beside(what, x, index, axis)
   axis = views.axis(what, axis, x.rank)
   local shape, of = x.shape, index.shape
   local fits = #of == #shape
   for d = 1, #shape do fits = fits and (d == axis or of[d] == shape[d]) end
   if not fits then
-    usage("%s: indices along axis %d of %s have its other sizes, these are %s", what, axis, shape_text(shape),
-      shape_text(of))
+    usage("%s: indices along axis %d of %s must have the array's other sizes; these are %s", what, axis,
+      shape_text(shape), shape_text(of))
   end
   local outer, length, inner = kernels.around(shape, axis)
   return outer, length, inner, of[axis]
 end
 
----The element that each index names along an axis, at the index's own place in the other dimensions (NumPy's
+---The elements that the indices name along an axis, each at its index's position in the other dimensions (NumPy's
 ---take_along_axis): y[{i, j}] = a[{index[{i, j}], j}] for axis 1.
 ---@param axis integer
 ---@param indices moonwarp.array|table
@@ -230,7 +230,7 @@ end
 
 -- ---- writing ----
 
--- Write into self through `work`, which gets a contiguous array of its elements.
+-- Call `work` with a contiguous array of self's elements, and write the elements back if that is a copy.
 local function in_place(self, work)
   if self.is_contiguous and not self.is_read_only then
     work(self)
@@ -242,7 +242,7 @@ local function in_place(self, work)
   return self
 end
 
--- x[o][index[j]][i] = v[o][j][i]; of equal indices the last counts.
+-- x[o][index[j]][i] = v[o][j][i]; if indices are equal, the last one's value remains.
 local function put(what, self, index, values, outer, length, inner)
   local count, device = index.count, self.device
   local places = places_of(what, index, 1, length, 1, count)
@@ -257,8 +257,8 @@ local function put(what, self, index, values, outer, length, inner)
   end)
 end
 
----Write values to the elements at the indices, in row order. Fewer values than indices are repeated. Of several values
----for one element the last counts.
+---Write values to the elements at the indices, in row order. If there are fewer values than indices, they are repeated.
+---If several values are for one element, the last one remains.
 ---@param indices moonwarp.array|table|integer whole numbers from 1; negative ones count from the end
 ---@param values any an array, a table or one value; numbers are converted
 ---@return moonwarp.array self
@@ -267,7 +267,7 @@ function array:put(indices, values)
   return put("a:put", self, index, values_of("a:put", values, self.dtype, self.device), 1, self.count, 1)
 end
 
--- a[indices]: the parts along the first axis.
+-- a[indices]: rows (or elements) along the first axis.
 function M.select(self, indices) return array.take(self, indices, { axis = 1 }) end
 
 -- a[indices] = values, an array that broadcasts to a[indices], or one value.
@@ -305,7 +305,7 @@ extern "C" __global__ void add_in_order(int buckets, const long long *ends, cons
 ]]
 
 local BUCKETS, CHUNK, CHUNKS = 512, 4096, 256
-local BLOCK = 8 -- threads: each walks far, so that blocks are what keeps a device busy
+local BLOCK = 8 -- threads: each has much work, so many small blocks keep a device busy
 
 -- x[places[k]] += v[k] for k in increasing order.
 local function add_in_order(m, x, places, values)
@@ -328,7 +328,7 @@ local function add_in_order(m, x, places, values)
     x)
 end
 
--- The type in which elements are added: integers wrap, narrow ones when they are converted back.
+-- The type in which elements are added. Integers wrap; narrow ones do so when they are converted back.
 local function sum_type(what, dtype)
   local of = promotion.of(dtype, what)
   if of.kind == "bool" then usage("%s adds numbers, and this array is bool", what) end
@@ -336,9 +336,9 @@ local function sum_type(what, dtype)
   return of.bits == 64 and "ulonglong" or "uint", false
 end
 
----Add values to the elements at the indices, in place: in row order; or, with an axis, each at its own place in the
----other dimensions, as a:gather reads. Several values for one element are all added. Sums of integers are exact, those
----of floating point are added in the order of the indices.
+---Add values to the elements at the indices, in place: in row order; or, with an axis, each at its own position in the
+---other dimensions, as a:gather reads. If several values are for one element, all are added. Integer sums are exact;
+---floating-point ones are added in the order of the indices.
 ---@param ... any indices and values; or axis, indices and values. The values are a number, or an array that broadcasts
 ---to the indices' shape
 ---@return moonwarp.array self

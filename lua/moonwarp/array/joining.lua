@@ -1,7 +1,7 @@
--- Arrays put together and taken apart: concat, stack, split, tile, repeat_each, roll and pad.
+-- Joining, splitting and repeating arrays: concat, stack, split, tile, repeat_each, roll and pad.
 --
--- Parts are copied between strided views; what needs positions is a function of elements whose position along the axis
--- is computed from i, the place of the result's element in row order.
+-- Parts are copied between strided views. Functions that need positions are functions of elements that compute the
+-- position along the axis from i, the position of the result's element in row order.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -42,7 +42,7 @@ local function check_list(what, list)
   end
 end
 
--- Arrays of equal shapes, but for the axis, in a row.
+-- Join arrays along an axis. Their shapes are equal except along that axis.
 local function concat(what, list, axis, out)
   local shape = list[1].shape
   for i = 2, #list do
@@ -72,7 +72,7 @@ local function concat(what, list, axis, out)
   return y
 end
 
----Arrays joined along an axis that they have, the first by default. Their dtypes are promoted.
+---Arrays joined along an existing axis, the first by default. Their dtypes are promoted.
 ---@param list moonwarp.array[]
 ---@param options? integer|{ axis?: integer, out?: moonwarp.array } or the axis
 ---@return moonwarp.array
@@ -101,8 +101,8 @@ function M.stack(list, options)
   return concat("mw.stack", expanded, axis, options.out)
 end
 
----Views of an array's parts along an axis, as several values: so many equal parts, or those after whose elements a list
----says to cut, as {2, 5} for 1 to 2, 3 to 5 and the rest.
+---Views of an array's parts along an axis, returned as several values: a number of equal parts, or the parts that end
+---at the positions of a list, {2, 5} for the elements 1 to 2, 3 to 5 and the rest.
 ---@param where integer|integer[]
 ---@param axis? integer the first one by default
 ---@return moonwarp.array ...
@@ -113,16 +113,17 @@ function array:split(where, axis)
     for i = 1, #where do
       local at, before = where[i], ends[i - 1] or 0
       if not is_whole(at) or at < 0 or at > size then
-        usage("a:split: a cut is after one of %d elements, got %s", size, is_whole(at) and at or raw.describe(at))
+        usage("a:split: a cut is a position from 1 to %d, got %s", size, is_whole(at) and at or raw.describe(at))
       end
-      if at < before then usage("a:split: cuts are in ascending order; %d comes after %d", at, before) end
+      if at < before then usage("a:split: cuts must be in ascending order; %d follows %d", at, before) end
       ends[i] = at
     end
     ends[#ends + 1] = size
   else
     given.whole("a:split", where, 1, "the number of parts")
     if size % where ~= 0 then
-      usage("a:split: %d elements are not %d equal parts; write the cuts, as in a:split({2, 5})", size, where)
+      usage("a:split: %d elements do not divide into %d equal parts; write the cuts, as in a:split({2, 5})", size,
+        where)
     end
     for i = 1, where do ends[i] = i * size / where end
   end
@@ -142,12 +143,12 @@ function M.split(a, where, axis) return a:split(where, axis) end
 
 -- ---- repetition ----
 
--- Every element, or the whole axis, `count` times: a view with one more dimension, copied.
+-- Every element, or the whole axis, repeated `count` times: a view with one more dimension, copied.
 local function repeated(of, axis, count, each)
   local shape, strides = of.shape, of.strides
   local result = copy_of(shape)
   result[axis] = shape[axis] * count
-  if of.rank == MOST_DIMENSIONS then -- there is no dimension left: the ones before the axis become one
+  if of.rank == MOST_DIMENSIONS then -- no more dimensions are possible: merge those before the axis
     of = of:contiguous()
     local before, after = 1, 1
     for d = 1, axis - 1 do before = before * shape[d] end
@@ -160,13 +161,13 @@ local function repeated(of, axis, count, each)
   return raw.array_strided(of, 0, nil, shape, strides):copy():reshape(result)
 end
 
----The array repeated along its axes, so many times each; numbers are aligned at the last axis, as in shapes.
+---The array repeated along its axes, a number of times for each; numbers are aligned at the last axis, as in shapes.
 ---@param ... integer|integer[]
 ---@return moonwarp.array
 function array:tile(...)
   local counts = type((...)) == "table" and copy_of((...)) or { ... }
   local given_counts = type((...)) == "table" and #counts or select("#", ...)
-  if given_counts == 0 then usage "a:tile wants how many times, for each axis" end
+  if given_counts == 0 then usage "a:tile wants the number of repetitions for each axis" end
   for i = 1, given_counts do given.whole("a:tile", counts[i], 0, "how many times") end
   while #counts < self.rank do table.insert(counts, 1, 1) end
   local shape = self.shape
@@ -188,8 +189,8 @@ function M.tile(a, ...) return a:tile(...) end
 
 local by_position = {}
 
--- y, whose elements are those of x at the position along the axis that the expression `from` computes of the position p
--- (from 0) and n, the elements of x there; `whole` is an array that it may read as t.
+-- y, whose element at position p (from 0) along the axis is x's element at the position that the expression `from`
+-- computes from p and from n, x's size along the axis. The expression may read the array `whole` as t.
 local function take_by(x, axis, count, name, from, numbers, whole)
   local shape = x.shape
   local n, inner = shape[axis], 1
@@ -214,8 +215,8 @@ local function take_by(x, axis, count, name, from, numbers, whole)
   return y
 end
 
----Every element so many times in a row, along an axis or, without one, in row order: one number, or one for each
----element along the axis.
+---Every element repeated a number of times, along an axis or, without one, in row order. The number is the same for
+---all, or one for each element along the axis.
 ---@param counts integer|integer[]|moonwarp.array
 ---@param axis? integer
 ---@return moonwarp.array
@@ -245,7 +246,7 @@ end
 ---@return moonwarp.array see a:repeat_each
 function M.repeat_each(a, counts, axis) return a:repeat_each(counts, axis) end
 
----The elements moved `shift` places along an axis, or in row order; those beyond the end come in at the start.
+---The elements moved `shift` positions along an axis, or in row order; those moved past the end continue at the start.
 ---@param shift integer|integer[] one for each axis where there are several
 ---@param axis? integer|integer[]
 ---@return moonwarp.array
@@ -277,7 +278,7 @@ function M.roll(a, shift, axis) return a:roll(shift, axis) end
 
 -- ---- margins ----
 
--- Where the elements of a margin come from: the position q of x of the position p of y, `by` elements further on.
+-- Where the elements of a margin come from: the position q in x for the position p in y, `by` elements further on.
 local modes = {
   edge = "p < by ? 0 : p - by >= n ? n - 1 : p - by",
   wrap = "((p - by) % n + n) % n",
@@ -344,14 +345,14 @@ function array:pad(width, options)
     return y
   end
   if not modes[mode] then
-    usage("a:pad has the modes constant, edge, wrap, reflect and symmetric, not %s", raw.describe(mode))
+    usage("a:pad: mode is constant, edge, wrap, reflect or symmetric, got %s", raw.describe(mode))
   end
-  if options.value ~= nil then usage("a:pad: a value is for the mode constant, not for %s", mode) end
+  if options.value ~= nil then usage("a:pad: value is only for the mode constant, not for %s", mode) end
   local y = self
   for d = 1, self.rank do
     local n = y.shape[d]
     local count = before[d] + n + after[d]
-    if n == 0 and count > 0 then usage("a:pad: axis %d has no elements to make a margin of", d) end
+    if n == 0 and count > 0 then usage("a:pad: axis %d has no elements to fill the margin from", d) end
     if count > n then y = take_by(y, d, count, "pad_" .. mode, modes[mode], before[d]) end
   end
   return y == self and self:copy() or y

@@ -1,5 +1,5 @@
--- The library's own kernels: CUDA C that is compiled when a device first needs it, and what functions that launch them
--- share.
+-- The library's own kernels: CUDA C that is compiled when a device first needs it, and helpers of the functions that
+-- launch them.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -39,7 +39,7 @@ local function split(source)
   return head, own
 end
 
----A function of a device that gives the kernels of a text by name. Each is compiled alone, when it is first asked for.
+---A function of a device that returns the kernels of a text by name. Each is compiled alone, when it is first needed.
 ---@param source string what all kernels use, a line "// kernels", and the kernels, extern "C"
 ---@param name string what messages call it
 ---@param more? { options?: string[], headers?: table } for the compiler
@@ -62,7 +62,7 @@ function M.module(source, name, more)
   end
 end
 
----The blocks it takes to cover a count.
+---The number of blocks that cover a count.
 ---@param count integer
 ---@param threads integer
 ---@return integer
@@ -96,7 +96,7 @@ function M.check_out(what, out, dtype, shape)
   end
 end
 
----A result: as it is, or written into `out`, which may share memory with what it was made of.
+---A result as it is, or written into `out`, which may share memory with the operands.
 ---@param out moonwarp.array?
 ---@param result moonwarp.array
 ---@return moonwarp.array

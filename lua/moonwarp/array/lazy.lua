@@ -1,8 +1,8 @@
--- Expressions that are computed later, in one kernel: mw.lazy and mw.fuse.
+-- Lazy expressions, computed in one kernel: mw.lazy and mw.fuse.
 --
--- An expression is a tree of nodes. A leaf is an array; an operation (operators.lua) is fused with those that it is
--- made of; a step (a slice, a reduction, a scan) is computed by itself from its argument. A kernel is made once for
--- each structure and combination of dtypes.
+-- An expression is a tree of nodes. A leaf is an array. An operation (operators.lua) is fused with the operations that
+-- are its operands. A step (a slice, a reduction, a scan) is computed by itself from its argument. Each structure of
+-- an expression with each combination of dtypes has one kernel.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -26,7 +26,7 @@ local function leaf(array, traced, slot)
   return node { kind = "leaf", array = array, dtype = array.dtype, traced = traced, slot = slot }
 end
 
--- The expression of an operator for arrays, numbers and expressions.
+-- The expression of an operator applied to arrays, numbers and expressions.
 function M.apply(name, arguments, count)
   local list, traced = {}, false
   for k = 1, count do
@@ -41,8 +41,8 @@ end
 
 -- ---- computing ----
 
--- The kernel's parts for an operation and those below it. `into` gathers operands, values, lines, key and preambles;
--- returns the variable that has the element.
+-- Add an operation and its operands to the kernel in `into`, which collects operands, values, lines, key and
+-- preambles; returns the variable that holds the element.
 local emit
 
 local function operand(into, kind, dtype, value, same)
@@ -106,7 +106,8 @@ local function function_of(it, value_of, to)
   return made[key], into.values
 end
 
--- The array of a node; `memo` has those that are known: the leaves of a trace, and steps. `out` is written if given.
+-- The array of a node. `memo` holds the nodes whose arrays are known: a trace's leaves, and steps. `out`, if given, is
+-- written.
 local function compute(it, memo, out)
   if memo[it] then return memo[it] end
   local y
@@ -123,7 +124,7 @@ local function compute(it, memo, out)
   return y
 end
 
--- Compute an expression into an array, whose dtype its numbers take.
+-- Compute an expression into an existing array, converting to its dtype.
 function M.into(it, out)
   if it.kind ~= "operation" then return out:assign(compute(it, {})) end
   return compute(it, {}, out)
@@ -133,20 +134,22 @@ end
 
 local methods = {}
 
-local steps = {} -- of the trace that is being made
+local steps = {} -- of the trace being recorded
 
--- What is computed by itself: a method with its arguments, or a slice. A trace knows the arrays that it is made with.
+-- A node that is computed by itself: a method with its arguments, or a slice. While a function is traced, the arrays of
+-- its first call are there to compute with.
 local function step(it, text, work)
   local y = work(compute(it, {}))
   if raw.type(y) ~= "array" then
-    usage("mw.fuse: %s gives a number, which is not known before the function runs; keep it as an array", text)
+    usage("mw.fuse: %s gives a number, which is not known while the function is traced; use an operation that "
+      .. "returns an array", text)
   end
   steps[#steps + 1] = node { kind = "step", argument = it, work = work, text = text, array = y, dtype = y.dtype,
     traced = true }
   return steps[#steps]
 end
 
--- Reductions and scans: computed at once, or traced as a step whose dimensions stay.
+-- Reductions and scans: computed at once; in a trace, a step, which keeps the number of dimensions.
 local reductions = {}
 for name in ("sum prod mean min max argmin argmax any all count_nonzero var std norm median"):gmatch "%S+" do
   reductions[name] = true
@@ -173,12 +176,12 @@ local function method_of(name)
 end
 for name in pairs(reductions) do methods[name] = method_of(name) end
 
--- The array that the expression is.
+-- The array of the expression.
 function methods:eval() return self.traced and self or compute(self, {}) end
 
--- The CUDA C of its kernel.
+-- The CUDA C of the expression's kernel.
 function methods:source()
-  if self.kind ~= "operation" then usage "an array itself has no kernel" end
+  if self.kind ~= "operation" then usage "an expression that is only an array has no kernel" end
   return raw.elementwise_text((function_of(self, function(of) return compute(of, {}) end, self.dtype)))
 end
 
@@ -191,13 +194,15 @@ function Lazy.__index(self, key)
   local rule = raw.operator_rules[key]
   if rule then return function(...) return M.apply(key, { ... }, rule.arity or 2) end end
   if key == "shape" or key == "count" then
-    if rawget(self, "traced") then usage("mw.fuse: %s is not known: a function is traced for any shapes", key) end
+    if rawget(self, "traced") then
+      usage("mw.fuse: %s is unknown, because a function is traced for arrays of any shape", key)
+    end
     return compute(self, {})[key]
   end
   return nil
 end
 
--- The expression as text; arrays are named in their order.
+-- The expression as text; arrays get names in the order in which they appear.
 local function text_of(it, names)
   if promotion.is_complex(it) then return "(" .. tostring(it) .. ")" end
   if not M.is(it) then return tostring(it) end
@@ -249,13 +254,13 @@ local function trace(self, arguments, count)
   steps = {}
   local results = { self.f(unpack(list, 1, count)) }
   if #results == 0 then usage "mw.fuse: the function returns nothing" end
-  for _, it in pairs(leaves) do it.array = nil end -- a trace keeps no arrays
+  for _, it in pairs(leaves) do it.array = nil end -- a trace must not retain arrays
   for _, it in ipairs(steps) do it.array = nil end
   steps = {}
   return { leaves = leaves, results = results }
 end
 
--- What tells calls apart that need another trace: ranks and dtypes of arrays, and other values.
+-- The key of a call's trace: ranks and dtypes of arrays, and other values.
 local function key_of(arguments, count)
   local key = {}
   for k = 1, count do
@@ -279,9 +284,9 @@ function Fused:__call(...)
   return unpack(results, 1, #traced.results)
 end
 
--- What runs: the kernels and the steps between them, in their order.
+-- The kernels that run and the steps between them, in order.
 function fused:explain()
-  if not self.last then usage "f:explain() tells of what ran last: call f first" end
+  if not self.last then usage "f:explain() describes the last call: call f first" end
   local lines, names, done = {}, {}, {}
   for k, it in pairs(self.last.leaves) do names[it] = "x" .. k end
   local visit
@@ -306,8 +311,8 @@ function fused:explain()
   return table.concat(lines, "\n")
 end
 
----An expression of an array: operators and functions on it make expressions, which print themselves, and are computed
----in one kernel by e:eval(), y:assign(e) or a reduction such as e:sum { axis = 1 }.
+---A lazy expression of an array: operators and functions applied to it make expressions, which print their formula and
+---are computed in one kernel by e:eval(), y:assign(e) or a reduction such as e:sum { axis = 1 }.
 ---@param x moonwarp.array
 ---@return table e
 function M.public.lazy(x)
@@ -316,8 +321,8 @@ function M.public.lazy(x)
   return leaf(x)
 end
 
----A function of arrays whose operations are fused: it is called once for each combination of ranks and dtypes with
----expressions in the arrays' place, and what it computes then runs as few kernels for arrays of any shapes. Slices,
+---A function of arrays whose operations are fused. It is called (traced) once for each combination of ranks and dtypes
+---with expressions instead of arrays; after that its operations run as few kernels, for arrays of any shape. Slices,
 ---reductions and scans are steps of their own; f:explain() lists what runs.
 ---@param f function of arrays and numbers
 ---@return function f

@@ -1,8 +1,8 @@
--- mw.map: functions of elements that a script writes as CUDA C, "a*x + y".
+-- mw.map: functions of elements written as CUDA C expressions or statements, "a*x + y".
 --
--- The names in the text become operands by what they are given: an array is read element by element, or as a whole
--- where the text indexes it (w[k]); a number is the same for all. Names that the text assigns are its outputs. The
--- function of elements is made once for each combination of dtypes.
+-- The names in the text become operands, depending on the values given for them. An array is read element by element,
+-- or as a whole if the text indexes it (w[k]); a number is the same for all elements. Names that the text assigns are
+-- its outputs. Each combination of dtypes has one function of elements.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -42,7 +42,7 @@ end
 local function is_name(token) return token and token:find "^[%a_]" ~= nil and not words[token] end
 local begins = { [";"] = true, ["{"] = true, ["}"] = true, [")"] = true, ["else"] = true }
 
--- What a text says: its names in order, which of them are indexed, those that it assigns, and whether it is one
+-- What a text contains: its names in order, which of them are indexed, which it assigns, and whether it is one
 -- expression.
 local function read(text)
   local said = { names = {}, indexed = {}, outputs = {}, uses_index = false, calls = false }
@@ -72,7 +72,7 @@ local function read(text)
     end
   end
   said.is_expression = #said.outputs == 0 and not text:find ";"
-  -- Sums, differences and products have the dtype that the operands have together.
+  -- Sums, differences and products have the operands' common dtype, so the compiler is not needed to find it.
   said.is_plain = said.is_expression and not said.calls and not text:find "[^%w_%s%+%-%*%(%)%.]"
   return said
 end
@@ -108,7 +108,7 @@ extern "C" __global__ void describe(int *out_) { // what is computed does not ma
 
 local numbers = accumulators.NUMBERS
 
--- The dtypes of the results `names`, which the compiler tells; all other names are in lists of operands.
+-- The dtypes of the results `names`, which the compiler determines; all other names are in lists of operands.
 local function probed(self, lists, names, text)
   local variables, results = {}, {}
   for _, operands in ipairs(lists) do
@@ -128,12 +128,12 @@ local function probed(self, lists, names, text)
   kernels.module((probe:gsub("%$(%u+)", fields)), "mw.map", self.more)(device).describe(1, 1)(out)
   local dtypes = out:sub(1, #names):totable()
   for k, number in ipairs(dtypes) do
-    dtypes[k] = numbers[number] or usage("mw.map: the type of %s is no number; give out = …, or a dtype", names[k])
+    dtypes[k] = numbers[number] or usage("mw.map: the type of %s is not numeric; give out = …, or a dtype", names[k])
   end
   return dtypes
 end
 
--- The dtype that the arrays and numbers have together, if they are numbers.
+-- The common dtype of the arrays and numbers, if they are numeric.
 local function together(operands)
   local dtype
   for _, it in ipairs(operands) do
@@ -144,7 +144,7 @@ local function together(operands)
   return dtype
 end
 
--- What the given values make of the names: operands with name, kind, dtype and C, in the text's order.
+-- The operands for the given values, in the text's order: each has name, kind, dtype and C.
 local function operands_of(self, given)
   local list, said = {}, self.said
   local used = {}
@@ -159,11 +159,11 @@ local function operands_of(self, given)
     end
   end
   for name in pairs(given) do
-    if not used[name] then usage("mw.map: there is no %s in %q", tostring(name), self.text) end
+    if not used[name] then usage("mw.map: the name %s is not in %q", tostring(name), self.text) end
   end
   local common = together(list)
   if not common and #list > 0 and list[1].kind == "scalar" then
-    usage("mw.map wants an array among what it is given, to know how many elements there are")
+    usage("mw.map wants at least one array, which determines the number of elements")
   end
   for _, it in ipairs(list) do
     if it.kind == "scalar" then
@@ -177,7 +177,7 @@ local function operands_of(self, given)
   return list, common
 end
 
--- The function of elements for operands, with what it writes.
+-- The function of elements for operands, with the arrays that it writes.
 local function make(self, operands, common, wanted)
   local said, text = self.said, self.text
   local names, given = said.outputs, {}
@@ -266,7 +266,7 @@ local function run(self, given, options)
     if it.kind == "whole" then operands[k].value = it.value:contiguous() end
   end
   for _, it in pairs(outs) do device = device or it.device end
-  if not device then usage("mw.map wants an array among what it is given, to know how many elements there are") end
+  if not device then usage("mw.map wants at least one array, which determines the number of elements") end
   key = device.name .. " " .. table.concat(key, " ")
   local made = self.made[key]
   if not made then
@@ -289,7 +289,7 @@ local function run(self, given, options)
   return (table.unpack or unpack)(values, 1, count)
 end
 
--- Called with a table of names, or with values for the names in the order in which they first stand in the text.
+-- Called with a table of names, or with values in the order in which the names first occur in the text.
 function Map:__call(first, ...)
   if type(first) == "table" and raw.type(first) == nil then return run(self, first, (...) or {}) end
   local given, values, inputs = {}, { first, ... }, {}
@@ -305,9 +305,9 @@ end
 
 function Map:__tostring() return ("mw.map %q"):format(self.text) end
 
--- The CUDA C of the kernel that ran last; for contiguous arrays.
+-- The CUDA C of the kernel that ran last, in its form for contiguous arrays.
 function methods:source()
-  if not self.last then usage "f:source() shows what ran last: call f first" end
+  if not self.last then usage "f:source() shows the kernel that ran last: call f first" end
   return raw.elementwise_text(self.last.f)
 end
 
@@ -316,19 +316,19 @@ local function new(text, options)
   local file, line = raw.part("diagnostics.source").locate(text)
   local said, assigns = read(text), {}
   for _, name in ipairs(said.outputs) do assigns[name] = true end
-  -- Without a preamble, every name has to be given.
+  -- Without a preamble, every name must be given.
   return setmetatable({ text = text, said = said, assigns = assigns, is_closed = preamble == nil,
     preamble = preamble or "", more = more, made = {}, file = file, line = line }, Map)
 end
 
 local maps = {}
 
----A function of elements out of CUDA C: an expression, "a*x + y", or statements that assign the results,
----"u = x + y; v = x - y". With arguments it runs at once; without, it is a function to call with them, by name or in
----the order of the names: f { x = x, y = y }, f(x, y). Arrays are read element by element, and broadcast; one that the
----text indexes, w[k], is a whole one, indexed from 0; numbers are the same for all elements, and i is an element's
----place in row order, unsigned and from 0. An array that the text assigns is written in place. f:source() is the CUDA C
----that runs.
+---A function of elements made from CUDA C: an expression, "a*x + y", or statements that assign the results,
+---"u = x + y; v = x - y". With arguments it runs at once. Without, it returns a function that takes them by name or in
+---the order of the names: f { x = x, y = y }, f(x, y). Arrays are read element by element, and broadcast; an array that
+---the text indexes, w[k], is available as a whole, indexed from 0. Numbers are the same for all elements. i is the
+---element's position in row order, unsigned and from 0. An array that the text assigns is written in place. f:source()
+---returns the CUDA C that runs.
 ---@param text string|table CUDA C; or { text, module = m, preamble = "…" }: where functions and structs come from
 ---@param arguments? table<string, moonwarp.array|number|boolean> by name
 ---@param options? { out?: moonwarp.array|table<string, moonwarp.array>, dtype?: string|moonwarp.dtype } the arrays to

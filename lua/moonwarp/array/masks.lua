@@ -1,4 +1,4 @@
--- Elements by masks: nonzero, compress, a[mask], a[mask] = values, and mw.where.
+-- Selection by masks: nonzero, compress, a[mask], a[mask] = values, and mw.where.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -57,7 +57,7 @@ local function run(device, key, source, ...)
   return raw.elementwise_run(functions[key], ...)
 end
 
----Where the elements are that are not 0: one array of indices for each dimension.
+---The positions of the elements that are not 0: one array of indices for each dimension.
 ---@return moonwarp.array ... of longlong, from 1
 function array:nonzero()
   local positions, shape, results = positions_of("a:nonzero", self), self.shape, {}
@@ -77,7 +77,7 @@ end
 
 -- ---- parts by a mask ----
 
----The elements for which the condition holds: of all in row order, or the parts along an axis.
+---The elements for which the condition holds: of all elements in row order, or the parts along an axis.
 ---@param condition moonwarp.array|boolean[] one dimension; it may be shorter than the axis
 ---@param options? { axis?: integer, out?: moonwarp.array }
 ---@return moonwarp.array
@@ -97,13 +97,13 @@ function array:compress(condition, options)
   local positions = positions_of("a:compress", condition)
   local size = options.axis and self.shape[views.axis("a:compress", options.axis, self.rank)] or self.count
   if positions.count > 0 and condition.count > size and positions[positions.count] > size then
-    usage("a:compress: the condition holds at %d, and there are %d elements",
+    usage("a:compress: the condition holds at position %d, but there are %d elements",
       tonumber(positions[positions.count]), size)
   end
   return self:take(positions, options)
 end
 
--- Check that a mask has the array's first sizes; the shape of what remains of each element of the mask.
+-- Check that a mask's shape is the array's first sizes; returns the remaining sizes.
 local function below(a, mask)
   local shape, of, rest = a.shape, mask.shape, {}
   local fits = #of <= #shape
@@ -115,7 +115,7 @@ local function below(a, mask)
   return rest
 end
 
--- The array with the mask's dimensions as one.
+-- The array reshaped so that the mask's dimensions are one.
 local function flattened(a, mask, rest)
   local shape = { mask.count }
   for _, size in ipairs(rest) do shape[#shape + 1] = size end
@@ -128,7 +128,7 @@ function M.select(a, mask)
   return flattened(a, mask, rest):take(positions_of("a[mask]", mask), { axis = 1 })
 end
 
--- a[mask] = values: one value, or as many as the mask has.
+-- a[mask] = values: one value, or one for each element for which the mask holds.
 function M.assign(a, mask, values)
   local rest = below(a, mask)
   if raw.type(values) == "array" or type(values) == "table" and type(values[1]) ~= "nil" then
@@ -148,7 +148,7 @@ end
 
 local function is_whole(value) return type(value) == "number" and value % 1 == 0 end
 
--- The dtype of mw.where's result. Two numbers are longlong or double, as NumPy's are.
+-- The dtype of mw.where's result. Of two numbers it is longlong or double, as in NumPy.
 local function where_dtype(a, b)
   if raw.type(a) == "array" or raw.type(b) == "array" then return promotion.together("mw.where", { a, b }, 2) end
   for _, it in ipairs { a, b } do
@@ -182,7 +182,7 @@ end
 local where = raw.array_operator(3, function(...) return (where_function(...)) end)
 
 ---The elements of `a` where a condition holds, and those of `b` elsewhere; a and b are arrays or numbers, and shapes
----broadcast. Without them, the positions where the condition holds, as a:nonzero gives them.
+---broadcast. Without a and b, the positions where the condition holds, as a:nonzero returns them.
 ---@param condition moonwarp.array
 ---@param a? moonwarp.array|number|boolean
 ---@param b? moonwarp.array|number|boolean
@@ -190,7 +190,7 @@ local where = raw.array_operator(3, function(...) return (where_function(...)) e
 ---@return moonwarp.array ...
 function M.public.where(condition, a, b, options)
   for _, it in ipairs { condition, a, b } do
-    if lazy.is(it) then usage "mw.where takes arrays: compute the expression first, by e:eval()" end
+    if lazy.is(it) then usage "mw.where takes arrays, not expressions: compute the expression first, by e:eval()" end
   end
   if a == nil and b == nil and raw.type(condition) == "array" then return condition:nonzero() end
   local out = options and options.out
@@ -203,7 +203,7 @@ function M.public.where(condition, a, b, options)
   return out
 end
 
----As condition and a change places: a:compress(condition, options).
+---a:compress(condition, options) with the condition as the first argument.
 ---@param condition moonwarp.array|boolean[]
 ---@param a moonwarp.array
 ---@param options? { axis?: integer, out?: moonwarp.array }

@@ -1,4 +1,4 @@
--- Arrays with a pattern, and diagonals: meshgrid, eye, tri, diag, tril, triu and trace.
+-- Grids, pattern matrices and diagonals: meshgrid, eye, tri, diag, tril, triu and trace.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -11,7 +11,7 @@ local array = raw.classes.array
 
 local M = {}
 
----Coordinates of a grid: for vectors of n and m numbers, arrays of shape {m, n}; "ij" makes it {n, m}.
+---Coordinates of a grid: for vectors of n and m numbers, arrays of shape {m, n}, or {n, m} with indexing = "ij".
 ---@param ... moonwarp.array vectors, then perhaps { indexing = "xy"|"ij" }
 ---@return moonwarp.array ... as many as vectors
 function M.meshgrid(...)
@@ -49,7 +49,7 @@ end
 
 local functions = {}
 
--- An element of each row and column of matrices of m columns: an expression of row, column and k, and of x.
+-- A function of elements of matrices with m columns: an expression of row, column and k, and of x.
 local function by_place(y, name, expression, m, k, x)
   if y.count == 0 then return y end
   local of = promotion.number(y.dtype, name)
@@ -71,7 +71,7 @@ local function by_place(y, name, expression, m, k, x)
   return y
 end
 
--- (n, m, dtype), (n, m, {k =, dtype =}): what is not a number ends the sizes.
+-- (n, m, dtype), (n, m, {k =, dtype =}): the first argument that is not a number ends the sizes.
 local function pattern(what, expression, n, ...)
   given.whole(what, n, 0, "the number of rows")
   local m, options = ...
@@ -84,7 +84,7 @@ local function pattern(what, expression, n, ...)
   return by_place(raw.array_new(options.dtype or "float", { n, m }), what, expression, m, k)
 end
 
----A matrix with ones on a diagonal, and zeros.
+---A matrix with ones on a diagonal, and zeros elsewhere.
 ---@param n integer rows
 ---@param m? integer columns; n by default
 ---@param options? moonwarp.dtype|{ k?: integer, dtype?: moonwarp.dtype } k: how far the diagonal is to the right of the
@@ -92,7 +92,7 @@ end
 ---@return moonwarp.array
 function M.eye(n, m, options) return pattern("mw.eye", "column - row == k", n, m, options) end
 
----A matrix with ones on a diagonal and to the left of it, and zeros.
+---A matrix with ones on a diagonal and to the left of it, and zeros elsewhere.
 ---@param n integer rows
 ---@param m? integer columns; n by default
 ---@param options? moonwarp.dtype|{ k?: integer, dtype?: moonwarp.dtype } as for mw.eye
@@ -110,12 +110,12 @@ end
 local lower = triangle("a:tril", "column - row <= k ? ($C)x : ($C)0")
 local upper = triangle("a:triu", "column - row >= k ? ($C)x : ($C)0")
 
----Matrices with zeros to the right of a diagonal.
+---Matrices with their elements to the right of a diagonal set to zero.
 ---@param k? integer how far it is to the right of the main one
 ---@return moonwarp.array
 function array:tril(k) return lower(self, k) end
 
----Matrices with zeros to the left of a diagonal.
+---Matrices with their elements to the left of a diagonal set to zero.
 ---@param k? integer how far it is to the right of the main one
 ---@return moonwarp.array
 function array:triu(k) return upper(self, k) end
@@ -132,11 +132,11 @@ function M.triu(a, k) return a:triu(k) end
 
 -- ---- diagonals ----
 
--- The diagonal of two axes as a view, whose elements run along the last one.
+-- The diagonal of two axes as a view, in which it is the last axis.
 local function diagonal(what, x, k, first, second)
   local rank = x.rank
   first, second = views.axis(what, first, rank), views.axis(what, second, rank)
-  if first == second then usage("%s wants two axes, not axis %d twice", what, first) end
+  if first == second then usage("%s wants two different axes, got axis %d twice", what, first) end
   local shape, strides, new_shape, new_strides = x.shape, x.strides, {}, {}
   for d = 1, rank do
     if d ~= first and d ~= second then
@@ -150,8 +150,8 @@ local function diagonal(what, x, k, first, second)
   return raw.array_strided(x, offset, nil, new_shape, new_strides)
 end
 
----Of a matrix, its diagonal as a view; of more dimensions, that of each of the matrices in the last two. Of a vector,
----the matrix that has it on its diagonal.
+---The diagonal of a matrix as a view; of an array with more dimensions, the diagonals of the matrices in the last two.
+---Of a vector, the matrix that has the vector on its diagonal.
 ---@param k? integer how far the diagonal is to the right of the main one
 ---@return moonwarp.array
 function array:diag(k)
@@ -171,7 +171,7 @@ end
 ---@return moonwarp.array see a:diag
 function M.diag(a, k) return a:diag(k) end
 
----The sum of a diagonal of a matrix, or of those of two axes, the first two by default.
+---The sum of a matrix's diagonal; of more dimensions, of the diagonals of two axes, the first two by default.
 ---@param options? integer|{ k?: integer, axis?: integer[], out?: moonwarp.array } or k
 ---@return number|moonwarp.array
 function array:trace(options)

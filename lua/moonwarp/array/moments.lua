@@ -10,7 +10,7 @@ local array = raw.classes.array
 
 local M = {}
 
--- Numbers of elements are read as double; results are of the elements' type, and double for integers.
+-- Elements are computed with as double. Results have the elements' type, or double for integers.
 local function spec_of(dtype, what)
   local of = promotion.of(dtype, what)
   local result = of.kind == "float" and of or promotion.of("double", what)
@@ -27,7 +27,7 @@ local function named(key, make)
   return made[key]
 end
 
--- The options that the reduction itself takes.
+-- The options that are the reduction's own.
 local function plain(options) return { axis = options.axis, keepdims = options.keepdims, out = options.out } end
 
 -- ---- variance ----
@@ -66,7 +66,7 @@ end
 ---@return any a number where no dimension is left, else an array
 function array:var(options) return variance("a:var", self, options, "(%s)") end
 
----The standard deviation, the square root of a:var(options).
+---The standard deviation: the square root of a:var(options).
 ---@param options? { axis?: integer|integer[], keepdims?: boolean, out?: moonwarp.array, ddof?: number }
 ---@return any a number where no dimension is left, else an array
 function array:std(options) return variance("a:std", self, options, "sqrt(%s)") end

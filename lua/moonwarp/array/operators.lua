@@ -1,7 +1,7 @@
 -- Operators and functions on all elements of arrays: a + b, a:exp(), mw.maximum(a, 0), a:lt(b).
 --
--- Each is a function of elements (raw.elementwise_new) for each combination of dtypes that is met; shapes broadcast.
--- What an operator computes stands in one table below, as CUDA C over its operands' names a, b and c.
+-- Each is a function of elements (raw.elementwise_new), made once for each combination of dtypes; shapes broadcast.
+-- One table below defines what each operator computes, as CUDA C over its operands a, b and c.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -10,7 +10,7 @@ local promotion = require "moonwarp.array.promotion"
 local usage = errors.usage
 local letters = { "a", "b", "c" }
 
--- ---- what each computes ----
+-- ---- what each operator computes ----
 --
 -- A rule has a kind, which says the result's dtype and the type to compute in, and an expression; where floating point
 -- needs another one than integers, `float`, and complex numbers `complex` (true: the same). $f in it becomes the suffix
@@ -74,7 +74,7 @@ template <typename T> __device__ T power(T a, T b) { // wraps as products do
   nextafter = { "real", "nextafter$f(a, b)" }, fdim = { "real", "fdim$f(a, b)" },
   fma = { "real", "fma$f(a, b, c)", arity = 3 },
 }
--- Functions of CUDA's mathematics by their names there.
+-- Functions of CUDA's math library, by their names there.
 for name in ([[exp exp2 exp10 expm1 log log2 log10 log1p sqrt cbrt rcbrt sin cos tan asin acos atan sinh cosh tanh asinh
   acosh atanh sinpi cospi erf erfc erfinv erfcinv erfcx tgamma lgamma j0 j1 y0 y1 normcdf normcdfinv]]):gmatch "%S+" do
   rules[name] = { "real", name .. "$f(a)", arity = 1 }
@@ -87,7 +87,7 @@ end
 
 -- ---- the functions of elements ----
 
--- By kind: the dtype to compute in and that of the result, out of the arguments'.
+-- By kind: the dtype to compute in and that of the result, from the arguments' dtypes.
 local kinds = {}
 function kinds.arithmetic(dtype) return dtype, dtype end
 kinds.signed, kinds.same = kinds.arithmetic, kinds.arithmetic
@@ -173,10 +173,10 @@ end
 
 local function make(...) return raw.elementwise_new(plan(...)) end
 
--- The rules, and what they come to for given dtypes, for expressions that are computed later (lazy.lua).
+-- The rules, and their evaluation for given dtypes, for lazy expressions (lazy.lua).
 raw.operator_rules, raw.operator_plan = rules, plan
 
--- An operator's function of elements for its arguments; or the expression, if one of them is to be computed later.
+-- Compute an operator for its arguments; or return the expression, if one of them is a lazy expression.
 local function resolve(name, rule, count, ...)
   local later = package.loaded["moonwarp.array.lazy"]
   if later then

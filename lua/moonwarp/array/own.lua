@@ -1,4 +1,4 @@
--- Reductions and scans of a script's own: mw.reduce and mw.scan.
+-- User-defined reductions and scans: mw.reduce and mw.scan.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -29,7 +29,7 @@ local function made_for(self, dtype, device)
   if device and not made.dtype then
     made.dtype = accumulators.describe(made, device).result
     if not made.dtype then
-      usage("%s: the result is no number; name its dtype, as in dtype = m:dtype \"Struct\"", self.what)
+      usage("%s: the result is not numeric; name its dtype, as in dtype = m:dtype \"Struct\"", self.what)
     end
   end
   return made
@@ -52,8 +52,8 @@ local function new(what, kind, given)
   return setmetatable({ what = what, kind = kind, spec = spec, made = {} }, Own)
 end
 
----A reduction of your own, of CUDA C expressions. f(a, options) has the options of a:sum: axis, keepdims, out.
----f:source(dtype) is the CUDA C that runs.
+---A user-defined reduction, made from CUDA C expressions. f(a, options) has the options of a:sum: axis, keepdims, out.
+---f:source(dtype) returns the CUDA C that runs.
 ---@param what { map?: string, combine: string, init: string|number, finish?: string, accumulator?: string,
 ---dtype?: string|moonwarp.dtype, module?: moonwarp.module, preamble?: string } map: the accumulator of the element x at
 ---place i (from 0), x by default; combine: of the accumulators a and b; init: the neutral one; finish: the result of
@@ -61,12 +61,12 @@ end
 ---where functions and structs come from
 ---@return function f
 function M.reduce(what)
-  if what.init == nil then usage "mw.reduce wants init, the accumulator of no element: \"0\" for sums" end
+  if what.init == nil then usage "mw.reduce wants init, the accumulator of no elements: \"0\" for sums" end
   return new("mw.reduce", reduction, what)
 end
 
----An inclusive scan of your own, of the same expressions as mw.reduce's. f(a, options) has the options of a:cumsum:
----axis, out. combine has to be associative; init, if there is one, comes before the first element.
+---A user-defined inclusive scan, made from the same expressions as mw.reduce. f(a, options) has the options of
+---a:cumsum: axis, out. combine must be associative; init, if given, precedes the first element.
 ---@param what { map?: string, combine: string, init?: string|number, finish?: string, accumulator?: string,
 ---dtype?: string|moonwarp.dtype, module?: moonwarp.module, preamble?: string }
 ---@return function f

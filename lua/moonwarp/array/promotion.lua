@@ -1,5 +1,5 @@
--- The dtypes of numbers, and which of them a result has: NumPy 2's rules. A Lua number is weak: it takes the array's
--- dtype, and only a fraction makes floating point of integers.
+-- Numeric dtypes and their promotion, by NumPy 2's rules. A Lua number is weak: it takes the array's dtype, and only a
+-- number with a fraction turns integers into floating point.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -81,7 +81,7 @@ end
 local ints = { [8] = "char", [16] = "short", [32] = "int", [64] = "longlong" }
 local uints = { [8] = "uchar", [16] = "ushort", [32] = "uint", [64] = "ulonglong" }
 
--- The floating type that holds an integer type's values, of at least the bits that it has.
+-- The floating type that holds an integer type's values and has at least as many bits.
 local function float_of_integer(bits) return bits <= 8 and "half" or bits <= 16 and "float" or "double" end
 
 local function wider_float(a, b)
@@ -141,14 +141,14 @@ function M.promote_number(dtype, number)
   return of.kind == "bool" and "longlong" or dtype
 end
 
----Whether a value is an array, or a table with a dtype that stands for one.
+---Whether a value is an array, or a table with a dtype that stands for an array.
 ---@param value any
 ---@return boolean
 function M.is_array(value)
   return raw.type(value) == "array" or type(value) == "table" and rawget(value, "dtype") ~= nil
 end
 
----The dtype that arrays and numbers have together.
+---The common dtype of arrays and numbers.
 ---@param name string the function's name, for messages
 ---@param arguments any[]
 ---@param count integer
@@ -188,7 +188,7 @@ function M.real(dtype)
   return of.kind == "bool" and "half" or float_of_integer(of.bits)
 end
 
----The signed or unsigned integer type of so many bits.
+---The signed or unsigned integer type with a number of bits.
 ---@param bits integer
 ---@param unsigned? boolean
 ---@return string

@@ -1,4 +1,5 @@
--- Quantiles along axes: median and quantile. The elements beside a quantile are found digit by digit, without sorting.
+-- Quantiles along axes: median and quantile. The elements next to a quantile are found by radix selection, without
+-- sorting.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -35,9 +36,9 @@ extern "C" __global__ void select_short(long long lines, int length, int rank, c
 }
 ]]
 
-local SHORT = 64 -- elements of a line that a thread alone looks through
-local BATCH = 32768 -- lines at a time
-local CHUNK = 65536 -- elements of a block
+local SHORT = 64 -- lines of up to so many elements are searched by one thread
+local BATCH = 32768 -- lines selected from at a time
+local CHUNK = 65536 -- elements for each block
 
 local kinds = { bool = "UNSIGNED", uint = "UNSIGNED", int = "SIGNED", float = "FLOATING" }
 local made = {}
@@ -51,7 +52,7 @@ local function module_of(dtype, device)
   return made[dtype](device)
 end
 
--- The elements of a rank (from 0) of some lines x, into y.
+-- Select the elements of a rank (from 0) of some lines x, into y.
 local function select_batch(m, x, lines, length, rank, y)
   local device, blocks = x.device, kernels.blocks
   local keys = kernels.empty(device, "ulonglong", { lines }):fill(0)
@@ -83,7 +84,7 @@ end
 
 local functions = {}
 
--- Between two elements, at t of the way; NaN where the line's greatest is.
+-- Interpolate between two elements, at the fraction t; NaN if the line's greatest element is NaN.
 local function between(low, high, last, t, result)
   local key = low.device.name .. " " .. low.dtype
   local f = functions[key]
@@ -158,14 +159,14 @@ local function quantile(what, x, q, options)
   return #shape == 0 and y[1] or y
 end
 
----Quantiles, of all elements or along axes: q = 0 is the least element, 1 the greatest, and between two elements the
----result is in proportion. Where there is a NaN the result is NaN, and of nothing too.
+---Quantiles, of all elements or along axes: q = 0 is the least element, 1 the greatest; between two elements the result
+---is interpolated linearly. If an element is NaN, or if there are none, the result is NaN.
 ---@param q number|number[] several give a result with a first dimension for them
 ---@param options? { axis?: integer|integer[], keepdims?: boolean, out?: moonwarp.array }
 ---@return any a number where no dimension is left, else an array
 function array:quantile(q, options) return quantile("a:quantile", self, q, options or {}) end
 
----The medians, of all elements or along axes: of an even number the mean of the two in the middle.
+---The median, of all elements or along axes; of an even number of elements, the mean of the two in the middle.
 ---@param options? { axis?: integer|integer[], keepdims?: boolean, out?: moonwarp.array }
 ---@return any a number where no dimension is left, else an array
 function array:median(options) return quantile("a:median", self, 0.5, options or {}) end

@@ -1,11 +1,13 @@
 -- Reductions: a function of all elements of an array, or of those along some axes.
 --
--- What is reduced is seen as outer x length x inner elements in row order: `length` of them become one. The elements of
--- an outer one are cut into chunks of a size that only the shape decides, each chunk is reduced by one block in a fixed
--- order, and so are the chunks' results. So a result does not depend on how many threads there are, nor on the device.
+-- The array is seen as outer x length x inner elements in row order, of which `length` become one. The elements of each
+-- outer index are cut into chunks whose size depends only on the shape; a block reduces a chunk in a fixed order, and
+-- the chunks' results are reduced in a fixed order. So a result depends neither on the number of threads nor on the
+-- device.
 --
--- A reduction is made of CUDA C: `init`, the accumulator of no element; `map`, an accumulator of the element x (at
--- place i along the axes, from 0); `combine`, one of the accumulators a and b; `finish`, the result of the accumulator.
+-- A reduction is made from CUDA C: `init`, the accumulator of no elements; `map`, the accumulator of the element x at
+-- position i (from 0) along the axes; `combine`, which merges the accumulators a and b; `finish`, the result of the
+-- accumulator.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -22,10 +24,10 @@ local M = {}
 -- ---- kernels ----
 
 local THREADS = 256
-local CHUNK = 64 -- elements of a thread in a chunk, where there are enough
+local CHUNK = 64 -- elements of a chunk for each thread, if there are enough
 
--- $T element, $A accumulator, $R result. Three ways to walk: one output a thread; a block along rows whose threads keep
--- to their column of `inner`; a block of columns.
+-- $T element, $A accumulator, $R result. Three kernels: one output for each thread; a block along rows whose threads
+-- stay in their column of `inner`; a block of columns.
 local text = [[
 $SPEC
 
@@ -106,7 +108,7 @@ extern "C" __global__ void join_one(long long chunks, long long length, const vo
 }
 $DESCRIBE]]
 
----A reduction as CUDA C, compiled when it is first used on a device.
+---A reduction made from CUDA C, compiled when it is first used on a device.
 ---@param spec table of accumulators.lua, and result_dtype
 ---@return table
 function M.new(spec)
@@ -159,12 +161,12 @@ end
 
 -- ---- axes ----
 
--- The array with the reduced axes next to each other, contiguous; outer, length, inner; the shape of the result.
+-- The contiguous array with the reduced axes adjacent; outer, length, inner; the shape of the result.
 local function arrange(what, x, axes, keepdims)
   local rank, shape, reduced = x.rank, x.shape, {}
   for _, axis in ipairs(axes) do
     axis = views.axis(what, axis, rank)
-    if reduced[axis] then usage("%s: axis %d is named twice", what, axis) end
+    if reduced[axis] then usage("%s: axis %d is given twice", what, axis) end
     reduced[axis] = true
   end
   local first, last, count = nil, nil, 0
@@ -173,7 +175,7 @@ local function arrange(what, x, axes, keepdims)
       first, last, count = first or d, d, count + 1
     end
   end
-  if last - first + 1 ~= count then -- not side by side: they become the last ones
+  if last - first + 1 ~= count then -- not adjacent: move them to the end
     local order = {}
     for d = 1, rank do if not reduced[d] then order[#order + 1] = d end end
     for d = 1, rank do if reduced[d] then order[#order + 1] = d end end
@@ -199,7 +201,7 @@ local function arrange(what, x, axes, keepdims)
   return x:contiguous(), first[1], first[2], first[3], result
 end
 
--- The axes that an option names, all by default.
+-- The axes that an option names; all by default.
 local function axes_of(x, axis)
   if type(axis) == "number" then return { axis } end
   if axis ~= nil then return axis end
@@ -208,7 +210,7 @@ local function axes_of(x, axis)
   return axes
 end
 
----An array as lines to reduce: a contiguous array of lines x length elements, the length and the result's shape.
+---An array as lines to reduce: a contiguous array of lines x length elements, the length, and the result's shape.
 ---@param what string the function's name, for messages
 ---@param x moonwarp.array
 ---@param axis? integer|integer[]
@@ -223,7 +225,7 @@ function M.lines(what, x, axis, keepdims)
   return from:reshape(outer * inner, length), length, shape
 end
 
----Apply a reduction. Without axes, of all elements.
+---Apply a reduction along axes, or without axes to all elements.
 ---@param what string the function's name, for messages
 ---@param reduction table|fun(dtype: string): table
 ---@param x moonwarp.array
@@ -246,7 +248,7 @@ function M.apply(what, reduction, x, options)
   return y
 end
 
--- ---- the reductions there are ----
+-- ---- the predefined reductions ----
 
 local complex = "#include <moonwarp/algorithms/complex.h>"
 local exact = "#include <moonwarp/algorithms/exact_sum.h>" -- doubles are summed with what double loses
@@ -312,7 +314,7 @@ specs.prod = function(of)
   return s
 end
 
--- The mean of nothing is NaN. Of integers in double; never overflows.
+-- The mean. Of no elements it is NaN; of integers it is computed in double and never overflows.
 specs.mean = function(of)
   if of.kind == "float" and of.bits == 64 then return sum_of("x", "$ / n")(of) end
   local s = { type = of.C, accumulator = "double", init = "0", combine = "a + b" }
@@ -322,10 +324,10 @@ specs.mean = function(of)
   return s
 end
 
--- Whether x is no NaN, which compilers warn of where it is an integer.
+-- Whether x is not NaN. Compilers warn about x == x for integers.
 local function is_number(of) return of.kind == "float" and "(x == x)" or "true" end
 
--- min and max leave NaN out; of nothing but NaN they are NaN.
+-- min and max ignore NaN; if all elements are NaN, so is the result.
 local function extreme(less)
   return function(of)
     local float = of.kind == "float"
@@ -346,7 +348,7 @@ __device__ inline best_ better_(best_ a, best_ b) {
 end
 specs.min, specs.max = extreme "<", extreme ">"
 
--- The position (from 1) of the first of the least or greatest; NaN is left out, and 0 says that there was no number.
+-- The position (from 1) of the first least or greatest element; NaN is ignored, and 0 means that all elements were NaN.
 local function position(less)
   return function(of)
     local C = of.kind == "float" and of.compute or of.C
@@ -369,7 +371,7 @@ local made = {}
 local takes_complex = { prod = true, any = true, all = true, count_nonzero = true }
 local by_parts = { sum = true, mean = true }
 
----The reduction of a name for elements of a dtype.
+---The predefined reduction of a name for elements of a dtype.
 ---@param name string
 ---@param dtype string
 ---@return table
@@ -383,8 +385,8 @@ function M.named(name, dtype)
   return made[key]
 end
 
-local host = raw.reduced_by_host -- the binding's own, of all elements
-local HOST = 4096 -- elements: fewer are reduced by the host, whose result is the same
+local host = raw.reduced_by_host -- the binding's own reductions of all elements
+local HOST = 4096 -- arrays with fewer elements are reduced on the host, with the same result
 local needs_some = { min = true, max = true, argmin = true, argmax = true }
 
 for name in pairs(specs) do

@@ -1,4 +1,4 @@
--- Scans: of each element and all before it along an axis. cumsum, cumprod and your own by mw.scan; and diff.
+-- Scans, which combine each element with all before it along an axis: cumsum, cumprod and mw.scan; and diff.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -53,10 +53,10 @@ extern "C" __global__ void columns_scan(long long outer, long long length, long 
 $DESCRIBE]]
 
 local THREADS = 128
-local SHORT = 64 -- elements: shorter lines are a thread's each
-local MANY = 4096 -- chunks that keep a device busy
+local SHORT = 64 -- shorter lines are scanned by one thread each
+local MANY = 4096 -- enough chunks to keep a device busy
 
--- A scan as CUDA C, compiled when it is first used on a device.
+-- A scan made from CUDA C, compiled when it is first used on a device.
 -- @param spec table of accumulators.lua, and result_dtype
 -- @return table
 function M.new(spec)
@@ -67,7 +67,7 @@ function M.new(spec)
   return { source = source, module = kernels.module(source, "scan", spec), spec = spec, dtype = spec.result_dtype }
 end
 
--- How many elements a chunk has, at least `least`.
+-- The number of elements in a chunk, at least `least`.
 local function chunk_of(lines, length, least)
   local chunks = math.max(1, math.floor(MANY / lines))
   return math.max(least, kernels.blocks(kernels.blocks(length, chunks), 32) * 32)
@@ -114,9 +114,9 @@ function M.apply(what, scan, x, options)
   return kernels.deliver(options.out, y)
 end
 
--- ---- the scans there are ----
+-- ---- the predefined scans ----
 
--- Integers in 64 bits; floating point in double, and sums of doubles with what double loses.
+-- Integers in 64 bits; floating point in double, and sums of doubles with a second double for the rounding errors.
 local function spec_of(name, of)
   local spec = { type = of.C, combine = name == "cumsum" and "a + b" or "a * b", bytes = 8 }
   if of.kind == "complex" then
@@ -148,8 +148,8 @@ local function named(name, dtype)
   return made[name][dtype]
 end
 
----The sums of the elements up to each: in row order, or along an axis. Of integers in 64 bits; of floating point in
----double precision or better.
+---Cumulative sums: element k is the sum of the elements up to k, in row order or along an axis. Integers are added in
+---64 bits, floating point in double precision or better.
 ---@param options? { axis?: integer, out?: moonwarp.array }
 ---@return moonwarp.array
 function array:cumsum(options)
@@ -157,13 +157,13 @@ function array:cumsum(options)
   return M.apply("a:cumsum", named("cumsum", self.dtype), self, options)
 end
 
----The products of the elements up to each, as a:cumsum.
+---Cumulative products, with the options of a:cumsum.
 ---@param options? { axis?: integer, out?: moonwarp.array }
 ---@return moonwarp.array
 function array:cumprod(options) return M.apply("a:cumprod", named("cumprod", self.dtype), self, options) end
 
 ---The differences of neighbours along an axis, the last by default: element k + 1 minus element k, n times over. Of
----booleans whether they differ.
+---booleans, whether they differ.
 ---@param options? { n?: integer, axis?: integer, out?: moonwarp.array }
 ---@return moonwarp.array
 function array:diff(options)

@@ -1,4 +1,4 @@
--- Views of arrays: parts by ranges, other orders of dimensions, repeated elements. They share the array's memory.
+-- Views of arrays: ranges, other orders of dimensions, repeated elements. They share the array's memory.
 --
 -- Indices, axes and ranges count from 1 and include both ends; negative ones count from the end.
 
@@ -14,7 +14,7 @@ M.shape_text = shape_text
 
 local function is_whole(value) return type(value) == "number" and value % 1 == 0 end
 
----The axis of an array that a number names, from 1.
+---Check a number that names an axis of an array; returns the axis, from 1.
 ---@param what string the function's name, for the message
 ---@param axis any
 ---@param rank integer
@@ -28,7 +28,7 @@ function M.axis(what, axis, rank)
   return from_start
 end
 
--- A view with the array's dtype, its first element `offset` bytes after the array's.
+-- A view with the array's dtype whose first element is `offset` bytes after the array's.
 local function view(of, offset, shape, strides) return raw.array_strided(of, offset, nil, shape, strides) end
 
 -- ---- parts ----
@@ -44,7 +44,7 @@ local function index_of(i, size, d)
   return at
 end
 
--- {first, last, step} of a dimension: where it begins, how many, the step.
+-- A range {first, last, step} of a dimension: its first index, its length, its step.
 local function range_of(range, size, d)
   for key in next, range do
     if key ~= 1 and key ~= 2 and key ~= 3 then
@@ -76,7 +76,7 @@ local function range_of(range, size, d)
   return from, math.floor((to - from) / step) + 1, step
 end
 
--- The view that a key of numbers and ranges names: offset, shape, strides; shape {} is one element.
+-- The view that a key of numbers and ranges names: offset, shape, strides. The shape {} is one element.
 local function part(of, key)
   local shape, strides, rank = of.shape, of.strides, of.rank
   local given = 0
@@ -107,7 +107,7 @@ local function check_key(key)
   usage("an array is indexed by numbers, ranges such as a[{ {2, 4}, 3 }], and arrays, not by %s", raw.describe(key))
 end
 
--- What selects by a key that is an array: a mask, or indices along the first axis.
+-- The selection by a key that is an array: a mask, or indices along the first axis.
 local function selector(key) return raw.part(key.dtype == "bool" and "array.masks" or "array.indices") end
 
 -- a[key] for a key that is a table of indices and ranges, or an array.
@@ -145,7 +145,7 @@ function M.is_nested(dtype, value)
 end
 
 ---Write a number (into each element), an array whose shape broadcasts to this one's and whose numbers are converted, or
----a nested table. Overlapping memory is fine.
+---a nested table. The source may overlap the array.
 ---@param value number|boolean|table|moonwarp.array
 ---@return moonwarp.array self
 function array:assign(value)
@@ -176,11 +176,11 @@ end
 
 -- ---- other orders and shapes ----
 
----The array itself where its elements follow each other in memory, else a copy in which they do.
+---The array itself if its elements are contiguous in memory, else a contiguous copy.
 ---@return moonwarp.array
 function array:contiguous() return self.is_contiguous and self or self:copy() end
 
----A view with the dimensions in another order, as {2, 3, 1} or as three numbers; without arguments in reverse.
+---A view with the dimensions in another order, {2, 3, 1} or 2, 3, 1; without arguments, in reverse order.
 ---@param ... integer|integer[]
 ---@return moonwarp.array
 function array:permute(...)
@@ -194,14 +194,14 @@ function array:permute(...)
   local seen, new_shape, new_strides = {}, {}, {}
   for d = 1, rank do
     local from = M.axis("a:permute", order[d], rank)
-    if seen[from] then usage("a:permute wants each axis once; %d is there twice", from) end
+    if seen[from] then usage("a:permute wants each axis once; %d is given twice", from) end
     seen[from] = true
     new_shape[d], new_strides[d] = shape[from], strides[from]
   end
   return view(self, 0, new_shape, new_strides)
 end
 
----A view with two axes exchanged, the last two if none are named.
+---A view with two axes exchanged, by default the last two.
 ---@param first? integer
 ---@param second? integer
 ---@return moonwarp.array
@@ -216,7 +216,7 @@ function array:transpose(first, second)
   return self:permute(order)
 end
 
----A view without the dimensions of one element, or without those of the axes named.
+---A view without the dimensions of one element, or without the given ones.
 ---@param ... integer
 ---@return moonwarp.array
 function array:squeeze(...)
@@ -247,8 +247,8 @@ function array:expand(axis)
   return view(self, 0, shape, strides)
 end
 
----A view of that shape in which elements are repeated: sizes are aligned at the last one, and 1 becomes any. It is
----read-only.
+---A read-only view of that shape in which elements are repeated: sizes are aligned at the last one, and 1 becomes any
+---size.
 ---@param ... integer|integer[]
 ---@return moonwarp.array
 function array:broadcast_to(...)
@@ -279,7 +279,7 @@ function array:broadcast_to(...)
   return view(self, 0, wanted, new_strides)
 end
 
----A view with the elements along some axes (all, if none are named) in reverse order.
+---A view with the elements along the given axes, by default all, in reverse order.
 ---@param ... integer
 ---@return moonwarp.array
 function array:flip(...)

@@ -1,11 +1,11 @@
--- What the public functions take. signatures.lua says it of each, one line a function; here functions are wrapped so
--- that a call with anything else is an error which tells the function, the parameter, what it wants, what it got and
--- how to write it.
+-- Argument checks of the public functions. signatures.lua has a line for each function. Here functions are wrapped so
+-- that a call with wrong arguments raises an error that names the function and the parameter, what was expected, what
+-- was given, and how to write the call.
 --
 --   "first: integer, last?: integer"             a parameter with ? may be left out
 --   "data: table|array|string"                   one of several kinds
---   "options?: {priority: integer, timing: boolean}"   a table with no other names than these
---   "shape: any, ...: any"                       any number of further ones
+--   "options?: {priority: integer, timing: boolean}"   a table with no other fields than these
+--   "shape: any, ...: any"                       any number of further arguments
 --
 -- Kinds are Lua's types, the classes of objects, and those of `kinds` below. A signature is read when its function is
 -- first called.
@@ -17,19 +17,19 @@ local signatures = require "moonwarp.check.signatures"
 
 local M = {}
 
-local own = debug.getinfo(1, "S").source -- so that errors do not point into what is written here
+local own = debug.getinfo(1, "S").source -- errors must not point into the code written here
 local compile = loadstring or load -- luacheck: ignore 143
 
 -- ---- kinds ----
 
--- Whether a value that is not Lua's number is a number all the same: LuaJIT's int64_t.
+-- Whether a value of another type than Lua's number is a number nevertheless: LuaJIT's int64_t.
 local function is_int64(value) return type(value) == "cdata" and not raw.type(value) and tonumber(value) ~= nil end
 
 ---@param value any
 ---@return boolean
 function M.is_number(value) return type(value) == "number" or is_int64(value) end
 
--- Up to 2^53, where doubles are whole numbers one by one.
+-- Up to 2^53, below which doubles represent every whole number.
 local function is_whole(value)
   return type(value) == "number" and value % 1 == 0 and value >= -2 ^ 53 and value <= 2 ^ 53 or is_int64(value)
 end
@@ -109,7 +109,7 @@ function parse(text)
   return list
 end
 
--- "a:sub(first[, last])": brackets around what may be left out at the end.
+-- "a:sub(first[, last])": brackets around the parameters that may be left out at the end.
 local function usage_of(name, params)
   local text, depth, needed = {}, 0, 0
   for i, param in ipairs(params) do
@@ -133,13 +133,13 @@ local function holds(param, value)
   return false
 end
 
--- A name that a message can hold.
+-- The text of a name for a message.
 local function text_of(name)
   if type(name) == "string" and #name <= 40 and not name:find "%c" then return "'" .. name .. "'" end
   return raw.describe(name)
 end
 
----Raise that there is no option of a name.
+---Raise that there is no option with that name.
 ---@param what string "mw.stream"
 ---@param key any
 ---@param names string[] those that there are
@@ -174,7 +174,7 @@ local function refuse(signature, param, value)
     raw.describe(value), signature.usage)
 end
 
--- The whole check, which raises what is wrong: where the quick one does not pass.
+-- The complete check, which raises the error; used when the fast check fails.
 local function check(signature, ...)
   local params = signature.params
   for i = 1, #params do
@@ -200,9 +200,9 @@ end
 
 -- ---- wrapping ----
 
-raw.checked = raw.checked or setmetatable({}, { __mode = "k" }) -- functions that were made here
+raw.checked = raw.checked or setmetatable({}, { __mode = "k" }) -- wrapped functions
 
--- Parameters of one simple kind are looked at where they are: compiled loops call these functions.
+-- Parameters of a single simple kind are checked inline, because compiled loops call these functions.
 local quick = {
   any = "true", number = 'type(%s) == "number"', string = 'type(%s) == "string"', boolean = 'type(%s) == "boolean"',
   path = 'type(%s) == "string"', name = 'type(%s) == "string"', ["function"] = 'type(%s) == "function"',
@@ -211,7 +211,7 @@ local quick = {
   stream = 'is(%s, "stream")', event = 'is(%s, "event")',
 }
 
--- A Lua expression that is true where a parameter is right, and may be false where `check` has to tell.
+-- A Lua expression that is true if a parameter is right, and may be false if `check` has to decide.
 local function test_of(param, name)
   local test = quick[param.word] and quick[param.word]:gsub("%%s", name) or "false"
   return param.optional and ("(%s == nil or %s)"):format(name, test) or test
@@ -219,8 +219,8 @@ end
 
 local function has_metatable(value, metatable) return getmetatable(value) == metatable end
 
--- f after the checks of a signature, as a function with the signature's parameters; class is that of its self (of
--- objects that are tables: their metatable), or nil.
+-- f wrapped in the checks of a signature, as a function with the signature's parameters. class is the class of a
+-- method's self (for objects that are tables, their metatable), or nil for a function.
 local function build(signature, f, class, on_other)
   local names, tests, self = {}, {}, class and "self" or nil
   for i, param in ipairs(signature.params) do
@@ -259,14 +259,14 @@ local function wrap(name, text, f, class, on_other)
   return checked
 end
 
----f, which is called with what the signature says or not at all.
+---f wrapped so that it is called only with arguments that match its signature.
 ---@param name string for messages, "mw.zeros"
 ---@param text string
 ---@param f function
 ---@return function
 function M.checked(name, text, f) return wrap(name, text, f) end
 
----The same of a method of objects that are tables.
+---The same for a method of objects that are tables.
 ---@param metatable table theirs
 ---@return function
 function M.checked_method(name, text, f, metatable)
@@ -278,7 +278,7 @@ function M.checked_method(name, text, f, metatable)
   end)
 end
 
--- The same of a method: the object that it is called on is checked as well.
+-- The same for a method: the object on which it is called is checked as well.
 local function method(class, letter, key, text, f)
   return wrap(letter .. ":" .. key, text, f, class, function(signature)
     return function(self)
@@ -289,7 +289,7 @@ local function method(class, letter, key, text, f)
   end)
 end
 
----Have the methods of all classes checked that are not yet. Called when some were added.
+---Wrap the methods of all classes that are not yet checked. Called after methods were added.
 function M.methods()
   for class, list in pairs(signatures.classes) do
     local methods = raw.classes[class]
@@ -302,9 +302,9 @@ function M.methods()
   end
 end
 
-raw.methods_added = M.methods -- the FFI binding reads some methods late
+raw.methods_added = M.methods -- the FFI binding loads some methods late
 
----Put the functions of a library into a table, those with a signature checked.
+---Copy the functions of a library into a table, wrapped if they have a signature.
 ---@param name string "mw"
 ---@param from table name -> function
 ---@param into table

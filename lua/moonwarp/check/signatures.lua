@@ -1,7 +1,8 @@
--- What each public function takes; arguments.lua says how to read it. Words after -- are told to who gives too much.
+-- The parameters of each public function; arguments.lua describes the notation. Words after -- are added to the error
+-- for too many arguments.
 --
--- What loops call most checks its arguments itself and is not here: a:get, a:set, k(grid, block), k:each,
--- k:cooperative, launches and launch:bind.
+-- Not listed are functions that loops call most, which check their arguments themselves: a:get, a:set, k(grid, block),
+-- k:each, k:cooperative, launches and launch:bind.
 
 local M = { classes = {} }
 

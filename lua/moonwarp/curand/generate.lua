@@ -1,7 +1,8 @@
--- curandGenerate…: numbers into the host's memory or the device's.
+-- curandGenerate…: random numbers written to host or device memory.
 --
--- A generator of curandCreateGenerator writes device memory, in its stream: an array, or a pointer of
--- moonwarp.runtime. One of curandCreateGeneratorHost writes the host's, and waits: a pointer, a table (from 1 on),
+-- A generator of curandCreateGenerator writes device memory, in its stream: an array, or a pointer of moonwarp.runtime.
+-- One of curandCreateGeneratorHost writes host memory, and waits: a pointer, a table (from 1), LuaJIT's cdata, or an
+-- array.
 -- LuaJIT's cdata; or an array.
 
 local raw = require "moonwarp.binding"
@@ -15,16 +16,16 @@ local M = {}
 
 local ffi = rawget(_G, "jit") and require "ffi"
 
--- Elements of a dtype as they stand in memory, so that arrays of another sign may be given.
+-- The dtype by which an array's elements are accessed, so that arrays of the other signedness are accepted.
 local sizes = { uint = 4, ulonglong = 8, float = 4, double = 8 }
 
----Numbers into an array of one dimension.
+---Fill an array of one dimension with numbers.
 function M.draw(g, what, array, a, b)
   local object = generators.object(g)
   getmetatable(object).__fill(object, what, array, a or 0, b or 0)
 end
 
--- Where the numbers go if not straight into an array: the address, where it has one.
+-- The address of an output that is not an array, or nil if it has none.
 local function address_of(out)
   if ffi and type(out) == "cdata" and not raw.type(out) then
     return tonumber(ffi.cast("uintptr_t", ffi.cast("const void *", out)))
@@ -41,7 +42,7 @@ local function check_room(out, count, dtype)
   end
 end
 
--- The array itself where the output is one: a plain one, as `dtype`.
+-- The array to fill if the output is an array that can be written directly: a contiguous one, as `dtype`.
 local function part_of(out, count, dtype)
   check_room(out, count, dtype)
   local flat = out.rank == 1 and out or out:reshape(-1)
@@ -63,7 +64,7 @@ local function make_in_stream(g, out, count, dtype, f)
   raw.memory_copy(g.stream, to, array.address, 4, count * sizes[dtype])
 end
 
----`count` > 0 numbers of a dtype into an output, made by f(array) in the generator's stream.
+---Write `count` > 0 numbers of a dtype, made by f(array) in the generator's stream, to an output.
 function M.make(g, out, count, dtype, f)
   local stream = g.stream or raw.stream_default(false)
   with(stream, make_in_stream, g, out, count, dtype, f)
@@ -71,15 +72,15 @@ function M.make(g, out, count, dtype, f)
   generators.moved(g, count, g.of.unit or g.dimensions)
 end
 
--- `count` numbers of a distribution, as the kinds of mw.random call it.
+-- Write `count` numbers of a distribution, by its name in mw.random's kinds.
 local function generate(generator, what, out, count, dtype, a, b)
   local g = generators.check(generator)
   if type(count) ~= "number" or count < 0 or count % 1 ~= 0 then
-    fail("OUT_OF_RANGE", "a count of numbers, got %s", tostring(count))
+    fail("OUT_OF_RANGE", "the count of numbers is a whole number, got %s", tostring(count))
   end
   local pairs_only = g.of.pairs and what:find "normal"
   if count % (pairs_only and 2 or g.dimensions) ~= 0 then
-    fail("LENGTH_NOT_MULTIPLE", "%d numbers are no multiple of %d", count, pairs_only and 2 or g.dimensions)
+    fail("LENGTH_NOT_MULTIPLE", "%d numbers are not a multiple of %d", count, pairs_only and 2 or g.dimensions)
   end
   if count == 0 then return end
   M.make(g, out, count, dtype, function(array) M.draw(g, what, array, a, b) end)
@@ -88,7 +89,7 @@ end
 
 function M.check_lambda(lambda)
   if type(lambda) ~= "number" or not (lambda > 0 and lambda <= 400000) then
-    fail("OUT_OF_RANGE", "a mean of Poisson's distribution is above 0 and up to 400000, got %s", tostring(lambda))
+    fail("OUT_OF_RANGE", "the mean of a Poisson distribution is above 0 and up to 400000, got %s", tostring(lambda))
   end
 end
 
@@ -108,13 +109,13 @@ end
 function M.install(curand)
   curand.curandGenerate = api(function(generator, out, count)
     if generators.check(generator).of.wide and count ~= 0 then
-      fail("TYPE_ERROR", "words of %s have 64 bits: curandGenerateLongLong", generator.of.kind)
+      fail("TYPE_ERROR", "words of %s have 64 bits: call curandGenerateLongLong", generator.of.kind)
     end
     generate(generator, "bits", out, count, "uint")
   end)
   curand.curandGenerateLongLong = api(function(generator, out, count)
     if not generators.check(generator).of.wide and count ~= 0 then
-      fail("TYPE_ERROR", "words of %s have 32 bits: curandGenerate", generator.of.kind)
+      fail("TYPE_ERROR", "words of %s have 32 bits: call curandGenerate", generator.of.kind)
     end
     generate(generator, "bits", out, count, "ulonglong")
   end)

@@ -1,5 +1,5 @@
--- cuRAND's generators: making and setting them. Each stands for one of mw.random's, which is made when numbers are
--- first wanted, and made anew, `position` numbers after its beginning, after a seed or an ordering changed.
+-- cuRAND's generators and their settings. Each has a generator of mw.random, which is made when numbers are first
+-- wanted. After a change of the seed or the ordering it is made anew, `position` numbers after its beginning.
 
 local result = require "moonwarp.curand.result"
 local streams = require "moonwarp.runtime.stream"
@@ -10,8 +10,8 @@ local M = {}
 
 local Generator = { __name = "moonwarp.curandGenerator" }
 
--- Per type: the kind of mw.random, whether it is of Sobol's sequences and has no seed, whether it has offsets, and the
--- numbers that normal ones come in.
+-- By type: the kind of mw.random, whether it is a Sobol sequence (which has no seed), whether it has offsets, and the
+-- number of normal numbers made at once.
 local pseudo = { [100] = "best", [101] = "default", [103] = "legacy" }
 local types = {
   [101] = { kind = "xorwow", orderings = { [100] = "best", [101] = "default", [102] = "seeded", [103] = "legacy" },
@@ -26,10 +26,10 @@ for i, kind in ipairs { "sobol32", "scrambled_sobol32", "sobol64", "scrambled_so
 end
 types[0], types[100], types[200] = types[101], types[101], types[201]
 
----The generator that a value is, or a failure.
+---Check that a value is a generator.
 function M.check(value)
   if getmetatable(value) ~= Generator or value.destroyed then
-    fail("NOT_INITIALIZED", "this is no generator, or one that was destroyed")
+    fail("NOT_INITIALIZED", "this is not a generator, or it was destroyed")
   end
   return value
 end
@@ -42,8 +42,8 @@ local function new(rng_type, on_host)
   }, Generator)
 end
 
--- Begin anew, before the next numbers: as many numbers after the beginning as units were drawn, as cuRAND does; where
--- no whole unit was, after those numbers. Kinds without offsets begin at their beginning.
+-- Restart the stream before the next numbers. As in cuRAND, it continues as many numbers after its beginning as whole
+-- units were drawn; if none was, after the numbers drawn. Kinds without offsets restart at their beginning.
 local function renew(g)
   g.object = nil
   if not g.of.offsets then g.position, g.beyond = 0, 0 end
@@ -57,7 +57,7 @@ local function whole(value, what)
   return value
 end
 
----The generator of mw.random, at the place where this one is.
+---The generator of mw.random, at this generator's position.
 function M.object(g)
   if not g.object then
     g.object = random.random(g.seed, g.of.kind, {
@@ -68,8 +68,8 @@ function M.object(g)
   return g.object
 end
 
----After `count` numbers, in units: what cuRAND goes on from where the seed changes. Of Philox that is a unit of four,
----of pairs two, and of Sobol's sequences a point.
+---Record that `count` numbers were drawn, in units. cuRAND continues from the number of units when the seed changes: a
+---unit is four numbers of Philox, a pair, or a point of Sobol's sequences.
 function M.moved(g, count, unit)
   local whole_units = math.floor((g.beyond + count) / unit)
   g.beyond = (g.beyond + count) % unit
@@ -123,7 +123,7 @@ function M.install(curand)
     if not g.of.quasi then fail("TYPE_ERROR", "%s has no dimensions", g.of.kind) end
     dimensions = whole(dimensions, "a number of dimensions")
     if dimensions < 1 or dimensions > 20000 then
-      fail("OUT_OF_RANGE", "there are 1 to 20000 dimensions, not %s", tostring(dimensions))
+      fail("OUT_OF_RANGE", "the number of dimensions is 1 to 20000, got %s", tostring(dimensions))
     end
     g.dimensions = tonumber(dimensions)
     renew(g)

@@ -1,4 +1,4 @@
--- cuRAND's status codes and other enumerations, and how moonwarp's errors become codes.
+-- cuRAND's status codes and other enumerations, and the mapping of moonwarp's errors to status codes.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -40,14 +40,14 @@ local enumerations = {
 local names = {}
 for name, code in pairs(M.status) do names[code] = name end
 
----Raise the failure that makes a function return the code called CURAND_STATUS_ and this.
+---Raise the failure that makes a function return the code CURAND_STATUS_ followed by the name.
 ---@param name string "TYPE_ERROR"
 ---@param message string
 function M.fail(name, message, ...)
   raw.raise { kind = "usage", code = "CURAND_STATUS_" .. name, message = message:format(...) }
 end
 
--- cuRAND's codes for what else goes wrong.
+-- cuRAND's codes for other failures.
 local wider = {
   cudaErrorMemoryAllocation = "CURAND_STATUS_ALLOCATION_FAILED",
   cudaErrorInvalidSource = "CURAND_STATUS_INITIALIZATION_FAILED",
@@ -62,7 +62,7 @@ local function finish(ok, ...)
   local err = ...
   local code = errors.is(err) and
     (M.status[err.code] or M.status[wider[err.code] or runtime.codes[err.code] and "CURAND_STATUS_LAUNCH_FAILURE"])
-  if not code then error(err, 0) end -- not of the library: the script's own
+  if not code then error(err, 0) end -- the script's own error
   story = err
   return code
 end
@@ -83,7 +83,7 @@ function M.install(curand)
   ---moonwarp's own: the name of a status, or nil.
   function curand.name(code) return names[code] end
 
-  ---moonwarp's own: the error object behind the last status that was not CURAND_STATUS_SUCCESS, or nil.
+  ---moonwarp's own: the error object of the last status that was not CURAND_STATUS_SUCCESS, or nil.
   function curand.story() return story end
 end
 

@@ -1,4 +1,4 @@
--- cuRAND's tables: distributions for curand_discrete, binomial numbers out of such, direction vectors and scramble
+-- cuRAND's tables: distributions for curand_discrete, their use for binomial numbers, direction vectors and scramble
 -- constants.
 
 local raw = require "moonwarp.binding"
@@ -22,7 +22,7 @@ local function install_distributions(curand)
   end)
   curand.curandDestroyDistribution = api(function(distribution)
     local at = pointer.address(distribution, "a distribution")
-    if not distributions[at] then fail("NOT_INITIALIZED", "this is no distribution, or one that was destroyed") end
+    if not distributions[at] then fail("NOT_INITIALIZED", "this is not a distribution, or it was destroyed") end
     distributions[at] = nil
     discrete.free(at)
   end)
@@ -48,7 +48,7 @@ local function binomial(generator, out, count, n, p)
   discrete.free(at)
 end
 
--- The methods that draw by Poisson's and the binomial distribution are cuRAND's own choice but for the device's.
+-- cuRAND does not document its methods for Poisson and binomial numbers, except the device's; only that one is here.
 local function check_method(method)
   if method ~= 9 then
     fail("INTERNAL_ERROR", "the method is CURAND_DEVICE_API, not %s", tostring(method))
@@ -70,7 +70,7 @@ local function install_methods(curand)
   end)
 end
 
--- Memory of the host with vectors and constants of a kind, made at the first call.
+-- Host memory with vectors and constants of a kind, made at the first call.
 local kept = {}
 local function vectors_of(kind)
   if not kept[kind] then

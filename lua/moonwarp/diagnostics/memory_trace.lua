@@ -1,5 +1,5 @@
--- Where memory was made: while tracing is on, what makes memory notes the line of the script; else nothing is
--- different.
+-- Tracing of allocations: while it is on, functions that allocate memory record the line of the script that called
+-- them. While it is off, nothing is wrapped.
 
 local raw = require "moonwarp.binding"
 
@@ -7,14 +7,14 @@ local M = {}
 
 local own = debug.getinfo(1, "S").source:match("^@(.*[/\\])diagnostics[/\\]memory_trace%.lua$") or ""
 
--- The functions that make memory, and those as they are without tracing.
+-- The functions that allocate memory, and their originals without tracing.
 local makers = { "array_new", "array_from", "image_read", "pitched_new", "cuda_array_new" }
 local plain
 
 local objects = setmetatable({}, { __mode = "k" }) -- object -> { file, line, kind }
 local addresses = {} -- of memory by address -> { file, line }
 
--- The innermost line that is not this library's.
+-- The innermost line that does not belong to this library.
 local function site()
   local level = 3
   while true do
@@ -57,7 +57,7 @@ local function stop()
   for address in pairs(addresses) do addresses[address] = nil end
 end
 
----Switch it on or off; off forgets all places.
+---Switch tracing on or off; off forgets all recorded lines.
 ---@param on boolean
 ---@return boolean before
 function M.trace(on)
@@ -75,7 +75,7 @@ local function describe(object, note)
   }
 end
 
----What was made since and lives on the device, the largest first; nil where nothing is traced.
+---The allocations since tracing began that are still live on the device, largest first; nil if tracing is off.
 ---@param device string
 ---@return table[]?
 function M.live(device)

@@ -2,7 +2,7 @@
 
 local M = {}
 
--- How many letters have to be put in, left out, exchanged or swapped with the next to make a out of b.
+-- The edit distance: insertions, deletions, replacements and swaps of adjacent letters that turn b into a.
 local function distance(a, b)
   local before, last
   local row = {}
@@ -19,7 +19,7 @@ local function distance(a, b)
   return row[#b]
 end
 
----The name that was meant, where one is near enough: a third of its letters may differ.
+---The most similar name, if it is near enough: at most a third of its letters may differ.
 ---@param wanted any
 ---@param names string[]
 ---@return string?

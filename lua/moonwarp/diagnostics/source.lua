@@ -1,11 +1,11 @@
--- Where a text of CUDA C stands in the script, so that compile errors can name the script's own lines.
+-- Finds a CUDA C text in the script, so that compile errors can name the script's own lines.
 --
--- Strings do not know where they come from. But the text of a long bracket stands in the script letter by letter, so
--- looking for it in the files of the functions that are running finds it, wherever it was assigned.
+-- Strings do not record where they come from. But the text of a long bracket occurs literally in the script, so a
+-- search in the files of the running functions finds it, wherever it was assigned.
 
 local raw = require "moonwarp.binding"
 
-local M = { texts = {} } -- texts: those of chunks that have a name and no file, by that: "=[3]" at the prompt
+local M = { texts = {} } -- texts: of chunks without a file, by their name: "=[3]" at the prompt
 
 local function read(path)
   local file = io.open(path, "rb")
@@ -20,8 +20,8 @@ local function count_lines(text)
   return count
 end
 
--- The line of `content` on which `text` begins: of several places the one nearest to `line`, and those that stand right
--- behind a long bracket before others.
+-- The line of `content` on which `text` begins. Of several matches, those directly after a long bracket come first,
+-- then the one nearest to `line`.
 local function find(content, text, line)
   local best, best_distance
   local from = 1
@@ -37,7 +37,7 @@ local function find(content, text, line)
   end
 end
 
--- A chunk's name for a reader, and its text where it can be had.
+-- A chunk's name for messages, and its text if it is available.
 local function chunk(source)
   local kind = source:sub(1, 1)
   if kind == "@" then return source:sub(2), read(source:sub(2)) end
@@ -47,8 +47,8 @@ local function chunk(source)
   return ('[string "%s"]'):format(first), source
 end
 
----The file and the line on which `text` begins, or nil where it stands nowhere as it is (it was put together by the
----script, say): then only a text of one line has a place, that of the call.
+---The file and line on which `text` begins, or nil if it is nowhere in the script (which may have concatenated it):
+---then a text of one line gets the position of the call.
 ---@param text string
 ---@return string? file
 ---@return integer? line

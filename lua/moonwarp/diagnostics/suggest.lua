@@ -1,4 +1,4 @@
--- Names that are not there: an error, which asks whether one that is like it was meant.
+-- Errors for missing names, with a suggestion if a similar name exists.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -17,12 +17,12 @@ function M.missing(what, name, ...)
       if type(other) == "string" and not other:find "^_" then list[#list + 1] = other end
     end
   end
-  table.sort(list) -- of names as near as each other the same one on every run
+  table.sort(list) -- sorted, so that equally near names give the same one on every run
   local like = nearest.name(name, list)
   errors.usage("%s has no '%s'%s", what, name, like and ("; did you mean '%s'?"):format(like) or "")
 end
 
----What an object of the class has not: an error for a name, nil for any other key.
+---Look up a missing field of a class's object: an error for a name, nil for any other key.
 ---@param class string
 ---@param name any
 function M.member(class, name)

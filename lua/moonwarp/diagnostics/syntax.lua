@@ -1,4 +1,4 @@
--- What Lua's parser says of a script, and what CUDA C in it has to do with that.
+-- Explains Lua's syntax errors that have to do with CUDA C.
 
 local M = {}
 
@@ -11,7 +11,7 @@ local function line_of(text, number)
   return ""
 end
 
--- Whether a long string of the text ends on that line in the middle of an index: of a[x[i]].
+-- Whether a long string of the text ends on that line in the middle of an index, a[x[i]].
 local function ends_in_index(text, number)
   for start, content, finish in text:gmatch "()%[%[(.-)%]%]()" do
     local _, before = text:sub(1, finish - 1):gsub("\n", "")
@@ -23,8 +23,8 @@ local function ends_in_index(text, number)
   return false
 end
 
----The parser's message, and what to write instead where it is about a launch in CUDA's manner, or a kernel that ends
----its own string.
+---The parser's message, with a hint if it is about a launch in CUDA's notation (<<< >>>), or about a kernel whose ]]
+---ends the string.
 ---@param text string the script
 ---@param why string "script.lua:4: unexpected symbol near ')'"
 ---@return string

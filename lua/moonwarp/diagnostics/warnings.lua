@@ -1,5 +1,5 @@
--- What compilers warn of: told once, however often the same text is compiled or found in the cache. And mistakes of the
--- script that are no errors, which are known when an object is collected.
+-- Compilers' warnings, reported once even if the same text is compiled or found in the cache again; and mistakes in the
+-- script that are only known when an object is collected.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -9,7 +9,7 @@ local M = {}
 local Warning = { __name = "moonwarp.warning" }
 Warning.__index = Warning
 
--- The compiler's words, and which line compiled what stands in no file.
+-- The compiler's text, with the line that compiled it if the code is in no file.
 function Warning.__tostring(warning)
   local text = warning.log:gsub("%s+$", "")
   if warning.where and not warning.log:find(warning.where:match "^(.*):%d+$", 1, true) then
@@ -31,7 +31,7 @@ local function site()
   return source:gsub("^[@=]", "") .. ":" .. line
 end
 
--- A message begins with its position, or with the includes that lead to it, and takes its notes along.
+-- A message begins with its position, or with the includes that lead to it; the notes after it belong to it.
 ---@param log string
 ---@return moonwarp.warning[]
 function M.parse(log)
@@ -53,12 +53,12 @@ function M.parse(log)
   return list
 end
 
--- ---- what becomes of them ----
+-- ---- reporting ----
 
 local chosen = true
-local told = {} -- those that were told, by position, message and line of code
+local told = {} -- reported warnings, by position, message and line of code
 
--- What a compiler notes about a warning differs with the template instance that it found it in.
+-- A compiler's notes on a warning differ between the template instances in which it occurs.
 local function key_of(warning)
   local _, after = warning.log:find(warning.message, 1, true)
   return warning.log:sub(1, after) .. (warning.log:match("^[^\n]*\n([^\n]*)", after) or "")
@@ -88,7 +88,7 @@ local function tell_once(warning, key)
   if type(chosen) == "function" then chosen(warning) else io.stderr:write(tostring(warning), "\n") end
 end
 
----A mistake that is no error was found, too late to be one.
+---Report a mistake that was found too late to raise an error.
 ---@param message string
 ---@param where string "script.lua:12"
 function M.tell_mistake(message, where)
@@ -99,7 +99,7 @@ function M.tell_mistake(message, where)
     log = log }, Warning), log)
 end
 
----A module's log has come, or has grown.
+---A module's log is available, or has grown.
 ---@param log string
 function M.tell(log)
   if chosen == false then return end

@@ -34,10 +34,10 @@ local function describe(array)
   return { Width = width, Height = height, Format = format, NumChannels = count }, depth, flags
 end
 
----A mipmapped array; CUDA_ERROR_INVALID_HANDLE for what is none.
+---Check that a value is a mipmapped array; else CUDA_ERROR_INVALID_HANDLE.
 function M.check_mipmap(value)
   if not mipmaps.is(value) or value.array.freed then
-    fail("CUDA_ERROR_INVALID_HANDLE", "this is no mipmapped array, or one that was destroyed")
+    fail("CUDA_ERROR_INVALID_HANDLE", "this is not a mipmapped array, or it was destroyed")
   end
   return value
 end

@@ -1,4 +1,5 @@
--- Contexts: what is made in one is released with it. The stack of contexts is the script's, as CUDA's is a thread's.
+-- Contexts: objects are released with the context that they were made in. The stack of contexts belongs to the script,
+-- where CUDA's belongs to a thread.
 
 local raw = require "moonwarp.binding"
 local result = require "moonwarp.driver.result"
@@ -24,12 +25,12 @@ local function new(ordinal, flags)
   last_id = last_id + 1
   return setmetatable({
     id = last_id, device = ordinal, name = M.device_name(ordinal), flags = flags, usage = 1, alive = true,
-    -- What was made in it: addresses; objects that have a method free; modules.
+    -- What was made in it: addresses, objects that have a method free, modules.
     memory = {}, objects = {}, modules = {},
   }, Context)
 end
 
----The name by which a device is opened, of its number.
+---The name by which the device with a number is opened.
 function M.device_name(ordinal)
   return names.device(ordinal)
 end
@@ -39,14 +40,14 @@ local function check_initialized()
 end
 
 local function check(value)
-  if getmetatable(value) ~= Context then fail("CUDA_ERROR_INVALID_CONTEXT", "this is no context") end
+  if getmetatable(value) ~= Context then fail("CUDA_ERROR_INVALID_CONTEXT", "this is not a context") end
   if not value.alive then fail("CUDA_ERROR_CONTEXT_IS_DESTROYED", "%s", tostring(value)) end
   return value
 end
 
 M.check = check
 
----The current context, whose device is in use from here on; fails where there is none.
+---The current context, whose device is in use from now on; fails if there is none.
 function M.current()
   local context = stack[#stack]
   if not context then
@@ -57,7 +58,7 @@ function M.current()
   return context
 end
 
----A function that needs cuInit only.
+---A function that needs only cuInit.
 function M.plain(f)
   f = counted(f)
   return result.api(function(...)
@@ -76,15 +77,15 @@ function M.call(f)
   end)
 end
 
----Functions that do in a context what one of the runtime's does: { cuStreamQuery = "cudaStreamQuery" }.
+---Functions that run one of the runtime's functions in a context: { cuStreamQuery = "cudaStreamQuery" }.
 function M.forward(cu, list)
   for name, counterpart in pairs(list) do cu[name] = M.call(body(runtime[counterpart])) end
 end
 
--- Objects and addresses -> the context that they were made in.
+-- Objects and addresses -> the context in which they were made.
 local owners, address_owners = setmetatable({}, { __mode = "k" }), {}
 
----An object that has a method free, of the current context.
+---Record an object that has a method free in the current context.
 function M.own(object)
   local context = M.current()
   context.objects[object], owners[object] = true, context
@@ -94,15 +95,15 @@ end
 ---The context of an object, or nil.
 function M.owner(object) return owners[object] end
 
----What was destroyed before its context.
+---Forget an object that was destroyed before its context.
 function M.disown(object)
   if owners[object] then owners[object].objects[object] = nil end
   owners[object] = nil
 end
 
----Memory that the current context frees in the end.
+---Record memory that is freed with the current context.
 function M.own_address(at)
-  M.disown_address(at) -- of memory that the runtime's functions freed
+  M.disown_address(at) -- the runtime's functions may have freed earlier memory at this address
   address_owners[at] = M.current()
   M.current().memory[at] = true
 end
@@ -112,13 +113,13 @@ function M.disown_address(at)
   address_owners[at] = nil
 end
 
----The number of a context's device.
+---The device number of a context.
 function M.device_of(context) return M.check(context).device end
 
----Modules that were unloaded, with their contexts or before.
+---Modules that were unloaded, before or with their context.
 M.unloaded = setmetatable({}, { __mode = "k" })
 
--- What it has goes; failures of its kernels go with it.
+-- Release everything in the context; failures of its kernels are forgotten.
 local function destroy(context)
   local before = raw.device().name
   if before ~= context.name then raw.use(context.name) end
@@ -165,7 +166,7 @@ local function install_contexts(cu)
   end)
   cu.cuCtxDetach = M.call(function(context)
     if check(context) ~= M.current() then
-      fail("CUDA_ERROR_INVALID_CONTEXT", "cuCtxDetach is about the current context")
+      fail("CUDA_ERROR_INVALID_CONTEXT", "cuCtxDetach takes the current context")
     end
     context.usage = context.usage - 1
     if context.usage == 0 then destroy(context) end
@@ -206,7 +207,7 @@ local function install_contexts(cu)
   cu.cuCtxEnablePeerAccess = M.call(function(peer, flags)
     if (flags or 0) ~= 0 then fail("CUDA_ERROR_INVALID_VALUE", "the flags of cuCtxEnablePeerAccess are 0") end
     local here, there = M.current(), check(peer)
-    if here == there then fail("CUDA_ERROR_INVALID_CONTEXT", "a context is no peer of itself") end
+    if here == there then fail("CUDA_ERROR_INVALID_CONTEXT", "a context is not its own peer") end
     if body(runtime.cudaDeviceCanAccessPeer)(here.device, there.device) == 0 then
       fail("CUDA_ERROR_PEER_ACCESS_UNSUPPORTED", "kernels of %s do not reach memory of %s", here.name, there.name)
     end
@@ -215,7 +216,7 @@ local function install_contexts(cu)
   cu.cuCtxDisablePeerAccess = M.call(function(peer) body(runtime.cudaDeviceDisablePeerAccess)(check(peer).device) end)
 end
 
--- One context of each device that is the runtime's too, counted by those who retain it.
+-- The primary context of each device, which the runtime shares; it is reference-counted.
 local function install_primary(cu)
   local primary, flags_of = {}, {}
 

@@ -22,14 +22,14 @@ local function count_of(value, what)
   return value
 end
 
--- ---- bytes one behind the other ----
+-- ---- linear copies ----
 
 local function linear(stream, dst, src, count, direction)
   count_of(count, "a count")
   pointer.source(src, function(at) raw.memory_copy(stream, address(dst, "the target"), at, direction, count) end)
 end
 
--- Byte `offset` of an array, as a byte of a row.
+-- The position of byte `offset` of an array, as a byte of a row.
 local function place(array, offset)
   local across = box.extent(array)
   count_of(offset, "an offset")
@@ -104,13 +104,13 @@ local function side_of(p, which, width, height, depth)
     unified = kind == UNIFIED }
 end
 
--- cudaMemcpyKind, whose numbers say from device (2) and to device (1).
+-- The cudaMemcpyKind: the sum of 2 if the copy is from the device and 1 if it is to the device.
 local function direction_of(dst, src)
   if dst.unified or src.unified then return ANY end
   return (src.host and 0 or DEVICE_TO_HOST) + (dst.host and 0 or HOST_TO_DEVICE)
 end
 
----A copy as CUDA_MEMCPY2D or CUDA_MEMCPY3D says, in a stream or (nil) waiting.
+---Copy as a CUDA_MEMCPY2D or CUDA_MEMCPY3D describes, in a stream or, with nil, waiting.
 local function copy(stream, p, what)
   if type(p) ~= "table" then fail("CUDA_ERROR_INVALID_VALUE", "%s is a table, got a %s", what, type(p)) end
   local width, height, depth = field(p, "WidthInBytes"), field(p, "Height"), p.Depth and field(p, "Depth") or 1

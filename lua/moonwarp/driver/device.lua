@@ -1,4 +1,4 @@
--- cuDevice…: devices are their numbers, from 0.
+-- cuDevice…: a device is its number, from 0.
 
 local runtime = require "moonwarp.runtime"
 local body = require("moonwarp.runtime.result").body
@@ -28,7 +28,7 @@ local attributes = {
 
 local properties = body(runtime.cudaGetDeviceProperties)
 
--- A buffer of `size` bytes for a text that ends in a zero byte.
+-- Cut a text to fit a buffer of `size` bytes with its terminating zero byte.
 local function cut(text, size)
   if type(size) ~= "number" or size < 1 then
     fail("CUDA_ERROR_INVALID_VALUE", "the length of a buffer is a number above 0, got %s", tostring(size))
@@ -46,7 +46,7 @@ function M.install(cu)
     contexts.device_name(ordinal)
     return ordinal
   end)
-  -- The length of the buffer is what C needs to know; here it cuts the name.
+  -- C needs the length of the buffer; here it only cuts the name.
   cu.cuDeviceGetName = plain(function(length, device) return cut(properties(device).name, length) end)
   cu.cuDeviceTotalMem = plain(function(device) return properties(device).totalGlobalMem end)
   cu.cuDeviceComputeCapability = plain(function(device)

@@ -1,7 +1,7 @@
 -- cuFunc…, cuParam…, cuLaunch…: functions are moonwarp's kernels.
 --
--- A function keeps its block shape, its shared memory and its parameters from call to call, as CUDA's does: the
--- parameters as the bytes of a block, and values that are no plain bytes (tables, arrays, textures) by their offsets.
+-- As in CUDA, a function keeps its block shape, shared memory and parameters from call to call. Parameters are the
+-- bytes of a block; values that are not plain bytes (tables, arrays, textures) are recorded by their offsets.
 
 local raw = require "moonwarp.binding"
 local execution = require "moonwarp.runtime.execution"
@@ -16,7 +16,7 @@ local textures = require "moonwarp.driver.texture"
 local fail, call = result.fail, contexts.call
 local M = {}
 
-local MOST_PARAMETERS = 4096 -- bytes of all parameters together
+local MOST_PARAMETERS = 4096 -- of all parameters, in bytes
 
 ---@param value any
 ---@return moonwarp.kernel
@@ -69,7 +69,7 @@ local function check_offset(offset, size)
   whole(offset, 0, MOST_PARAMETERS - size, "a parameter's offset")
 end
 
--- Bytes go over whatever was there, values that begin among them too.
+-- Bytes overwrite whatever was there, also values that begin among them.
 local function set_bytes(state, offset, bytes)
   for i = 1, #bytes do
     state.bytes[offset + i] = bytes:byte(i)
@@ -90,7 +90,7 @@ local function number_parameter(dtypes)
     local state = state_of(f)
     check_offset(offset, 4)
     if type(value) ~= "number" then
-      fail("CUDA_ERROR_INVALID_VALUE", "a number of 4 bytes is wanted, got a %s; a pointer goes with cuParamSetv",
+      fail("CUDA_ERROR_INVALID_VALUE", "a number of 4 bytes is wanted, got a %s; set pointers with cuParamSetv",
         pointer.is(value) and "pointer" or type(value))
     end
     set_bytes(state, offset, pack(value, value < 0 and dtypes[2] or dtypes[1]))
@@ -116,22 +116,22 @@ local function set_any(f, offset, value, size)
   end
 end
 
--- The whole block as a string, and values by their parameters' numbers; all parameters have to have been set.
+-- The whole block as a string, and values by their parameters' numbers; fails if a parameter was not set.
 local function parameters_of(f, state)
   local values = {}
   for i, param in ipairs(f.params) do
     local given, last = state.values[param.offset], param.offset + param.size
     if last > state.size then
-      fail("CUDA_ERROR_INVALID_VALUE", "cuParamSetSize said %d bytes, and parameter %d '%s' of %s ends at byte %d",
+      fail("CUDA_ERROR_INVALID_VALUE", "cuParamSetSize was given %d bytes, but parameter %d '%s' of %s ends at byte %d",
         state.size, i, param.name, f.name, last)
     end
     if given and given.size ~= param.size then
-      fail("CUDA_ERROR_INVALID_VALUE", "parameter %d '%s' of %s has %d bytes, and %d were set", i, param.name, f.name,
+      fail("CUDA_ERROR_INVALID_VALUE", "parameter %d '%s' of %s has %d bytes, but %d were set", i, param.name, f.name,
         param.size, given.size)
     end
     for byte = param.offset + 1, last do
       if not state.bytes[byte] then
-        fail("CUDA_ERROR_INVALID_VALUE", "parameter %d '%s' of %s stands at offset %d, and byte %d was not set", i,
+        fail("CUDA_ERROR_INVALID_VALUE", "parameter %d '%s' of %s is at offset %d, but byte %d was not set", i,
           param.name, f.name, param.offset, byte - 1)
       end
     end
@@ -148,13 +148,13 @@ local function install_parameters(cu)
   end)
   cu.cuParamSeti = call(number_parameter { "uint", "int" })
   cu.cuParamSetf = call(number_parameter { "float", "float" })
-  ---The value itself where C gives its address: bytes as a string, a pointer, a number or a table as the kernel's
-  ---parameter at that offset takes it, an array, a texture object.
+  ---The value itself where C takes its address: bytes as a string, a pointer, an array, a texture object, or a number
+  ---or table in the form that the kernel's parameter at that offset takes.
   cu.cuParamSetv = call(set_any)
   cu.cuParamSetTexRef = call(function(f, unit, reference)
     check(f)
     if unit ~= cu.CU_PARAM_TR_DEFAULT then
-      fail("CUDA_ERROR_INVALID_VALUE", "the texture unit is CU_PARAM_TR_DEFAULT")
+      fail("CUDA_ERROR_INVALID_VALUE", "the texture unit must be CU_PARAM_TR_DEFAULT")
     end
     textures.attach(reference, f.module)
   end)
@@ -174,13 +174,13 @@ local function launch(f, width, height, stream)
   raw.launch_block(f({ width, height, 1 }, state.block, state.shared, object), block, values)
 end
 
--- CU_LAUNCH_PARAM_…: a parameter block, in the way of cuLaunchKernel's `extra`.
+-- CU_LAUNCH_PARAM_…: a parameter block, as in cuLaunchKernel's `extra`.
 local function block_of(extra)
   local given = {}
   for i = 1, #extra, 2 do
     local key = extra[i]
     if key == 0 then break end
-    if key ~= 1 and key ~= 2 then fail("CUDA_ERROR_INVALID_VALUE", "%s is no CU_LAUNCH_PARAM_…", tostring(key)) end
+    if key ~= 1 and key ~= 2 then fail("CUDA_ERROR_INVALID_VALUE", "%s is not a CU_LAUNCH_PARAM_…", tostring(key)) end
     given[key] = extra[i + 1]
   end
   local block, size = given[1], given[2]
@@ -192,11 +192,11 @@ local function block_of(extra)
   return block:sub(1, size)
 end
 
--- cuLaunchKernel with values by parameters or a block of bytes, plain or cooperative.
+-- cuLaunchKernel with a table of values or a block of bytes, plain or cooperative.
 local function launch_kernel(cooperative, f, gx, gy, gz, bx, by, bz, shared, stream, values, extra)
   check(f)
   if values ~= nil and extra ~= nil then
-    fail("CUDA_ERROR_INVALID_VALUE", "parameters are given as a table or as a block, not as both")
+    fail("CUDA_ERROR_INVALID_VALUE", "parameters are given either as a table or as a block")
   end
   textures.bind_all(f.module)
   local grid, block = { gx, gy, gz }, { bx, by, bz }
@@ -223,7 +223,7 @@ local function install_launches(cu)
   contexts.forward(cu, { cuLaunchHostFunc = "cudaLaunchHostFunc" })
 end
 
--- ---- facts ----
+-- ---- attributes ----
 
 -- CUfunction_attribute: number -> the field of cudaFuncAttributes.
 local attributes = {

@@ -1,5 +1,5 @@
--- cuGraph…: graphs are moonwarp's, and nodes are numbers of their graph, as in moonwarp.runtime. Parameters of nodes
--- are tables with the driver's field names.
+-- cuGraph…: graphs are moonwarp's; a node is its number in the graph, as in moonwarp.runtime. Node parameters are
+-- tables with the driver's field names.
 
 local pointer = require "moonwarp.runtime.pointer"
 local runtime = require "moonwarp.runtime"
@@ -19,7 +19,7 @@ local function check_table(value, what)
   return value
 end
 
--- CUDA_KERNEL_NODE_PARAMS in the runtime's words.
+-- CUDA_KERNEL_NODE_PARAMS with the runtime's field names.
 local function kernel_params(p)
   check_table(p, "CUDA_KERNEL_NODE_PARAMS")
   textures.bind_all(execution.check(p.func).module)
@@ -58,7 +58,7 @@ function M.install(cu)
   local add_kernel, add_set = body(runtime.cudaGraphAddKernelNode), body(runtime.cudaGraphAddMemsetNode)
   local set_kernel = body(runtime.cudaGraphExecKernelNodeSetParams)
   cu.cuGraphAddKernelNode = call(function(graph, after, p) return add_kernel(graph, after, kernel_params(p)) end)
-  -- The context, which is the last argument in C, is the current one.
+  -- In C the last argument is a context; here it is the current one.
   local function copy_node(p)
     return function(stream) copies.copy(stream, p, "CUDA_MEMCPY3D") end
   end

@@ -1,4 +1,5 @@
--- OpenGL under the driver's names: the runtime's, with the driver's codes; resources belong to the current context.
+-- OpenGL under the driver's names: the runtime's functions with the driver's codes. Resources belong to the current
+-- context.
 
 local contexts = require "moonwarp.driver.context"
 local graphics = require "moonwarp.runtime.graphics"
@@ -6,7 +7,7 @@ local graphics = require "moonwarp.runtime.graphics"
 local call = contexts.call
 local M = {}
 
--- A name that nobody registered is a wrong value; all else that goes wrong is the mapping's.
+-- An unregistered name is an invalid value; all other failures are of the mapping.
 local mapping = { cudaErrorInvalidResourceHandle = "CUDA_ERROR_INVALID_VALUE", otherwise = "CUDA_ERROR_MAP_FAILED" }
 local unmapping = { cudaErrorInvalidResourceHandle = "CUDA_ERROR_INVALID_VALUE", otherwise = "CUDA_ERROR_UNMAP_FAILED" }
 local by_name = { cudaErrorInvalidResourceHandle = "CUDA_ERROR_INVALID_VALUE" }

@@ -1,4 +1,4 @@
--- What the driver shares with other interfaces and processes, under its names: refused, with the reason.
+-- The driver's functions for sharing with other interfaces and processes: they refuse, with the reason.
 
 local interop = require "moonwarp.runtime.interop"
 local result = require "moonwarp.driver.result"
@@ -12,7 +12,7 @@ local direct3d = {
   "cuD3D9GetDirect3DDevice", "cuD3D10GetDevice", "cuD3D10GetDevices", "cuD3D11GetDevice", "cuD3D11GetDevices",
 }
 
--- What wants a context before it looks at anything.
+-- Those that need a current context before they check anything.
 local resources = {
   "cuGraphicsD3D9RegisterResource", "cuGraphicsD3D10RegisterResource", "cuGraphicsD3D11RegisterResource",
 }

@@ -1,4 +1,4 @@
--- cuMem…: linear memory. What is made belongs to the current context.
+-- cuMem…: linear memory. Allocations belong to the current context.
 
 local raw = require "moonwarp.binding"
 local pointer = require "moonwarp.runtime.pointer"
@@ -23,7 +23,7 @@ local function size_of(bytes, what)
   return bytes
 end
 
--- A function of the runtime's that makes memory of `bytes` bytes, in the current context; no bytes are refused.
+-- A function of the runtime that allocates `bytes` bytes, in the current context; 0 bytes are refused.
 local function making(counterpart)
   local f = body(runtime[counterpart])
   return call(function(bytes, ...) return own(f(size_of(bytes, "a size"), ...)) end)
@@ -70,7 +70,7 @@ local function install_making(cu)
   cu.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, cu.CU_MEMPOOL_ATTR_USED_MEM_CURRENT, cu.CU_MEMPOOL_ATTR_USED_MEM_HIGH = 4, 7, 8
 end
 
--- ---- facts ----
+-- ---- attributes ----
 
 local function install_facts(cu)
   cu.CU_MEMORYTYPE_HOST, cu.CU_MEMORYTYPE_DEVICE, cu.CU_MEMORYTYPE_ARRAY, cu.CU_MEMORYTYPE_UNIFIED = 1, 2, 3, 4
@@ -78,7 +78,7 @@ local function install_facts(cu)
   cu.cuMemGetAddressRange = call(function(p)
     local info = raw.memory_find(address(p))
     if not info or info.kind == "host" then
-      fail("CUDA_ERROR_NOT_FOUND", "no memory that the driver made lies there")
+      fail("CUDA_ERROR_NOT_FOUND", "no memory that the driver allocated is at this address")
     end
     return pointer.new(info.address), info.bytes
   end)
@@ -86,7 +86,7 @@ local function install_facts(cu)
   local function find(p)
     local info = raw.memory_find(address(p))
     if not info or info.kind == "host" then
-      fail("CUDA_ERROR_INVALID_VALUE", "no memory that the driver knows of lies there")
+      fail("CUDA_ERROR_INVALID_VALUE", "no memory that the driver knows is at this address")
     end
     return info
   end
@@ -135,7 +135,7 @@ local function check_fill(at, value, size)
   return value % 2 ^ (8 * size)
 end
 
--- The function, and its form with Async behind the name and a stream behind its `count` arguments.
+-- A function, and its form with Async at the end of its name and a stream after its `count` arguments.
 local function both(cu, name, count, f)
   cu[name] = call(function(...) f(nil, ...) end)
   cu[name .. "Async"] = call(function(...) f(streams.stream((select(count + 1, ...))), ...) end)

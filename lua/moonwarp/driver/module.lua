@@ -1,5 +1,5 @@
--- cuModule…: modules are moonwarp's. An image is CUDA C, or what m:save and the mwcc command write; what is machine
--- code for other processors is told apart from what is damaged.
+-- cuModule…: modules are moonwarp's. An image is CUDA C, or the output of m:save or the mwcc command. Machine code for
+-- other processors has a different error from damaged images.
 
 local raw = require "moonwarp.binding"
 local modules = require "moonwarp.module.module"
@@ -15,7 +15,7 @@ local M = {}
 ---@param value any
 ---@return moonwarp.module
 function M.check(value)
-  if raw.type(value) ~= "module" then fail("CUDA_ERROR_INVALID_HANDLE", "this is no module") end
+  if raw.type(value) ~= "module" then fail("CUDA_ERROR_INVALID_HANDLE", "this is not a module") end
   if contexts.unloaded[value] then fail("CUDA_ERROR_INVALID_HANDLE", "the module was unloaded") end
   return value
 end
@@ -25,8 +25,8 @@ end
 local ELF, ELF_CUDA = "\127ELF", "\190\0"
 local no_binary = "%s: it is machine code for %s only, and %s runs CUDA C, or files that m:save wrote there"
 
--- What an image is: "source", "cpu" or "gpu" for compiled modules that moonwarp loads on such devices, "foreign" for
--- others; and its name.
+-- The kind of an image: "source"; "cpu" or "gpu" for compiled modules that moonwarp loads on such devices; "foreign"
+-- for others; and its name.
 local function kind_of(image)
   if image:sub(1, 4) == ELF then
     if image:sub(19, 20) == ELF_CUDA then return "gpu", "a cubin" end
@@ -41,7 +41,7 @@ local function kind_of(image)
   fail("CUDA_ERROR_INVALID_IMAGE", "%d bytes that are neither CUDA C nor a compiled module", #image)
 end
 
--- A compiled module out of memory.
+-- Load a compiled module from memory.
 local function load_bytes(image)
   local path = os.tmpname()
   local file, why = io.open(path, "wb")
@@ -59,7 +59,7 @@ local function adopt(module)
   return module
 end
 
--- CUjit_option: number -> the option of the compiler that a value means; false: accepted, and nothing to do here.
+-- CUjit_option: number -> the compiler's option for a value; false: accepted, without effect here.
 local jit = {
   [0] = function(value) return "--maxrregcount=" .. value end,
   [1] = false, [2] = false, [3] = false, [4] = false, [5] = false, [6] = false,
@@ -89,7 +89,7 @@ local function compiler_options(given)
   return list
 end
 
--- The module of an image; `path` is the file that it was read from, if it was.
+-- The module of an image; `path` is the file from which it was read, if any.
 local function load(image, options, path)
   if type(image) ~= "string" then
     fail("CUDA_ERROR_INVALID_VALUE", "an image is a string: CUDA C, or the bytes of a compiled module; got a %s",
@@ -114,10 +114,10 @@ local function load_file(path)
   return load(image, nil, path)
 end
 
--- A fat image: one image or several, of which the first is taken that this device has code for.
+-- A fat image: one image or several. The first is loaded for which this device has code.
 local function load_fat(images)
   if type(images) ~= "table" then return load(images) end
-  if #images == 0 then fail("CUDA_ERROR_INVALID_VALUE", "a fat image of no images") end
+  if #images == 0 then fail("CUDA_ERROR_INVALID_VALUE", "a fat image without images") end
   local reason
   for _, image in ipairs(images) do
     local ok, module = pcall(load, image)
@@ -129,24 +129,24 @@ local function load_fat(images)
   error(reason, 0)
 end
 
--- ---- what is in them ----
+-- ---- symbols ----
 
 local function symbol_of(module, name)
   if type(name) ~= "string" then fail("CUDA_ERROR_INVALID_VALUE", "a name is a string, got a %s", type(name)) end
   return M.check(module):symbol(name)
 end
 
----A texture reference's table (texture.lua gives it its fields), one for each symbol.
+---A texture reference's table, one for each symbol; texture.lua defines its fields.
 local references = setmetatable({}, { __mode = "k" })
 local modules_with = setmetatable({}, { __mode = "k" })
 
----The texture references of a module that were asked for.
+---The texture references of a module that were looked up.
 function M.references_of(module) return modules_with[module] or {} end
 
 local function reference(module, name, kind)
   local symbol = symbol_of(module, name)
   if textures.kind_of(symbol) ~= kind then
-    fail("CUDA_ERROR_NOT_FOUND", "'%s' is no %s reference of the module", name, kind)
+    fail("CUDA_ERROR_NOT_FOUND", "'%s' is not a %s reference of the module", name, kind)
   end
   if not references[symbol] then
     references[symbol] = M.new_reference(symbol, kind)
@@ -161,7 +161,7 @@ end
 function M.install(cu)
   cu.cuModuleLoad = call(load_file)
   cu.cuModuleLoadData = call(function(image) return load(image) end)
-  ---Options by CUjit_option, and moonwarp's own, options = {"-DN=4"}. Returns the compiler's log behind the module.
+  ---Options by CUjit_option, and moonwarp's own, options = {"-DN=4"}. Returns the compiler's log after the module.
   cu.cuModuleLoadDataEx = call(takes("cuModuleLoadDataEx", function(image, options)
     local module = load(image, compiler_options(options))
     return module, module:log()

@@ -1,4 +1,5 @@
--- CUresult: the driver's codes by name, and how failures become what the functions of moonwarp.driver return first.
+-- CUresult: the driver's codes by name, and the mapping of failures to the codes that functions of moonwarp.driver
+-- return first.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -6,7 +7,7 @@ local runtime = require "moonwarp.runtime.result"
 
 local M = {}
 
--- cuda.h's codes. Those that the runtime has too have its sentences; a sentence stands here for the others.
+-- The codes of cuda.h. A code without a text here has the text of the runtime's code of the same number.
 local list = {
   { "CUDA_SUCCESS", 0 }, { "CUDA_ERROR_INVALID_VALUE", 1 }, { "CUDA_ERROR_OUT_OF_MEMORY", 2 },
   { "CUDA_ERROR_NOT_INITIALIZED", 3 }, { "CUDA_ERROR_DEINITIALIZED", 4, "driver shutting down" },
@@ -58,7 +59,7 @@ local list = {
   { "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE", 910 }, { "CUDA_ERROR_UNKNOWN", 999 },
 }
 
--- What the runtime tells apart and the driver does not.
+-- Codes that the runtime distinguishes and the driver does not.
 local wider = {
   cudaErrorInvalidSymbol = "CUDA_ERROR_NOT_FOUND", cudaErrorInvalidDeviceFunction = "CUDA_ERROR_INVALID_HANDLE",
 }
@@ -91,7 +92,7 @@ local function finish(ok, ...)
   if ok then return 0, ... end
   local err = ...
   local code = errors.is(err) and code_of(err)
-  if not code then error(err, 0) end -- not of the library: the script's own
+  if not code then error(err, 0) end -- the script's own error
   story = err
   return code
 end
@@ -117,7 +118,7 @@ function M.install(cu)
     return 0, texts[code]
   end
 
-  ---moonwarp's own: the error object behind the last code that was not CUDA_SUCCESS, or nil.
+  ---moonwarp's own: the error object of the last code that was not CUDA_SUCCESS, or nil.
   function cu.story() return story end
 end
 

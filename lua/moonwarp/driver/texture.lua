@@ -1,5 +1,5 @@
--- cuTexRef…, cuTexObject…, cuSurf…: texture references are tables that keep what is set of them; what a module's
--- reference says holds from the next launch of one of the module's functions on. Objects are moonwarp's.
+-- cuTexRef…, cuTexObject…, cuSurf…: a texture reference is a table that records its settings; those of a module's
+-- reference take effect at the next launch of one of the module's functions. Texture objects are moonwarp's.
 
 local raw = require "moonwarp.binding"
 local pointer = require "moonwarp.runtime.pointer"
@@ -44,7 +44,7 @@ modules.new_reference = new
 
 local function check(value, kind)
   if getmetatable(value) ~= Reference or value.destroyed or value.kind ~= kind then
-    fail("CUDA_ERROR_INVALID_VALUE", "this is no %s reference, or one that was destroyed", kind)
+    fail("CUDA_ERROR_INVALID_VALUE", "this is not a %s reference, or it was destroyed", kind)
   end
   return value
 end
@@ -53,11 +53,11 @@ local function reads_normalized(reference)
   return tostring(reference.symbol.type):find("cudaReadModeNormalizedFloat", 1, true) ~= nil
 end
 
--- The texture that a reference says.
+-- The texture that a reference's settings describe.
 local function texture_of(reference)
   local dtype = channels.dtype_of_format(reference.format, reference.channels)
   if flag(reference.flags, READ_AS_INTEGER) and reads_normalized(reference) then
-    fail("CUDA_ERROR_INVALID_VALUE", "%s is declared with cudaReadModeNormalizedFloat, and its flags say "
+    fail("CUDA_ERROR_INVALID_VALUE", "%s is declared with cudaReadModeNormalizedFloat, but its flags say "
       .. "CU_TRSF_READ_AS_INTEGER", reference.symbol.name)
   end
   local description = textures.description {
@@ -70,8 +70,8 @@ local function texture_of(reference)
   if from.array then
     local have = box.describe(from.array)
     if have ~= dtype then
-      fail("CUDA_ERROR_INVALID_VALUE", "%s is to read %s, and the array's texels are %s", reference.symbol.name, dtype,
-        have)
+      fail("CUDA_ERROR_INVALID_VALUE", "%s is set to read %s, but the array's texels are %s",
+        reference.symbol.name, dtype, have)
     end
     return textures.new({ memory = from.array }, description)
   end
@@ -91,12 +91,12 @@ local function bind(reference)
   reference.dirty = false
 end
 
----What was set of a module's references since its last launch holds for the next.
+---Apply the settings that were made of a module's references since its last launch.
 function M.bind_all(module)
   for _, reference in ipairs(modules.references_of(module)) do bind(reference) end
 end
 
----cuParamSetTexRef: the reference has to be one of the module's.
+---cuParamSetTexRef: the reference must belong to the function's module.
 function M.attach(reference, module)
   check(reference, "texture")
   for _, known in ipairs(modules.references_of(module)) do
@@ -105,10 +105,10 @@ function M.attach(reference, module)
       return
     end
   end
-  fail("CUDA_ERROR_INVALID_VALUE", "the reference is to come from cuModuleGetTexRef and the function's module")
+  fail("CUDA_ERROR_INVALID_VALUE", "the reference must come from cuModuleGetTexRef with the function's module")
 end
 
--- Change what a reference says; f gets the reference and what was given.
+-- A function that changes a reference's settings; f gets the reference and the arguments.
 local function setter(f)
   return call(function(reference, ...)
     check(reference, "texture")
@@ -129,14 +129,14 @@ local function number_in(value, least, most, what)
   return value
 end
 
--- Device memory, of which `bytes` from the address on are there.
+-- Check that `bytes` bytes of device memory follow the address.
 local function check_memory(at, bytes)
   local info = raw.memory_find(at)
   if not info or info.kind == "host" or info.kind == "registered" then
-    fail("CUDA_ERROR_INVALID_VALUE", "a texture reads device memory, and there is none at 0x%x", at)
+    fail("CUDA_ERROR_INVALID_VALUE", "a texture reads device memory, but there is none at 0x%x", at)
   end
   if type(bytes) ~= "number" or bytes < 0 or at + bytes > info.address + info.bytes then
-    fail("CUDA_ERROR_INVALID_VALUE", "%s bytes from there on go past the end of the memory", tostring(bytes))
+    fail("CUDA_ERROR_INVALID_VALUE", "%s bytes from this address on go past the end of the memory", tostring(bytes))
   end
 end
 
@@ -283,11 +283,11 @@ end
 
 local made_of = setmetatable({}, { __mode = "k" })
 
--- What a CUDA_RESOURCE_DESC is about, and the dtype of its texels.
+-- The memory of a CUDA_RESOURCE_DESC, and the dtype of its texels.
 local function source_of(resource, arrays_only)
   local res = type(resource) == "table" and resource.res
   if type(res) ~= "table" then
-    fail("CUDA_ERROR_INVALID_VALUE", "CUDA_RESOURCE_DESC is a table with resType and res")
+    fail("CUDA_ERROR_INVALID_VALUE", "CUDA_RESOURCE_DESC is a table with the fields resType and res")
   end
   local kind = resource.resType
   if kind == 0 and type(res.array) == "table" then
@@ -312,7 +312,7 @@ end
 
 local function create_texture(resource, desc, view)
   if view ~= nil then
-    fail("CUDA_ERROR_NOT_SUPPORTED", "texels are read as what the array was made for: there are no resource views")
+    fail("CUDA_ERROR_NOT_SUPPORTED", "texels are read with the array's own type: resource views are not supported")
   end
   if type(desc) ~= "table" then fail("CUDA_ERROR_INVALID_VALUE", "CUDA_TEXTURE_DESC is a table") end
   local source, dtype = source_of(resource)

@@ -1,4 +1,4 @@
--- Kernels and launches: what they show of themselves. Launching is the binding's own.
+-- The text of kernels and launches. Launching is in the binding.
 
 local raw = require "moonwarp.binding"
 

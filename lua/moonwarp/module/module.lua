@@ -1,4 +1,4 @@
--- Modules: CUDA C compiled or loaded, and what a module shows of itself.
+-- Modules: compiling or loading CUDA C, and the text of a module.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -25,7 +25,7 @@ end
 local CHECK = "--check-memory"
 local checking = false
 
--- The options with the one for memory checks, where they are on.
+-- The options, with the one for memory checks if they are on.
 local function with_checks(options)
   if not checking then return options end
   local all = { CHECK }
@@ -33,10 +33,10 @@ local function with_checks(options)
   return all
 end
 
----Whether kernels compiled from now on check each access to memory: one that leaves the array whose pointer it was made
----from ends the launch, with the array's name, the index, the line and the thread. They run some ten times slower on
----CPU devices, thread by thread, and up to four times on GPUs. One module has it by options = {"--check-memory"}. At
----the prompt it is on.
+---Set whether kernels compiled from now on check each memory access. An access outside the array that its pointer was
+---made from ends the launch with an error that names the array, the index, the line and the thread. Checked kernels run
+---about ten times slower on CPU devices, thread by thread, and up to four times slower on GPUs. To check one module,
+---use options = {"--check-memory"}. At the prompt checks are on.
 ---@param on? boolean
 ---@return boolean the setting before; without an argument nothing changes
 function M.check_memory(on)
@@ -45,10 +45,10 @@ function M.check_memory(on)
   return before
 end
 
----What happens to warnings: a compiler's, and those about launches that were configured and never called. By default
----they are printed on stderr, each once, whether the module was compiled now or found in the cache. A warning has the
+---Set how warnings are reported: a compiler's, and those about launches that were configured and never called. By
+---default each is printed on stderr once, whether the module was compiled now or found in the cache. A warning has the
 ---fields of an error: kind = "warning", message, file, line, column, log (its text with the caret) and where; option is
----what the compiler calls it, "-Warray-bounds".
+---the compiler's option for it, "-Warray-bounds".
 ---@param how? boolean|"error"|fun(warning: moonwarp.warning) true: print them; false: drop them (m:log() still has
 ---them); "error": mw.compile raises the first; a function: it is called with each
 ---@return boolean|string|function the setting before; without an argument nothing changes
@@ -59,7 +59,7 @@ raw.on_warnings(function(log, message, site)
   if log then warnings.tell(log) else warnings.tell_mistake(message, site) end
 end)
 
--- What modules were compiled from, for functions of elements that use a module's functions and types.
+-- The sources of compiled modules, for functions of elements that use a module's functions and types.
 raw.module_sources = raw.module_sources or setmetatable({}, { __mode = "k" })
 
 ---Compile CUDA C for the device in use, or find it in the compile cache.
@@ -72,7 +72,7 @@ function M.compile(spec, more)
     errors.usage("mw.compile wants CUDA C as a string, or a table { source = …, options = …, headers = … }; got %s",
       spec == nil and "nil" or "a " .. type(spec))
   end
-  if type(more) == "table" then -- a number may be string.gsub's second result
+  if type(more) == "table" then -- a number is accepted: it may be string.gsub's second result
     errors.usage("mw.compile takes one argument: write mw.compile { source = …, options = …, headers = … }")
   end
   check(spec)
@@ -95,7 +95,7 @@ end
 ---As mw.compile, but returns nil and the error if the text does not compile.
 M.try_compile = errors.try(M.compile)
 
----Load a module that m:save or the command mwcc wrote. That needs no compiler.
+---Load a module that m:save or the command mwcc wrote, without a compiler.
 ---@param path string
 ---@return moonwarp.module
 M.load = raw.load

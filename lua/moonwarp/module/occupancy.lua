@@ -1,15 +1,15 @@
 -- How many blocks a multiprocessor holds at once, by CUDA's rules for each compute capability: threads, warps, blocks,
--- registers (handed out in units, by block before 2.0 and by warp since) and shared memory (in units).
+-- registers (allocated in units, by block before 2.0 and by warp since) and shared memory (in units).
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
 
 local M = {}
 
--- By name, from the library's table of them: made when it is first asked for.
+-- By name, from the library's table of capabilities; made when first used.
 local known
 
----The figures of a compute capability, or nil where there is none of that name.
+---The limits of a compute capability, or nil if there is none with that name.
 ---@param name any
 ---@return table?
 function M.find(name)
@@ -24,7 +24,7 @@ local function up(value, unit) return math.ceil(value / unit) * unit end
 
 local function down(value, unit) return math.floor(value / unit) * unit end
 
--- Blocks that the registers are enough for; math.huge where a kernel has none to speak of.
+-- The number of blocks for which the registers suffice; math.huge if a kernel's registers do not matter.
 local function by_registers(limits, warps, registers)
   if registers == 0 then return math.huge end
   if registers > limits.registers_per_thread then return 0 end
@@ -79,13 +79,13 @@ function M.calculate(what)
   }
 end
 
----The same of a kernel on the device in use.
+---The occupancy of a kernel on the device in use.
 function M.of(kernel, threads, shared)
   local all = kernel.shared_bytes + shared
   local found = M.calculate { threads = threads, registers = kernel.registers, shared = all }
   local facts = raw.properties_of()
   if found.blocks == 0 and threads <= facts.max_threads_per_block and all <= facts.shared_per_block_optin then
-    -- More shared memory than the capability has: the device takes a block of it all the same, alone.
+    -- More shared memory than the capability has: the device still runs such a block, one at a time.
     local warps = math.ceil(threads / 32)
     return {
       blocks = 1, warps = warps, occupancy = warps / M.find(capability()).warps, limited_by = "shared memory",
@@ -94,7 +94,8 @@ function M.of(kernel, threads, shared)
   return found
 end
 
----The block size with the highest occupancy, the largest of these, and the smallest grid that fills the device with it.
+---The block size with the highest occupancy (the largest of several) and the smallest grid that fills the device with
+---it.
 ---@param shared integer|function bytes of dynamic shared memory, or a function of the block size
 ---@return integer grid
 ---@return integer block

@@ -1,4 +1,4 @@
--- Generators whose stream is woven of columns: XORWOW, Philox and MRG32k3a.
+-- Generators whose stream interleaves columns: XORWOW, Philox and MRG32k3a.
 --
 -- A column is a subsequence; it has drawn `row` words so far. Numbers are made in units (one number, a pair, Philox's
 -- four), and columns make a unit each by turns, from column `column` on. So the stream depends on nothing but the
@@ -16,13 +16,13 @@ M.__index = M
 
 local TEXT = "#include <moonwarp/random/columns_stream.h>\n"
 
--- What is drawn, of which elements.
+-- The kinds of numbers that are drawn, and their dtypes.
 local draws = {
   bits = "uint", uniform = "float", uniform_double = "double", normal = "float", normal_double = "double",
   lognormal = "float", lognormal_double = "double", poisson = "uint", single = "float",
 }
 
--- The words that a unit takes, and the numbers that it is.
+-- The words that a unit consumes, and the numbers that it produces.
 local sizes = {
   one = {
     bits = { 1, 1 }, uniform = { 1, 1 }, uniform_double = { 2, 1 }, normal = { 2, 2 }, normal_double = { 4, 2 },
@@ -33,7 +33,7 @@ local sizes = {
     poisson = { 4, 4 },
   },
 }
--- MRG32k3a's doubles are of one step.
+-- MRG32k3a's doubles take one step each.
 sizes.mrg32k3a = setmetatable({ uniform_double = { 1, 1 }, normal_double = { 2, 2 } }, { __index = sizes.one })
 
 local function kind_of(kind, size)
@@ -68,7 +68,7 @@ end
 
 -- ---- rows ----
 
--- The run that begins at a column; one is cut in two for that if need be.
+-- The run that begins at a column, after splitting a run if necessary.
 local function cut(runs, column)
   for at, run in ipairs(runs) do
     if run.from == column then return at end
@@ -106,7 +106,7 @@ function M:advance(first, count, units, words)
   end
 end
 
--- All columns make `units` units of so many words.
+-- Advance all columns by `units` units of so many words.
 function M:passed(units, words)
   local rounds = floor(units / self.columns)
   local rest = units - rounds * self.columns
@@ -115,7 +115,7 @@ function M:passed(units, words)
   self.column = (self.column + rest) % self.columns
 end
 
----Leave out n words.
+---Skip n words.
 function M:jump(n)
   local width = self.of.sizes.bits[1]
   n = n + self.skip
@@ -138,13 +138,13 @@ function M:prepare()
     columns, raw.array_from(rows, "ulonglong"), raw.array_from(pairs_of, "ulonglong"), self.states)
 end
 
----How many numbers are made at once.
+---The number of numbers that are made at once.
 ---@param what string
 ---@return integer
 function M:unit(what) return self.of.sizes[(what:gsub("^log", ""))][2] end
 
----Of the last unit, which was of `what`, only `taken` numbers were wanted: the next one, of whatever numbers, is of the
----same column and words, and its first `taken` numbers are left out. Philox's units alone are so in cuRAND.
+---Only the first `taken` numbers of the last unit of `what` were used: the next unit, of whatever kind of numbers, is
+---made from the same column and words, without its first `taken` numbers. In cuRAND only Philox behaves so.
 ---@param what string
 ---@param taken integer
 function M:undo(what, taken)
@@ -167,7 +167,7 @@ function M:draw(what, units, out, a, b)
   self:passed(units, self.of.sizes[(what:gsub("^log", ""))][1])
 end
 
--- ---- as text ----
+-- ---- saving ----
 
 -- A run is its column, its row and, unless it is 0, its pair.
 function M:save()

@@ -1,11 +1,11 @@
--- Kernels that make numbers of a generator's words or uniform numbers, a fixed count each.
+-- Kernels that make numbers from a generator's words or uniform numbers, a fixed count of them for each.
 
 local sources = require "moonwarp.random.sources"
 
 local M = {}
 
 local kernels = {}
--- Of 64 bits the upper part of a product: no value is likelier than another by more than range / 2^64.
+-- The upper half of a 64-bit product; the probabilities of two values differ by less than range / 2^64.
 kernels.integers = [[
 extern "C" __global__ void integers(int count, const unsigned *words, long long low, ull range, long long *out) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -30,7 +30,7 @@ extern "C" __global__ void exponential_double(int count, double scale, double *x
   if (i < count) x[i] = scale * -log(x[i]);
 }
 ]]
--- Fisher and Yates's shuffle: each exchange depends on those before it, so one thread makes them all.
+-- The Fisher-Yates shuffle: each exchange depends on those before it, so one thread makes them all.
 kernels.permutation = [[
 extern "C" __global__ void permutation(int count, const unsigned *words, int *out) {
   for (int i = 0; i < count; i++) {
@@ -40,7 +40,7 @@ extern "C" __global__ void permutation(int count, const unsigned *words, int *ou
   }
 }
 ]]
--- The least number whose share of the weights, with all before it, is u or more.
+-- The first number whose cumulative weight is at least u.
 kernels.weighted = [[
 extern "C" __global__ void weighted(int count, const double *u, int n, const double *sums, long long *out) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -79,7 +79,7 @@ local samples = sources.new("samples", "#include <moonwarp/random/samples.h>\n",
   binomial = "MW_SAMPLES(binomial, long long, binomial_sample(&stream, a, b))\n",
 })
 
----Run the kernel of a name with a thread for each of `count` numbers, which is its first argument.
+---Run the kernel of a name with one thread for each of `count` numbers; the count is its first argument.
 ---@param name string
 ---@param count integer
 function M.run(name, count, ...)
@@ -87,14 +87,14 @@ function M.run(name, count, ...)
   source:kernel(name)(math.ceil(count / 128), 128)(count, ...)
 end
 
----Numbers that each have two of the words.
+---Numbers made from two words each.
 ---@param name string
 ---@param out moonwarp.array
 function M.sample(name, words, a, b, out)
   if out.count > 0 then samples:kernel(name)(math.ceil(out.count / 128), 128)(out.count, words, a, b, out) end
 end
 
----Rows of an array by their numbers, into one of the same dtype.
+---Copy rows of an array, by their numbers, into an array of the same dtype.
 ---@param numbers moonwarp.array longlong, from 1
 ---@param from moonwarp.array
 ---@param out moonwarp.array
@@ -107,7 +107,7 @@ function M.take(numbers, from, out)
   source:kernel(name)(math.ceil(words / 128), 128)(words, bytes / size, numbers, from:as(word), out:as(word))
 end
 
----The numbers 1 to count in an order that the words say.
+---The numbers 1 to count in the order that the words determine.
 function M.permute(count, words, out)
   if count > 0 then source:kernel "permutation"(1, 1)(count, words, out) end
 end

@@ -1,4 +1,4 @@
--- MT19937: 8192 states of 624 words, 2^2048 steps apart, whose words come in rows. A thread is a state.
+-- MT19937: 8192 states of 624 words, 2^2048 steps apart, whose words are interleaved in rows. A thread has a state.
 -- (src/device/moonwarp/random/mt19937.h, mt19937_stream.h)
 
 local raw = require "moonwarp.binding"
@@ -8,9 +8,9 @@ local M = {}
 M.__index = M
 
 local STATES, WORDS = 8192, 624
-local TURN = STATES * WORDS -- numbers until all states have to go on
-local STRETCH = 20568 -- words of the sequence that a jump needs
-local SIDE_BY_SIDE = 64 -- blocks that jump at once
+local TURN = STATES * WORDS -- numbers until all states must advance
+local STRETCH = 20568 -- words of the sequence that a jump reads
+local SIDE_BY_SIDE = 64 -- blocks that run a jump at the same time
 do
   local kernels = { begin = "MW_MT_BEGIN\n", sort = "MW_MT_BEGIN\n", jump = "MW_MT_BEGIN\n" }
   for _, name in ipairs {
@@ -29,7 +29,7 @@ function M.begin(g) return setmetatable({ seed = g.seed, at = 0, skip = 0 }, M) 
 
 function M.unit() return 1 end
 
--- The first state is the seed's; by jumps of 1, 8, 64, … there are 8 times as many, which go further by the next jump.
+-- The first state is the seed's. Jumps of 1, 8, 64, … states multiply the number of known states by 8 each.
 function M:prepare()
   if self.states and self.states.device.name == raw.device().name then return end
   local states = raw.array_new("uint", { STATES * WORDS })
@@ -48,7 +48,7 @@ function M:prepare()
   self.states, self.turn = states, -1
 end
 
----Leave out n words.
+---Skip n words.
 function M:jump(n) self.at = self.at + n end
 
 function M:draw(what, count, out, a, b)

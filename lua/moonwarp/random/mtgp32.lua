@@ -1,4 +1,5 @@
--- MTGP32: states of a set of parameters each, which draw 256 words by turns; a block is a state, a thread a word.
+-- MTGP32: states with a set of parameters each, which take turns in drawing 256 words. A block has a state, a thread a
+-- word.
 
 local raw = require "moonwarp.binding"
 local sources = require "moonwarp.random.sources"
@@ -6,7 +7,7 @@ local sources = require "moonwarp.random.sources"
 local M = {}
 M.__index = M
 
-local WORDS = 256 -- of a state by turns
+local WORDS = 256 -- that a state draws in its turn
 local STATE, PARAMETERS = 4112, 40808 -- bytes of curandStateMtgp32_t, and no less than mtgp32_kernel_params_t has
 do
   local begin = "MW_MTGP_BEGIN\n"
@@ -40,7 +41,7 @@ function M:prepare()
   self.turn = 0
 end
 
----Leave out n words: they have to be made, but when the next ones are.
+---Skip n words. They have to be generated, which is done when the next ones are drawn.
 function M:jump(n) self.at = self.at + n end
 
 function M:draw(what, count, out, a, b)

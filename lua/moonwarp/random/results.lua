@@ -1,4 +1,4 @@
--- What generators' methods return: an array of the shape, the array that is given as `out`, or one number.
+-- The results of generators' methods: an array of the shape, the array given as `out`, or one number.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -37,7 +37,7 @@ function M.array(name, shape, dtype, options)
   return out
 end
 
----What the method returns.
+---The method's result.
 ---@param out moonwarp.array
 ---@param shape? integer|integer[]
 ---@param options? table
@@ -46,7 +46,7 @@ function M.given(out, shape, options)
   return out
 end
 
----A dtype of real numbers, and what the kernels' names for it end with.
+---A dtype of real numbers, and the suffix of the kernels' names for it.
 ---@param name string
 ---@param options? table
 ---@return string dtype

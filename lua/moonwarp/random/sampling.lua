@@ -1,5 +1,5 @@
--- Methods of generators whose numbers are made of words or uniform numbers, a fixed count of them each, so that they do
--- not depend on the pieces in which they are drawn.
+-- Methods of generators that make each number from a fixed count of words or uniform numbers, so that the results do
+-- not depend on how many are drawn in each call.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -18,7 +18,7 @@ local function pairs_of_words(g, name, count)
   return g:bits(2 * count)
 end
 
----Whole numbers from low to high, both included, each as likely as another.
+---Whole numbers from low to high, both included, with equal probability.
 ---@param low integer
 ---@param high integer
 ---@param shape? integer|integer[] without one: a number
@@ -32,7 +32,7 @@ function generator:integers(low, high, shape, options)
   return results.given(out, shape, options)
 end
 
----True with the probability p.
+---True with probability p.
 ---@param p number
 ---@param shape? integer|integer[] without one: a boolean
 ---@param options? { out?: moonwarp.array }
@@ -104,7 +104,7 @@ function generator:beta(a, b, shape, options)
   return sampled(self, "beta", shape, results.real("beta", options), options, a, b)
 end
 
----How many of n trials succeed, of which each does so with the probability p.
+---The number of successes in n trials, each of which succeeds with probability p.
 ---@param n integer
 ---@param p number
 ---@param shape? integer|integer[] without one: a number
@@ -116,9 +116,9 @@ function generator:binomial(n, p, shape, options)
   return sampled(self, "binomial", shape, "longlong", options, n, p)
 end
 
--- ---- one of many ----
+-- ---- choosing ----
 
--- Sums of the weights up to each.
+-- The cumulative sums of the weights.
 local function sums_of(weights, n)
   local list, sum = raw.type(weights) == "array" and weights:totable() or weights, 0
   if #list ~= n then usage("g:choice: %d weights for %d things", #list, n) end
@@ -146,7 +146,7 @@ local function choose(g, n, count, options)
   return numbers
 end
 
--- The sizes that a shape has, and how many numbers it holds.
+-- The sizes of a shape, and the product of them.
 local function sizes_of(shape)
   local count, sizes = 1, type(shape) == "table" and shape or { shape }
   for _, size in ipairs(sizes) do
@@ -158,7 +158,7 @@ local function sizes_of(shape)
   return sizes, count
 end
 
----Numbers from 1 to n, or elements of an array (of one with several axes: rows), chosen at random.
+---Random numbers from 1 to n, or random elements of an array (rows, if it has several axes).
 ---@param from integer|moonwarp.array
 ---@param shape? integer|integer[] without one: a number or an element
 ---@param options? { replace?: boolean, weights?: number[]|moonwarp.array } whether one may be chosen again, true by
@@ -184,7 +184,7 @@ function generator:choice(from, shape, options)
   return out
 end
 
----Put the elements of an array (of one with several axes: its rows) in random order, in place.
+---Shuffle the elements of an array (its rows, if it has several axes) in place.
 ---@param a moonwarp.array
 ---@return moonwarp.array a
 function generator:shuffle(a)

@@ -1,5 +1,5 @@
--- Sobol's sequences, of 32 and 64 bits, plain and scrambled: n numbers of d dimensions are n / d elements of the first,
--- then those of the second, …
+-- Sobol's sequences, of 32 and 64 bits, plain and scrambled. n numbers of d dimensions are n / d elements of the first
+-- dimension, then n / d of the second, …
 
 local raw = require "moonwarp.binding"
 local sources = require "moonwarp.random.sources"

@@ -1,5 +1,5 @@
--- CUDA C of the generators, compiled where it is first used: a text that all kernels of a kind share, and one of each
--- kernel, which are modules of their own, as a script that wants uniform numbers should not wait for normal ones.
+-- The generators' CUDA C, compiled when first used. Kernels of a kind share a text, and each has its own; each is a
+-- module of its own, so that a script that draws uniform numbers does not wait for those of normal numbers.
 
 local raw = require "moonwarp.binding"
 local compile = require("moonwarp.module.module").compile

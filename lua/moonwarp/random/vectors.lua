@@ -1,7 +1,6 @@
--- Sobol's direction vectors, made on the device out of Joe and Kuo's numbers, and what scrambles them: each dimension
--- is multiplied by a random lower triangular matrix and begins at a random word. (Matousek, "On the L2-discrepancy for
--- anchored boxes", 1998) Both come from XORWOW's words of the seed,
--- the first of which is left out: seed 0 gives cuRAND's.
+-- Sobol's direction vectors, computed on the device from Joe and Kuo's numbers, and their scrambling: each dimension is
+-- multiplied by a random lower triangular matrix and begins at a random word. (Matousek, "On the L2-discrepancy for
+-- anchored boxes", 1998) Both are made from XORWOW's words for the seed, without the first; seed 0 gives cuRAND's.
 
 local raw = require "moonwarp.binding"
 local columns = require "moonwarp.random.columns"
@@ -26,7 +25,7 @@ for i = 1, 64 do
   digits[("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"):byte(i)] = i - 1
 end
 
--- The bytes of a text in base 64.
+-- Decode base64.
 local function bytes_of(text_of_digits)
   return (text_of_digits:gsub("....", function(four)
     local a, b, c, d = four:byte(1, 4)
@@ -35,7 +34,7 @@ local function bytes_of(text_of_digits)
   end))
 end
 
----Direction vectors and first words of so many dimensions, as arrays on the device in use.
+---Direction vectors and first words of a number of dimensions, as arrays on the device in use.
 ---@param kind string
 ---@param dimensions integer
 ---@param seed integer[] low, high
@@ -53,7 +52,7 @@ function M.arrays(kind, dimensions, seed)
   local dtype = bits == 64 and "ulonglong" or "uint"
   local vectors, begins = raw.array_new(dtype, { dimensions, bits }), raw.array_new(dtype, { dimensions })
   local rows, constants
-  if kind:find "scrambled" then -- 64 words of each dimension, and after those of all dimensions the constants
+  if kind:find "scrambled" then -- 64 words for each dimension; the constants follow those of all dimensions
     rows, constants = random_words(seed, 0, 64 * dimensions), random_words(seed, 64 * M.DIMENSIONS, dimensions)
   end
   source:kernel("make" .. bits)(math.ceil(dimensions / 64), 64)(numbers, dimensions, rows, constants, vectors, begins)

@@ -1,5 +1,5 @@
--- An input as a chunk of Lua. Variables that an input declares local are kept for the next ones, which could not reach
--- them otherwise: at its top level `local x = 1` is `x = 1`, so that scripts and snippets can be pasted line by line.
+-- An input as a chunk of Lua. Locals that an input declares must remain visible to later inputs, so at the top level
+-- `local x = 1` becomes `x = 1`. Scripts and snippets can then be pasted line by line.
 
 local binding = require "moonwarp.binding"
 local source, syntax = binding.part "diagnostics.source", binding.part "diagnostics.syntax"
@@ -10,7 +10,7 @@ local load_text = rawget(_G, "setfenv") and loadstring or load
 
 -- ---- tokens ----
 
--- Where the token at `at` ends, and what it is where that matters: "name", "blank".
+-- The end of the token at `at`, and its kind where it matters: "name", "blank".
 local function token(text, at)
   local _, last = text:find("^%s+", at)
   if last then return last, "blank" end
@@ -32,13 +32,13 @@ local function token(text, at)
   return math.min(stop, #text)
 end
 
--- Only `do` counts of the words that open a loop: `while` and `for` have one.
+-- The words that open a block. `while` and `for` are not listed, because their loops have a `do`.
 local opens = { ["function"] = 1, ["do"] = 1, ["if"] = 1, ["repeat"] = 1, ["end"] = -1, ["until"] = -1 }
 
 -- ---- locals ----
 
--- What follows `local` at `at`: the names as an assignment's left side, without attributes, and where they end; nil
--- where there is no list of names.
+-- What follows `local` at `at`: the names as the left side of an assignment, without attributes, and their end; nil if
+-- there is no list of names.
 local function names_after(text, at)
   local names, line_ends = {}, ""
   repeat
@@ -53,7 +53,7 @@ local function names_after(text, at)
   return line_ends .. table.concat(names, ", "), at
 end
 
----The text with the locals of its top level made globals. Lines stay where they are.
+---The text with the locals of its top level made globals. Line numbers do not change.
 ---@param text string
 ---@return string
 function M.keep_locals(text)
@@ -81,21 +81,21 @@ end
 
 local function values(...) return ... end
 
--- LuaJIT's machine code does not ask whether it should stop: what was typed is interpreted, what it calls is compiled.
+-- LuaJIT's machine code does not call the hook that stops it: the typed chunk is interpreted, its callees are compiled.
 local function interpreted(chunk)
   if chunk and rawget(_G, "jit") then jit.off(chunk) end
   return chunk
 end
 
--- An expression, as an argument: a call that is returned would take the input off the stack, and whoever asks for the
--- script's line finds none.
+-- Compile an expression as an argument of a call. A returned call would be a tail call, which removes the input from
+-- the stack, where errors look for the script's line.
 local function expression(text, name)
   if not load_text("return " .. text, name) then return nil end
   local chunk = interpreted(load_text("return (...)(" .. text .. "\n)", name))
   return chunk and function() return chunk(values) end
 end
 
----A chunk whose lines are called "[3]:1", or nil and what is wrong; nil, nil where there is more to come.
+---A chunk whose lines are called "[3]:1"; or nil and the error; or nil, nil if the input is incomplete.
 ---@param text string
 ---@param number integer which input it is
 ---@return function? chunk

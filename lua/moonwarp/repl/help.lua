@@ -1,8 +1,8 @@
--- help(x) and ?x at the prompt: what a value is and what can be done with it, out of the annotations.
+-- help(x) and ?x at the prompt: what a value is and what can be done with it, from the annotations.
 --
---   help            what to type            help(mw)       what there is
---   help(mw.zeros)  a function              help(x)        an array's methods, say
---   help "sum"      what has that in its name, or in its text
+--   help            what to type            help(mw)       all functions
+--   help(mw.zeros)  a function              help(x)        an array's methods, for instance
+--   help "sum"      entries whose name or text contains the word
 
 local annotations = require "moonwarp.meta.annotations"
 local raw = require "moonwarp.binding"
@@ -75,7 +75,7 @@ local function line_of(entry)
   return #text > room and text:sub(1, room - 3) .. "..." or text
 end
 
--- A line each; of functions of elements, of which there are many, the names.
+-- One line for each entry; of functions of elements, of which there are many, only the names.
 local function list(entries)
   local lines, names = {}, {}
   for _, entry in ipairs(entries) do
@@ -129,7 +129,7 @@ end
 
 -- ---- finding ----
 
--- The entry of a function, which is a field of mw or a method of a class.
+-- The entry of a function that is a field of mw or a method of a class.
 local function find_function(f)
   for _, entry in ipairs(entries_of "mw") do
     if rawget(require "moonwarp", entry.name) == f then return entry end

@@ -1,5 +1,5 @@
--- Lines from whoever types: with editing, history and completion where there is a readline module (lua-readline), plain
--- otherwise, and where the input is no terminal.
+-- Lines typed at the prompt: with editing, history and completion if there is a readline module (lua-readline); plain
+-- otherwise, and if the input is not a terminal.
 
 local raw = require "moonwarp.binding"
 
@@ -10,7 +10,7 @@ local function is_terminal(descriptor)
   return result == true or result == 0
 end
 
----A remark beside what was asked for: darker where the terminal has that.
+---A remark next to the result: dimmed if the terminal supports that.
 ---@param text string
 ---@return string
 function M.dim(text)
@@ -19,7 +19,7 @@ function M.dim(text)
   return "\27[2m" .. text .. "\27[0m"
 end
 
--- Where XDG says that such things go.
+-- The directory for history files that XDG defines.
 local function history_file()
   local state = os.getenv "XDG_STATE_HOME"
   local home = os.getenv "HOME"
@@ -38,7 +38,7 @@ local function plain(terminal)
     read = function(prompt)
       io.write(prompt)
       io.stdout:flush()
-      -- A terminal hands out a line at a time, so nothing waits in a buffer that only io.read sees.
+      -- A terminal returns one line at a time, so no further lines are hidden in io.read's buffer.
       if terminal and not raw.interrupt_wait(0) then
         raw.interrupted()
         return nil, "interrupted"
@@ -52,12 +52,12 @@ local function plain(terminal)
   }
 end
 
--- A line by readline, a letter at a time: between letters an interrupt is noticed, and what was typed is forgotten.
+-- A line by readline, one character at a time, so that an interrupt between characters discards the input.
 local function read_line(readline, prompt)
   local done, line = false, nil
   readline.handler_install(prompt, function(text)
     done, line = true, text
-    readline.handler_remove() -- or it would show the prompt again
+    readline.handler_remove() -- otherwise it would show the prompt again
   end)
   while not done do
     if not raw.interrupt_wait(0) then

@@ -1,4 +1,4 @@
--- What the prompt shows of a value, and what it offers to complete.
+-- The text that the prompt shows for a value, and completions.
 
 local mw = require "moonwarp"
 local raw = require "moonwarp.binding"
@@ -10,7 +10,7 @@ local M = {}
 
 local fractional = { half = true, bfloat16 = true, float = true, double = true }
 
--- Whole numbers whole, whatever their size.
+-- Whole numbers without a fraction, whatever their size.
 local function figure(array, value)
   return fractional[array.dtype] and ("%g"):format(tonumber(value)) or values.text(value)
 end
@@ -28,7 +28,7 @@ local function array_text(array)
   return tostring(array) .. (facts and "\n" .. facts or "")
 end
 
--- Warps of the block that a multiprocessor can have at once: by threads, shared memory and registers.
+-- How many of the block's warps a multiprocessor holds at once: limited by threads, shared memory and registers.
 local function occupancy(kernel)
   local properties = mw.properties()
   if kernel.registers == 0 then return nil end
@@ -93,7 +93,7 @@ local keywords = {}
 for word in ([[and break do else elseif end false for function goto if in local nil not or repeat return then true until
 while]]):gmatch "%a+" do keywords[word] = true end
 
----What the word at the end of a line may become: names of variables, fields, methods, kernels.
+---Completions of the word at the end of a line: names of variables, fields, methods, kernels.
 ---@param line string up to the cursor
 ---@param word string its last word, as the editor takes it
 ---@return string[]

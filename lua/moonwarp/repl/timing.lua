@@ -1,12 +1,12 @@
--- time(expression) at the prompt: the first run, with what was compiled for it, and then how long it takes.
+-- time(expression) at the prompt: the duration of the first run, with compilation, and then of later runs.
 
 local raw = require "moonwarp.binding"
 
 local M = {}
 
-local SPAN, MOST = 0.25, 1000 -- seconds and runs that repeating may take
+local SPAN, MOST = 0.25, 1000 -- the most seconds and runs of the repetition
 
--- A run, with the work that it started.
+-- One run, including the work that it started.
 local function run(f)
   local start = raw.time()
   f()
@@ -14,7 +14,7 @@ local function run(f)
   return raw.time() - start
 end
 
----"2.5 ms"; what would be rounded to 1000 of a unit is 1 of the next
+---"2.5 ms"; a number that would round to 1000 of a unit is 1 of the next
 ---@param seconds number
 ---@return string
 function M.duration(seconds)
@@ -24,7 +24,7 @@ function M.duration(seconds)
   return ("%.3g us"):format(seconds * 1e6)
 end
 
----How long a function takes, told in words.
+---A text that says how long a function takes.
 ---@param f function
 ---@return string
 function M.tell(f)
@@ -38,7 +38,7 @@ function M.tell(f)
     local again = raw.compile_seconds()
     local seconds = run(f)
     spent = spent + seconds
-    if raw.compile_seconds() == again then times[#times + 1] = seconds end -- not one that was compiled anew in between
+    if raw.compile_seconds() == again then times[#times + 1] = seconds end -- skip runs in which something was compiled
   end
   if #times == 0 then return words end
   table.sort(times)

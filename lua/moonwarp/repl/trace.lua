@@ -1,5 +1,5 @@
--- What is told of a failure: the message, and how whoever typed got there. Functions of moonwarp's own, and of the
--- interpreter's, are nobody's business there.
+-- Failures at the prompt: the message, and the lines of typed code that led there. Functions of moonwarp and of the
+-- interpreter are left out.
 
 local errors = require "moonwarp.diagnostics.error"
 
@@ -9,7 +9,7 @@ local own = debug.getinfo(1, "S").source:match "^(.*)repl/trace%.lua$"
 
 local function is_own(info) return info.source:sub(1, #own) == own or info.what == "C" or info.currentline < 0 end
 
--- A global function's name is known even of one that the input calls last, whose caller has given way to it.
+-- The name of a global function, which is found even if the input ends in a tail call of it.
 local function name_of(info)
   if info.name then return info.name end
   for name, value in next, _G do
@@ -25,8 +25,8 @@ local function line_of(info)
   return ("%s: in the function of line %d"):format(at, info.linedefined)
 end
 
----A message handler for xpcall: a string with the lines that led there, where there is more than one; another value as
----it is.
+---A message handler for xpcall: a string with the lines that led there, if there is more than one; values that are not
+---errors are returned as they are.
 ---@param err any
 ---@return any
 function M.handler(err)
@@ -34,7 +34,7 @@ function M.handler(err)
   local lines, level = {}, 2
   while true do
     local info = debug.getinfo(level, "Slnf")
-    if not info or info.source == own .. "repl.lua" then break end -- which ran it
+    if not info or info.source == own .. "repl.lua" then break end -- the function that ran the input
     if not is_own(info) then lines[#lines + 1] = line_of(info) end
     level = level + 1
   end
@@ -42,7 +42,7 @@ function M.handler(err)
   return err .. "\nstack traceback:\n\t" .. table.concat(lines, "\n\t")
 end
 
----The text of what was raised. An error object has a traceback of its own, which says no more than its message here.
+---The text of a raised value. An error object's own traceback would only repeat its message here.
 ---@param err any
 ---@return string
 function M.text(err)

@@ -1,15 +1,15 @@
--- Values as the prompt shows them, tables among them: what is in them, not where they are.
+-- The text of values at the prompt. Tables are shown by their contents, not by their addresses.
 
 local terminal = require "moonwarp.show.terminal"
 
 local M = {}
 
 local length = rawlen or function(t) return #t end -- luacheck: ignore 143 113
-local DEPTH = 3    -- how deep tables are shown
+local DEPTH = 3    -- nested tables shown at most
 local LIST = 20    -- elements shown of a list
 local FIELDS = 60  -- fields shown of a table
 
----A number: whole ones of LuaJIT's 64-bit kinds without their letters.
+---A number as text; LuaJIT's 64-bit integers without their suffix.
 ---@param value any
 ---@return string
 local function number(value) return (tostring(value):gsub("^(%-?%d+)U?LL$", "%1")) end
@@ -17,7 +17,7 @@ local function number(value) return (tostring(value):gsub("^(%-?%d+)U?LL$", "%1"
 local function scalar(value)
   if type(value) == "string" then return ("%q"):format(value):gsub("\\\n", "\\n") end
   if type(value) == "function" then return "function" end
-  return (number(value):gsub("\n.*$", " ...")) -- of an array its title
+  return (number(value):gsub("\n.*$", " ...")) -- of an array only the title
 end
 
 local function key_text(key)
@@ -25,7 +25,7 @@ local function key_text(key)
   return "[" .. scalar(key) .. "]"
 end
 
--- Names by the alphabet after numbers in order; other keys by what they look like.
+-- Sort keys: numbers in order, then names alphabetically, then other keys by their text.
 local function sorted_keys(t, count)
   local keys = {}
   for key in next, t do
@@ -39,7 +39,7 @@ local function sorted_keys(t, count)
   return keys
 end
 
--- Words in lines of at most `width` characters.
+-- Wrap words into lines of at most `width` characters.
 local function wrap(words, width, indent)
   local lines, line = {}, ""
   for i, word in ipairs(words) do
@@ -54,7 +54,7 @@ local function wrap(words, width, indent)
   return table.concat(lines, "\n" .. indent)
 end
 
--- Tables that say themselves what they are, as errors and vectors do, do so.
+-- Tables with a __tostring, such as errors and vectors, use it.
 local function is_plain(value)
   if type(value) ~= "table" then return false end
   local meta = getmetatable(value)

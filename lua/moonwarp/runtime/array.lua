@@ -11,10 +11,10 @@ local M = {}
 
 local HOST_TO_DEVICE, DEVICE_TO_HOST = 1, 2
 
--- cudaMemcpyKind of a copy to an array, or from one: not the other way, and not between places of the host.
+-- Check the cudaMemcpyKind of a copy to or from an array: it must not have the opposite direction, nor be host to host.
 local function check_kind(kind, wrong)
   if type(kind) ~= "number" or kind < 1 or kind > 4 or kind % 1 ~= 0 or kind == wrong then
-    fail("cudaErrorInvalidMemcpyDirection", "%s is no cudaMemcpyKind of such a copy", tostring(kind))
+    fail("cudaErrorInvalidMemcpyDirection", "%s is not a cudaMemcpyKind of such a copy", tostring(kind))
   end
   return kind
 end
@@ -23,7 +23,7 @@ local function check_pitch(width, pitch)
   if width > pitch then fail("cudaErrorInvalidPitchValue", "rows of %d bytes in a pitch of %d", width, pitch) end
 end
 
--- A function f(stream, ...), and its form with Async behind the name and a stream behind the arguments.
+-- A function f(stream, ...), and its form with Async at the end of its name and a stream after the arguments.
 local function both(rt, name, count, f)
   rt[name] = api(function(...) f(nil, ...) end)
   rt[name .. "Async"] = api(function(...) f(streams.stream((select(count + 1, ...))), ...) end)

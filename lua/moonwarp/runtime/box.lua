@@ -1,5 +1,5 @@
--- CUDA arrays for the functions under CUDA's names: making them, and copies of boxes between them and memory by
--- address.
+-- CUDA arrays for the functions under CUDA's names: allocation, and copies of boxes between arrays and memory given by
+-- its address.
 
 local raw = require "moonwarp.binding"
 local memory = require "moonwarp.texture.texture_memory"
@@ -12,7 +12,7 @@ local M = {}
 ---@return moonwarp.cuda_array
 function M.check(value)
   if raw.type(value) ~= "cuda_array" or value.freed then
-    fail("cudaErrorInvalidValue", "this is no CUDA array, or one that was freed")
+    fail("cudaErrorInvalidValue", "this is not a CUDA array, or it was freed")
   end
   return value
 end
@@ -25,7 +25,7 @@ local LAYERED, CUBEMAP = 1, 4
 
 local function flag(flags, bit) return flags % (2 * bit) >= bit end
 
----An array of the kind that CUDA derives from sizes and flags (cudaMalloc3DArray, cuArray3DCreate).
+---Allocate an array of the kind that CUDA derives from sizes and flags (cudaMalloc3DArray, cuArray3DCreate).
 ---@param dtype moonwarp.dtype
 ---@param width integer
 ---@param height? integer 0: none
@@ -56,19 +56,19 @@ function M.new(dtype, width, height, depth, flags, levels)
   return array
 end
 
----`array`, made with the flags of another one.
+---Give `array` the flags of another one.
 function M.keep_flags(array, other)
   flags_of[array] = flags_of[other]
   return array
 end
 
----An array that was made elsewhere, with its flags.
+---Register an array that was made elsewhere, with its flags.
 function M.adopt(array, flags)
   flags_of[array] = flags
   return array
 end
 
----What an array was made with: dtype, width, height and depth (0 where its kind has none), flags.
+---The parameters of an array: dtype, width, height and depth (0 if its kind has none), flags.
 function M.describe(array)
   local dtype, kind, width, height, slices = check(array):describe()
   local flags = flags_of[array] or 0
@@ -76,7 +76,7 @@ function M.describe(array)
   return dtype, width, flat and 0 or height, kind < 2 and 0 or slices, flags
 end
 
--- Width in bytes, rows, slices; the texel's size, the dtype.
+-- An array's width in bytes, rows and slices; the size of a texel; the dtype.
 local function extent_of(array)
   local dtype, _, width, height, slices = check(array):describe()
   local size = raw.dtype_size(dtype)
@@ -84,14 +84,14 @@ local function extent_of(array)
 end
 M.extent = extent_of
 
--- A side of a copy for raw.memory_copy: what it is, two numbers about it, z.
+-- A side of a copy in the form of raw.memory_copy: an object, two numbers about it, z.
 local function side(s)
   if s.array then return check(s.array), s.x, s.y, s.z end
   return s.at, s.pitch, s.rows
 end
 
----A box of `width` bytes, `height` rows and `depth` slices. A side is { array =, x =, y =, z = }, x in bytes; or
----memory, { at =, pitch =, rows = }, where the box begins at the address.
+---Copy a box of `width` bytes, `height` rows and `depth` slices. A side is { array =, x =, y =, z = } with x in bytes,
+---or memory, { at =, pitch =, rows = }, in which the box begins at the address.
 ---@param stream moonwarp.stream|nil nil: the default one, waiting
 ---@param direction? integer cudaMemcpyKind; absent: whatever the addresses say
 function M.copy(stream, target, source, width, height, depth, direction)
@@ -100,12 +100,12 @@ function M.copy(stream, target, source, width, height, depth, direction)
   raw.memory_copy(stream, to, from, direction or 4, width, height, depth, tx, ty, sx, sy, tz, sz)
 end
 
----`count` bytes of memory one behind the other, beginning at byte x of row y of the array: the rest of that row, whole
----rows, a rest.
+---Split `count` consecutive bytes, from byte x of row y of the array, into at most three boxes: the rest of that row,
+---whole rows, and a remainder.
 function M.copy_linear(stream, array, x, y, at, count, to_array, direction)
   local across, down = extent_of(array)
   if x < 0 or y < 0 or count < 0 or x + count > across and y + math.ceil((x + count) / across) > down then
-    fail("cudaErrorInvalidValue", "%d bytes from (%d, %d) on leave an array of %d rows of %d bytes", count, x, y, down,
+    fail("cudaErrorInvalidValue", "%d bytes from (%d, %d) on exceed an array of %d rows of %d bytes", count, x, y, down,
       across)
   end
   local function part(from, row, bytes, rows)
@@ -123,7 +123,7 @@ function M.copy_linear(stream, array, x, y, at, count, to_array, direction)
   if count > 0 then part(0, y + whole, count, 1) end
 end
 
----From one array to another, each time `count` bytes one behind the other. Waits.
+---Copy `count` consecutive bytes from one array to another. Waits.
 function M.copy_linear_arrays(dst, dx, dy, src, sx, sy, count)
   local bytes = raw.array_new("uchar", { math.max(count, 1) })
   M.copy_linear(nil, src, sx, sy, bytes.address, count, false)

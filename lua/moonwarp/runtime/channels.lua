@@ -1,12 +1,12 @@
--- What texels are made of, in moonwarp's dtypes ("uchar4") and in CUDA's descriptions: cudaChannelFormatDesc, which the
--- runtime's functions take, and CUarray_format with a number of channels, the driver's.
+-- Texel types: moonwarp's dtypes ("uchar4") and CUDA's descriptions, which are cudaChannelFormatDesc in the runtime API
+-- and CUarray_format with a number of channels in the driver API.
 
 local result = require "moonwarp.runtime.result"
 
 local fail = result.fail
 local M = {}
 
--- Of a channel: its bits, cudaChannelFormatKind and CUarray_format.
+-- By channel: its bits, cudaChannelFormatKind and CUarray_format.
 local scalars = {
   char = { 8, 0, 0x08 }, uchar = { 8, 1, 0x01 }, short = { 16, 0, 0x09 }, ushort = { 16, 1, 0x02 },
   int = { 32, 0, 0x0a }, uint = { 32, 1, 0x03 }, half = { 16, 2, 0x10 }, float = { 32, 2, 0x20 },
@@ -23,12 +23,12 @@ local function with_count(scalar, count) return count == 1 and scalar or scalar 
 local function split(dtype)
   local scalar, count = tostring(dtype):match("^(%a+)(%d*)$")
   if not scalars[scalar] then
-    fail("cudaErrorInvalidChannelDescriptor", "%s is no channel's type", tostring(dtype))
+    fail("cudaErrorInvalidChannelDescriptor", "%s is not the type of a channel", tostring(dtype))
   end
   return scalar, tonumber(count) or 1
 end
 
----The dtype of a channel descriptor's texels: one, two or four channels alike.
+---The dtype of a channel descriptor's texels: one, two or four channels of the same type.
 function M.dtype(desc)
   local scalar = type(desc) == "table" and by_desc[("%s %s"):format(tostring(desc.x), tostring(desc.f))]
   local count = 1
@@ -52,7 +52,7 @@ end
 function M.dtype_of_format(format, count)
   local scalar = by_format[format]
   if not scalar then
-    fail("cudaErrorInvalidChannelDescriptor", "%s is no CUarray_format", tostring(format))
+    fail("cudaErrorInvalidChannelDescriptor", "%s is not a CUarray_format", tostring(format))
   end
   if count ~= 1 and count ~= 2 and count ~= 4 then
     fail("cudaErrorInvalidChannelDescriptor", "texels have 1, 2 or 4 channels, not %s", tostring(count))
@@ -60,11 +60,11 @@ function M.dtype_of_format(format, count)
   return with_count(scalar, count)
 end
 
--- Scalars as declarations spell them.
+-- Scalar types as declarations spell them.
 local spelled = { ["signed char"] = "char", ["unsigned char"] = "uchar", ["unsigned short"] = "ushort",
   ["unsigned int"] = "uint", ["short int"] = "short" }
 
----The dtype of the texels that a reference is declared with, texture<unsigned char, 2, …>.
+---The dtype of the texels in a reference's declaration, texture<unsigned char, 2, …>.
 ---@param symbol moonwarp.symbol
 function M.declared(symbol)
   local element = (tostring(symbol.type):match("<%s*(.-)%s*[,>]") or ""):gsub("^struct ", "")

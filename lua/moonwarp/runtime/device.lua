@@ -1,4 +1,4 @@
--- Devices under CUDA's names: counted from 0 in the order of raw.device_list.
+-- Devices under CUDA's names: numbered from 0 in the order of raw.device_list.
 
 local raw = require "moonwarp.binding"
 local result = require "moonwarp.runtime.result"
@@ -9,8 +9,8 @@ local properties = require "moonwarp.runtime.properties"
 local fail, api, takes = result.fail, result.api, result.takes
 local M = {}
 
--- The device most like a wanted cudaDeviceProp: one of at least that capability before all others, then the one that
--- fulfils most wishes, then the first.
+-- The device most similar to a wanted cudaDeviceProp: those of at least its capability come before all others, then the
+-- one with most matching properties, then the first.
 local function choose(wanted)
   if type(wanted) ~= "table" then fail("cudaErrorInvalidValue", "cudaChooseDevice wants a table of properties") end
   local best, most = 0, -1
@@ -27,14 +27,14 @@ local function choose(wanted)
   return best
 end
 
--- cudaLimit: number -> moonwarp's name of it; or what it is at first where nothing depends on it, device by device.
+-- cudaLimit: number -> moonwarp's name of the limit, or the initial value of one that has no effect.
 local limits = { [0] = "stack", [2] = "heap" }
 local noted = { [1] = 1048576, [6] = 0 }
-local notes, defaults = {}, {} -- by device name: what was noted; what limits were before they were changed
+local notes, defaults = {}, {} -- by device name: limits that were set without effect; initial values of changed limits
 
 local function check_limit(which)
   if not (limits[which] or noted[which]) then
-    fail("cudaErrorUnsupportedLimit", "%s is no limit that this device has", tostring(which))
+    fail("cudaErrorUnsupportedLimit", "this device has no limit %s", tostring(which))
   end
 end
 
@@ -51,7 +51,7 @@ local function set_limit(which, value)
   local name = raw.device().name
   if noted[which] then
     notes[name] = notes[name] or {}
-    notes[name][which] = value -- accepted and reported: this device takes memory as it is needed
+    notes[name][which] = value -- accepted and reported, without effect: this device allocates memory as needed
     return
   end
   local old = raw.limit(nil, limits[which], value)
@@ -76,8 +76,8 @@ local function install_peers(rt)
   rt.cudaDeviceDisablePeerAccess = api(function(peer) raw.device():disable_peer_access(device(peer)) end)
 end
 
--- All that the runtime's functions allocated on the device goes, limits and flags are as at first, and no other
--- device's memory is reached; arrays and modules are objects of their own and stay.
+-- Free all memory that the runtime's functions allocated on the device, restore its limits and flags, and end its
+-- access to other devices' memory. Arrays and modules are objects of their own and remain.
 local function reset()
   raw.synchronize()
   local device = raw.device()
@@ -151,7 +151,7 @@ function M.install(rt)
   for _, what in ipairs { "GetLimit", "SetLimit", "GetCacheConfig", "SetCacheConfig" } do
     rt["cudaThread" .. what] = rt["cudaDevice" .. what]
   end
-  -- Access policy windows are kept and told, and no line of a cache persists for them.
+  -- Access policy windows are recorded and reported, without effect on the cache.
   rt.cudaCtxResetPersistingL2Cache = api(function() end)
   rt.cudaDeviceSynchronize = api(function() raw.synchronize() end)
   rt.cudaThreadSynchronize = rt.cudaDeviceSynchronize

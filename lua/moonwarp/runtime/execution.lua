@@ -1,5 +1,5 @@
--- Launching under CUDA's names, and what is known of a kernel. Kernels are moonwarp's objects, m.name, or their names
--- where the module was registered.
+-- Launching under CUDA's names, and kernels' attributes. Kernels are moonwarp's objects, m.name, or their names if the
+-- module was registered.
 
 local raw = require "moonwarp.binding"
 local result = require "moonwarp.runtime.result"
@@ -13,7 +13,7 @@ local M = {}
 
 local unpack = table.unpack or unpack -- luacheck: ignore 113
 
--- What a launch takes for a value of a guide's host code.
+-- Convert a value of a program's host code to a launch's argument.
 local function argument(value)
   if pointer.is(value) then return raw.pointer(value.address) end
   return value
@@ -34,7 +34,7 @@ local function launch(kernel, grid, block, shared, stream, count, values, cooper
   configured(unpack(arguments, 1, count))
 end
 
--- The attributes that cudaFuncSetAttribute was given, by kernel.
+-- The attributes that cudaFuncSetAttribute set, by kernel.
 local settings = setmetatable({}, { __mode = "k" })
 
 local function attributes_of(kernel)
@@ -54,7 +54,7 @@ local function attributes_of(kernel)
   }
 end
 
--- What the driver's functions share.
+-- Shared with the driver's functions.
 M.launch, M.attributes_of = launch, attributes_of
 
 ---cudaFuncSetAttribute; the driver's attributes have the same numbers.
@@ -68,7 +68,7 @@ function M.set_attribute(kernel, attribute, value)
     known.shared = value
   elseif attribute == 9 then
     if type(value) ~= "number" or value < -1 or value > 100 then
-      fail("cudaErrorInvalidValue", "a carveout is -1 to 100 percent")
+      fail("cudaErrorInvalidValue", "a carveout is a percentage from 0 to 100, or -1")
     end
     known.carveout = value
   else
@@ -78,7 +78,7 @@ function M.set_attribute(kernel, attribute, value)
 end
 
 local function install_triple(rt)
-  -- Calls nest, as <<< >>> does inside the arguments of another: the last configuration is launched first.
+  -- Configurations nest, as <<< >>> in the arguments of another launch does: the last one is launched first.
   local configurations = {}
 
   rt.cudaConfigureCall = api(function(grid, block, shared, stream)
@@ -89,7 +89,7 @@ local function install_triple(rt)
       { grid = grid, block = block, shared = shared, stream = stream, arguments = {}, count = 0 }
   end)
 
-  -- The size is what C needs to know; here the kernel's signature says what stands at the offset.
+  -- C needs the size; here the kernel's signature determines the parameter at the offset.
   rt.cudaSetupArgument = api(function(value, size, offset)
     local configuration = configurations[#configurations]
     if not configuration then
@@ -113,17 +113,17 @@ local function install_triple(rt)
     for i, param in ipairs(params) do
       local given = configuration.arguments[param.offset]
       if not given then
-        fail("cudaErrorInvalidValue", "parameter %d '%s' of %s stands at offset %d, and nothing was set there", i,
+        fail("cudaErrorInvalidValue", "parameter %d '%s' of %s is at offset %d, but nothing was set there", i,
           param.name, kernel.name, param.offset)
       end
       if given.size and given.size ~= param.size then
-        fail("cudaErrorInvalidValue", "parameter %d '%s' of %s has %d bytes, and %d were set", i, param.name,
+        fail("cudaErrorInvalidValue", "parameter %d '%s' of %s has %d bytes, but %d were set", i, param.name,
           kernel.name, param.size, given.size)
       end
       values[i] = given.value
     end
     if configuration.count > #params then
-      fail("cudaErrorInvalidValue", "%s has %d parameters, and %d were set", kernel.name, #params, configuration.count)
+      fail("cudaErrorInvalidValue", "%s has %d parameters, but %d were set", kernel.name, #params, configuration.count)
     end
     launch(kernel, configuration.grid, configuration.block, configuration.shared, configuration.stream, #params, values)
   end)
@@ -147,7 +147,7 @@ local function install_launches(rt)
     end
   end
 
-  ---dim3(x, y, z): what is not given is 1.
+  ---dim3(x, y, z): arguments left out are 1.
   function rt.dim3(x, y, z) return { x = x or 1, y = y or 1, z = z or 1 } end
 end
 

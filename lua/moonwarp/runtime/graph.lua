@@ -1,5 +1,5 @@
--- Graphs under CUDA's names. Nodes are numbers of their graph, as moonwarp's are; a dependency list is a sequence of
--- them.
+-- Graphs under CUDA's names. A node is its number in the graph, as in moonwarp's graphs; a dependency list is a
+-- sequence of such numbers.
 
 local raw = require "moonwarp.binding"
 local result = require "moonwarp.runtime.result"
@@ -14,14 +14,14 @@ local M = {}
 local unpack = table.unpack or unpack -- luacheck: ignore 113
 
 local function check(value, class)
-  if raw.type(value) ~= class then fail("cudaErrorInvalidValue", "this is no %s", class:gsub("_", " ")) end
+  if raw.type(value) ~= class then fail("cudaErrorInvalidValue", "this is not a %s", class:gsub("_", " ")) end
   return value
 end
 
----What f gives to a stream becomes a node behind others.
+---Add the work that f queues in a stream as a node after others.
 local function add(graph, after, f)
   local stream = raw.stream_new(true, 0)
-  raw.graph_capture(check(graph, "graph"), stream, after, 2) -- relaxed: in nobody's way
+  raw.graph_capture(check(graph, "graph"), stream, after, 2) -- relaxed: other streams may be used
   local ok, err = pcall(f, stream)
   local node = raw.graph_capture_end(stream)
   stream:free()
@@ -30,7 +30,7 @@ local function add(graph, after, f)
 end
 M.add = add
 
----What f gives to a stream takes the place of an exec's node.
+---Replace a node of an exec by the work that f queues in a stream.
 function M.replace(exec, node, f)
   check(exec, "graph_exec")
   local one = raw.graph_new()
@@ -38,7 +38,7 @@ function M.replace(exec, node, f)
   exec:set(node, one)
 end
 
--- The launch of cudaKernelNodeParams: func, gridDim, blockDim, sharedMemBytes, kernelParams.
+-- The launch that cudaKernelNodeParams describes: func, gridDim, blockDim, sharedMemBytes, kernelParams.
 local function launch_of(params, stream)
   if type(params) ~= "table" then fail("cudaErrorInvalidValue", "a kernel node wants a table of parameters") end
   local kernel, values = names.kernel(params.func), {}
@@ -59,11 +59,11 @@ function M.install(rt)
   rt.cudaGraphNodeTypeHost, rt.cudaGraphNodeTypeEmpty = 3, 5
   local types = { kernel = 0, copy = 1, fill = 2, host = 3, empty = 5 }
 
-  -- The graph of a stream's capture, until it ends.
+  -- The graph that a stream's capture records, until the capture ends.
   local captured = {}
   rt.cudaStreamBeginCapture = api(function(stream, mode)
     if mode ~= nil and mode ~= 0 and mode ~= 1 and mode ~= 2 then
-      fail("cudaErrorInvalidValue", "%s is no mode of a capture", tostring(mode))
+      fail("cudaErrorInvalidValue", "%s is not a capture mode", tostring(mode))
     end
     local object, graph = streams.stream(stream), raw.graph_new()
     raw.graph_capture(graph, object, nil, mode)
@@ -85,7 +85,7 @@ function M.install(rt)
     if (flags or 0) ~= 0 then fail("cudaErrorInvalidValue", "the flags of cudaGraphCreate are 0") end
     return raw.graph_new()
   end)
-  rt.cudaGraphDestroy = api(function(graph) check(graph, "graph") end) -- goes with its last use, as every object does
+  rt.cudaGraphDestroy = api(function(graph) check(graph, "graph") end) -- collected after its last use
   rt.cudaGraphAddEmptyNode = api(function(graph, after) return check(graph, "graph"):empty(after) end)
   rt.cudaGraphAddKernelNode = api(function(graph, after, params)
     return add(graph, after, function(stream)
@@ -94,7 +94,7 @@ function M.install(rt)
     end)
   end)
 
-  -- What a node does, by kind: given to a stream, it becomes a node of a graph, or replaces one of an exec.
+  -- The work of a node, by kind: queued in a stream, it becomes a node of a graph, or replaces a node of an exec.
   local give = {
     MemcpyNode1D = function(stream, dst, src, count, kind)
       raw.memory_copy(stream, pointer.address(dst), pointer.address(src), kind, count)
@@ -130,7 +130,7 @@ function M.install(rt)
   end)
   rt.cudaGraphNodeGetType = api(function(graph, node) return types[check(graph, "graph"):node(node).kind] end)
   rt.cudaGraphNodeGetDependencies = api(function(graph, node) return check(graph, "graph"):node(node).after end)
-  -- Edges as two sequences, of the nodes that they leave and of those that they come to.
+  -- Edges as two sequences: the nodes at which they begin, and the nodes at which they end.
   local function edges_of(graph)
     local from, to = {}, {}
     for i = 1, check(graph, "graph").count do
@@ -156,12 +156,12 @@ function M.install(rt)
     return list
   end)
 
-  -- Attributes of kernel nodes: kept and told, as those of streams are.
+  -- Attributes of kernel nodes are recorded and reported, as those of streams are.
   rt.cudaKernelNodeAttributeAccessPolicyWindow, rt.cudaKernelNodeAttributeCooperative = 1, 2
   local attributes = setmetatable({}, { __mode = "k" })
   local function attributes_of(graph, node)
     if check(graph, "graph"):node(node).kind ~= "kernel" then
-      fail("cudaErrorInvalidValue", "node %s is no kernel's", tostring(node))
+      fail("cudaErrorInvalidValue", "node %s is not a kernel node", tostring(node))
     end
     attributes[graph] = attributes[graph] or {}
     attributes[graph][node] = attributes[graph][node] or {}

@@ -1,5 +1,5 @@
--- OpenGL under CUDA's names. A resource is an object of the binding's; a buffer of the 1.1 guide's functions goes by
--- the name that OpenGL gave it.
+-- OpenGL under CUDA's names. A resource is an object of the binding; a buffer of the functions in CUDA 1.1's guide is
+-- identified by its OpenGL name.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -15,7 +15,7 @@ local M = {}
 
 local SURFACE, GATHER = 4, 8
 
--- What images were registered for, as flags of the arrays that are parts of them.
+-- The flags with which images were registered, which are the flags of the arrays that map their parts.
 local array_flags = setmetatable({}, { __mode = "k" })
 
 local function open(object) return (pcall(function() return object.device end)) end
@@ -23,12 +23,12 @@ local function open(object) return (pcall(function() return object.device end)) 
 ---@return moonwarp.graphics
 local function check(value)
   if raw.type(value) ~= "graphics" or not open(value) then
-    fail("cudaErrorInvalidResourceHandle", "this is no resource of OpenGL, or one that was unregistered")
+    fail("cudaErrorInvalidResourceHandle", "this is not an OpenGL resource, or it was unregistered")
   end
   return value
 end
 
--- The `count` resources of a list; one alone may stand for a list of one.
+-- The `count` resources of a list; a single resource is accepted as a list of one.
 local function check_list(count, list)
   if raw.type(list) == "graphics" then list = { list } end
   if type(count) ~= "number" or count < 0 or count % 1 ~= 0 or type(list) ~= "table" then
@@ -69,7 +69,7 @@ function M.array(resource, layer, level)
   return box.adopt(array, array_flags[resource] or 0)
 end
 
--- The same object, as often as it is asked for, until the image is unmapped.
+-- Always the same object, until the image is unmapped.
 local mipmaps = setmetatable({}, { __mode = "k" })
 
 function M.mipmap(resource)
@@ -82,10 +82,10 @@ function M.mipmap(resource)
   return known
 end
 
----How many devices draw for the current context, and the first `size` of them.
+---The number of devices that draw for the current context, and the first `size` of them.
 function M.devices(size, list)
   if type(size) ~= "number" or size < 0 or size % 1 ~= 0 then
-    fail("cudaErrorInvalidValue", "the number of devices that there is room for is a whole number, got %s",
+    fail("cudaErrorInvalidValue", "the size of the list of devices is a whole number, got %s",
       tostring(size))
   end
   local all, ordinals = raw.graphics_devices(list), {}
@@ -93,11 +93,11 @@ function M.devices(size, list)
   return #all, ordinals
 end
 
--- ---- buffers by their names ----
+-- ---- buffers by their OpenGL names ----
 
 local buffers = {} -- name -> resource
 
--- Not of one that went with its context.
+-- The resource of a name, unless it was destroyed with its context.
 local function registered(name) return buffers[name] and open(buffers[name]) and buffers[name] end
 
 local function named(name)
@@ -131,8 +131,8 @@ function M.unmap_name(name, stream) M.unmap(1, { named(name) }, stream) end
 
 -- ---- the runtime's codes ----
 
----A function whose failures have other codes. `codes.otherwise` is for all that do not stand there, but for failures of
----kernels.
+---A function whose failures have other codes. `codes.otherwise` is for failures that `codes` does not list, except
+---kernels' failures.
 ---@param codes table<string, string>
 ---@param f function
 ---@return function
@@ -148,7 +148,7 @@ end
 
 local function coded(codes, f) return api(M.recoded(codes, f)) end
 
--- CUDA's runtime does not tell these apart.
+-- CUDA's runtime does not distinguish these failures.
 local unknown = {
   cudaErrorAlreadyMapped = "cudaErrorUnknown", cudaErrorNotMapped = "cudaErrorUnknown",
   cudaErrorNotMappedAsArray = "cudaErrorUnknown", cudaErrorNotMappedAsPointer = "cudaErrorUnknown",
@@ -179,7 +179,7 @@ function M.install(rt)
 
   rt.cudaGLDeviceListAll, rt.cudaGLDeviceListCurrentFrame, rt.cudaGLDeviceListNextFrame = 1, 2, 3
   rt.cudaGLGetDevices = api(M.devices)
-  -- Once this told which device the thread was to share with; any can.
+  -- In old versions of CUDA this selected the device that shares with the thread's context; any device can share.
   rt.cudaGLSetGLDevice = api(result.body(rt.cudaSetDevice))
   rt.cudaGLRegisterBufferObject = coded(unknown, function(name) M.register_name(name) end)
   rt.cudaGLUnregisterBufferObject = api(function(name) M.unregister_name(name) end)

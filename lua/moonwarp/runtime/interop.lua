@@ -1,4 +1,4 @@
--- What CUDA shares with other interfaces and processes, under CUDA's names: refused, with the reason.
+-- CUDA's functions for sharing with other interfaces and processes: they refuse, with the reason.
 
 local result = require "moonwarp.runtime.result"
 
@@ -30,7 +30,7 @@ local external = {
   "cudaWaitExternalSemaphoresAsync", "cudaDestroyExternalSemaphore", "cudaDeviceGetNvSciSyncAttributes",
 }
 
----Functions that refuse.
+---Define functions that refuse.
 ---@param api table gets them
 ---@param names string[]
 ---@param coded function makes a function that returns codes of one that raises

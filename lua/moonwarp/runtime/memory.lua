@@ -1,4 +1,4 @@
--- Linear memory under CUDA's names: cudaMalloc… to cudaMemset3D. Arrays are array.lua's.
+-- Linear memory under CUDA's names: cudaMalloc… to cudaMemset3D. CUDA arrays are in array.lua.
 
 local raw = require "moonwarp.binding"
 local result = require "moonwarp.runtime.result"
@@ -26,7 +26,7 @@ end
 
 local function new(kind, bytes, flags) return pointer.new(raw.memory_new(kind, size_of(bytes, "a size"), flags)) end
 
--- Free what is of one of these kinds; 0 is nothing.
+-- Free memory if it is of one of the kinds; address 0 is ignored.
 local function free(value, what, kinds)
   local at = address(value)
   if at == 0 then return end
@@ -42,7 +42,7 @@ local host_kinds = { pinned = true, all = "what cudaMallocHost and cudaHostAlloc
 local device_kinds = { device = true, managed = true, all = "device and managed memory" }
 local plain_kinds = { host = true, all = "what malloc made" }
 
--- Stream 0 of an asynchronous function is a stream like others; a synchronous one has none.
+-- The stream of an asynchronous function, which may be stream 0; a synchronous function has none.
 local function copy(stream, dst, src, kind, width, height, depth, dpitch, drows, spitch, srows)
   size_of(width, "a count")
   pointer.source(src, function(from)
@@ -57,19 +57,19 @@ local function fill(stream, dst, value, width, height, depth, pitch, rows)
   raw.memory_fill(stream, address(dst), value % 256, 1, size_of(width, "a count"), height, depth, pitch, rows)
 end
 
--- The part of a symbol that a copy is about.
+-- Check the range of a symbol that is copied.
 local function symbol_part(symbol, count, offset)
   local found = names.symbol(symbol)
   offset = offset or 0
   if offset < 0 or offset + size_of(count, "a count") > found.size then
-    fail("cudaErrorInvalidValue", "%d bytes from byte %d on are more than %s has, which are %d", count, offset,
+    fail("cudaErrorInvalidValue", "%d bytes from byte %d on exceed %s, which has %d bytes", count, offset,
       found.name, found.size)
   end
   return found.address + offset
 end
 
--- A side of cudaMemcpy3DParms: a CUDA array, or a pitched pointer. Where an array takes part, positions in it and the
--- width count its texels, of `size` bytes.
+-- A side of cudaMemcpy3DParms: a CUDA array, or a pitched pointer. If one side is an array, positions in it and the
+-- width are counted in its texels, of `size` bytes.
 local function side_of(p, which, size)
   local array, at, pos = p[which .. "Array"], p[which .. "Ptr"], p[which .. "Pos"] or {}
   if (array == nil) == (at == nil) then
@@ -98,7 +98,7 @@ local function copy3d(stream, p)
     p.kind or 4)
 end
 
--- A synchronous function and its form with Async behind the name and a stream behind the arguments.
+-- A synchronous function, and its form with Async at the end of its name and a stream after the arguments.
 local function both(rt, name, f)
   rt[name] = api(takes(name, function(...) f(nil, ...) end))
   rt[name .. "Async"] = api(takes(name .. "Async", function(...)
@@ -150,16 +150,16 @@ local function install_making(rt)
     if (flags or 0) ~= 0 then fail("cudaErrorInvalidValue", "the flags of cudaHostGetDevicePointer are 0") end
     local info = raw.memory_find(address(p))
     if info and info.kind == "registered" then
-      fail("cudaErrorNotSupported", "this device maps what cudaHostAlloc made, not registered memory")
+      fail("cudaErrorNotSupported", "this device maps memory of cudaHostAlloc, but not registered memory")
     end
     if not info or info.kind ~= "pinned" then
-      fail("cudaErrorInvalidValue", "this is no memory that cudaHostAlloc made")
+      fail("cudaErrorInvalidValue", "this memory was not allocated by cudaHostAlloc")
     end
     return pointer.new(address(p), pointer.is(p) and rawget(p, "dtype") or nil)
   end)
   rt.cudaHostGetFlags = api(function(p)
     local info = raw.memory_find(address(p))
-    if not info or info.kind ~= "pinned" then fail("cudaErrorInvalidValue", "this is no pinned memory") end
+    if not info or info.kind ~= "pinned" then fail("cudaErrorInvalidValue", "this is not pinned memory") end
     return info.flags
   end)
 
@@ -173,8 +173,8 @@ local function install_making(rt)
 end
 
 local function install_host(rt)
-  ---C's malloc, free, sizeof and cast, for host code that is followed line by line: memory that Lua can read and write
-  ---through the pointer, p[0] being the first element.
+  ---C's malloc, free, sizeof and cast, for translating host code line by line: Lua can read and write the memory
+  ---through the pointer, whose first element is p[0].
   rt.malloc = takes("malloc", function(bytes, dtype)
     return pointer.new(raw.memory_new("host", bytes), dtype)
   end)
@@ -194,7 +194,7 @@ local function install_copies(rt)
 
   local function check_kind(kind)
     if type(kind) ~= "number" or kind < 0 or kind > 4 or kind % 1 ~= 0 then
-      fail("cudaErrorInvalidMemcpyDirection", "%s is no cudaMemcpyKind", tostring(kind))
+      fail("cudaErrorInvalidMemcpyDirection", "%s is not a cudaMemcpyKind", tostring(kind))
     end
     return kind
   end
@@ -260,13 +260,13 @@ local function install_facts(rt)
   rt.cudaMemAdvise = api(function(p, bytes, _advice, _device)
     local info = raw.memory_find(address(p))
     if not info or info.kind ~= "managed" or address(p) + bytes > info.address + info.bytes then
-      fail("cudaErrorInvalidValue", "cudaMemAdvise is about managed memory")
+      fail("cudaErrorInvalidValue", "cudaMemAdvise takes managed memory")
     end
   end)
   rt.cudaMemPrefetchAsync = api(function(p, bytes, device, stream)
     local info = raw.memory_find(address(p))
     if not info or info.kind ~= "managed" or address(p) + bytes > info.address + info.bytes then
-      fail("cudaErrorInvalidValue", "cudaMemPrefetchAsync is about managed memory")
+      fail("cudaErrorInvalidValue", "cudaMemPrefetchAsync takes managed memory")
     end
     if device ~= -1 and not raw.device_list()[device + 1] then
       fail("cudaErrorInvalidDevice", "there is no device %d", device)
@@ -277,7 +277,7 @@ local function install_facts(rt)
     streams.stream(stream)
     local info = raw.memory_find(address(p))
     if not info or info.kind ~= "managed" then
-      fail("cudaErrorInvalidValue", "cudaStreamAttachMemAsync is about managed memory")
+      fail("cudaErrorInvalidValue", "cudaStreamAttachMemAsync takes managed memory")
     end
   end)
 end

@@ -1,5 +1,5 @@
--- Mipmapped arrays under CUDA's names: moonwarp's CUDA arrays of several levels, which textures read whole, and whose
--- levels are arrays like others to copies and surfaces.
+-- Mipmapped arrays under CUDA's names: moonwarp's CUDA arrays of several levels. Textures read all levels; each level
+-- is an array for copies and surfaces.
 
 local raw = require "moonwarp.binding"
 local result = require "moonwarp.runtime.result"
@@ -22,12 +22,12 @@ function M.is(value) return getmetatable(value) == Mipmap end
 
 function M.check(value)
   if not M.is(value) or value.array.freed then
-    fail("cudaErrorInvalidValue", "this is no mipmapped array, or one that was freed")
+    fail("cudaErrorInvalidValue", "this is not a mipmapped array, or it was freed")
   end
   return value
 end
 
----An array of as many levels as are wanted, or as there can be.
+---Allocate an array with the wanted number of levels, or as many as its size allows.
 function M.new(dtype, width, height, depth, flags, levels)
   if type(levels) ~= "number" or levels < 0 or levels % 1 ~= 0 then
     fail("cudaErrorInvalidValue", "the number of levels is a whole number, got %s", tostring(levels))
@@ -39,10 +39,10 @@ function M.new(dtype, width, height, depth, flags, levels)
   return setmetatable({ array = box.new(dtype, width, height, depth, flags, levels), levels = {} }, Mipmap)
 end
 
----An array that was made elsewhere.
+---Register an array that was made elsewhere.
 function M.adopt(array) return setmetatable({ array = array, levels = {} }, Mipmap) end
 
----Level `level`, from 0, as an array: the same one each time.
+---Level `level`, from 0, as an array; always the same object.
 function M.level(mipmap, level)
   M.check(mipmap)
   if type(level) ~= "number" or level < 0 or level % 1 ~= 0 then

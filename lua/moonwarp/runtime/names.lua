@@ -1,4 +1,4 @@
--- Names: kernels and variables of the modules that were registered, and devices by number.
+-- Names: kernels and variables of registered modules, and devices by number.
 
 local raw = require "moonwarp.binding"
 local result = require "moonwarp.runtime.result"
@@ -6,7 +6,7 @@ local result = require "moonwarp.runtime.result"
 local fail = result.fail
 local M = {}
 
--- The modules whose kernels and variables go by name, the newest first: what a program linked into itself is to CUDA.
+-- Modules whose kernels and variables are found by name, the newest first, like those linked into a CUDA program.
 local modules = {}
 
 function M.register(module)
@@ -15,7 +15,7 @@ function M.register(module)
   return module
 end
 
--- The modules that go by name, out of those of the device in use first.
+-- The registered modules, those of the device in use first.
 local function find(method, name)
   for _, module in ipairs(modules) do
     local ok, found = pcall(module[method], module, name)
@@ -23,7 +23,7 @@ local function find(method, name)
   end
 end
 
----A variable: the object of m:symbol, or its name in a registered module, which comes behind it.
+---A variable: the object of m:symbol, or its name in a registered module. Returns the registered name second.
 function M.symbol(value)
   if raw.type(value) == "symbol" then return value end
   local found, module
@@ -46,17 +46,17 @@ function M.kernel(value)
   return found
 end
 
--- "cpu:1" of "cpu:1@1.1": a device that is opened as one of a compute capability has the number of the device itself.
+-- "cpu:1" of "cpu:1@1.1": a device opened with a compute capability has the number of the device without one.
 local function plain(name) return name and (name:gsub("@.*", "")) end
 
----The number of a device by its name, from 0; nil where there is none.
+---The number of a device by its name, from 0; nil if there is none.
 function M.ordinal(name)
   for i, known in ipairs(raw.device_list()) do
     if known == plain(name) then return i - 1 end
   end
 end
 
----The name of a device by its number: the one in use, as it is opened, or else as it is listed.
+---The name of a device by its number: for the one in use, the name with which it was opened; otherwise the listed name.
 ---@param ordinal integer
 ---@return string
 function M.device(ordinal)

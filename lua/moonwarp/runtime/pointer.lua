@@ -1,5 +1,5 @@
--- Pointers as values: an address with an element type, C's arithmetic, and elements from 0 as in C where the host can
--- reach the memory.
+-- Pointers as values: an address with an element type, C's arithmetic, and, if the host can access the memory, elements
+-- from 0 as in C.
 
 local raw = require "moonwarp.binding"
 local result = require "moonwarp.runtime.result"
@@ -16,7 +16,7 @@ local sizes = setmetatable({}, {
   end,
 })
 
--- Fields are rawget's: indexing with a number is the element.
+-- Fields are read with rawget, because indexing with a number reads an element.
 local function make(address, dtype)
   return setmetatable({ address = address, dtype = dtype, size = dtype and sizes[dtype] or 1 }, Pointer)
 end
@@ -27,7 +27,7 @@ function M.new(address, dtype) return make(address, dtype) end
 
 function M.is(value) return getmetatable(value) == Pointer end
 
----The address that a value stands for: a pointer, an array, a variable of a module, a number, or nil.
+---The address of a value: a pointer, an array, a variable of a module, a number, or nil.
 function M.address(value, what)
   if value == nil or value == raw.null then return 0 end
   if type(value) == "number" then
@@ -44,7 +44,7 @@ function M.address(value, what)
   fail("cudaErrorInvalidValue", "%s is a pointer, an array, a variable or nil, not a %s", what or "this", type(value))
 end
 
----Call f with the address of what is to be copied; a string stands for its bytes while they are.
+---Call f with the address of the memory to copy; a string's bytes have an address only during the call.
 ---@param value any
 ---@param f fun(address: integer)
 function M.source(value, f)
@@ -64,7 +64,7 @@ function methods:cast(dtype) return make(self.address, dtype) end
 ---`count` elements as a table, from 1.
 function methods:totable(count) return raw.memory_get(self.address, self.dtype or "uchar", count) end
 
----Write a table's elements (from 1) behind each other.
+---Write a table's elements (from 1) consecutively.
 function methods:set(values) raw.memory_set(self.address, self.dtype or "uchar", values, #values) end
 
 ---`bytes` bytes as a string.

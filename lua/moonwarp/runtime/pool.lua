@@ -1,7 +1,7 @@
--- Stream-ordered memory and its pools: given out at once, taken back when the stream comes to it.
+-- Stream-ordered memory and its pools: allocated at once, freed when the stream reaches the free.
 --
--- A pool counts and limits. What is taken back goes to the device's own heap, which keeps freed memory for a while by
--- itself: so a pool has reserved what is used, whatever its release threshold is.
+-- A pool only counts and limits. Freed memory goes to the device's own heap, which retains it for a while, so a pool
+-- reports as reserved what is used, whatever its release threshold is.
 
 local raw = require "moonwarp.binding"
 local result = require "moonwarp.runtime.result"
@@ -17,7 +17,7 @@ local default, current = {}, {} -- by device name
 local owners = {} -- address -> pool
 
 local function new_pool(device, most)
-  -- used, high: bytes given out, now and at most; most: bytes that it may give out, 0: no limit.
+  -- used, high: bytes allocated now, and their maximum; most: the limit in bytes, 0 for none.
   local pool = { device = device, used = 0, high = 0, most = most or 0, sizes = {}, options = { 1, 1, 1, [4] = 0 } }
   pools[pool] = true
   return pool
@@ -31,7 +31,7 @@ end
 local function current_of(device) return current[device] or default_of(device) end
 
 local function check(pool)
-  if not pools[pool] then fail("cudaErrorInvalidValue", "this is no memory pool, or one that was destroyed") end
+  if not pools[pool] then fail("cudaErrorInvalidValue", "this is not a memory pool, or it was destroyed") end
   return pool
 end
 
@@ -41,7 +41,7 @@ local function take(pool, bytes, stream)
   end
   local where = streams.stream(stream)
   if where and where.device.name ~= pool.device then
-    fail("cudaErrorInvalidValue", "the pool is %s's, and the stream %s's", pool.device, where.device.name)
+    fail("cudaErrorInvalidValue", "the pool belongs to %s, but the stream to %s", pool.device, where.device.name)
   end
   if pool.most > 0 and pool.used + bytes > pool.most then
     fail("cudaErrorMemoryAllocation", "the pool has %d bytes at most, and %d of them are in use", pool.most, pool.used)
@@ -55,7 +55,7 @@ local function take(pool, bytes, stream)
   return pointer.new(at)
 end
 
----The memory at an address is free now.
+---Count the memory at an address as freed.
 ---@param at integer
 function M.forget(at)
   local pool = owners[at]
@@ -64,7 +64,7 @@ function M.forget(at)
   pool.sizes[at], owners[at] = nil, nil
 end
 
--- Attributes by number: 1 to 3 how memory is used again, which changes nothing here; 4 the release threshold.
+-- Attributes by number: 1 to 3 are about reuse of memory and have no effect here; 4 is the release threshold.
 local function get(pool, attribute)
   if pool.options[attribute] then return pool.options[attribute] end
   if attribute == 5 or attribute == 7 then return pool.used end
@@ -101,7 +101,7 @@ local function destroy(pool)
     fail("cudaErrorInvalidValue", "the default pool of a device cannot be destroyed")
   end
   if current[pool.device] == pool then current[pool.device] = nil end
-  pools[pool] = nil -- what it gave out lives until it is freed
+  pools[pool] = nil -- its allocations live until they are freed
 end
 
 local attributes = {
@@ -123,7 +123,7 @@ function M.install(rt)
     local info = raw.memory_find(at)
     if not info then fail("cudaErrorInvalidValue", "nothing was allocated there, or it was freed") end
     if info.kind ~= "device" and info.kind ~= "managed" then
-      fail("cudaErrorInvalidValue", "cudaFreeAsync frees device memory, and this is %s memory", info.kind)
+      fail("cudaErrorInvalidValue", "cudaFreeAsync frees device memory, but this is %s memory", info.kind)
     end
     raw.memory_free_in(at, where)
     M.forget(at)
@@ -132,7 +132,7 @@ function M.install(rt)
   rt.cudaDeviceGetMemPool = api(function(ordinal) return current_of(names.device(ordinal or 0)) end)
   rt.cudaDeviceSetMemPool = api(function(ordinal, pool)
     local device = names.device(ordinal)
-    if check(pool).device ~= device then fail("cudaErrorInvalidValue", "the pool is %s's", pool.device) end
+    if check(pool).device ~= device then fail("cudaErrorInvalidValue", "the pool belongs to %s", pool.device) end
     current[device] = pool
   end)
   rt.cudaMemPoolCreate = api(create)

@@ -1,5 +1,5 @@
--- What devices say of themselves: cudaDeviceProp as a table, and its fields by the numbers of cudaDeviceAttr. What a
--- machine without such hardware has none of is 0; what came with a later compute capability than the device's too.
+-- Devices' properties: cudaDeviceProp as a table, and its fields by the numbers of cudaDeviceAttr. Properties of
+-- hardware that a machine does not have are 0, as are those introduced after the device's compute capability.
 
 local raw = require "moonwarp.binding"
 local names = require "moonwarp.runtime.names"
@@ -63,7 +63,7 @@ function M.of(ordinal)
   return prop
 end
 
--- cudaDeviceAttr: number -> field of cudaDeviceProp, [2]: which part of it.
+-- cudaDeviceAttr: number -> field of cudaDeviceProp; [2]: the index in it.
 M.attributes = {
   [1] = { "maxThreadsPerBlock" }, [2] = { "maxThreadsDim", 1 }, [3] = { "maxThreadsDim", 2 },
   [4] = { "maxThreadsDim", 3 },

@@ -1,4 +1,4 @@
--- CUDA's result codes: how moonwarp's errors become what the functions of moonwarp.runtime return first.
+-- CUDA's result codes: the mapping of moonwarp's errors to the codes that functions of moonwarp.runtime return first.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -6,7 +6,7 @@ local arguments = require "moonwarp.check.arguments"
 local signatures = require "moonwarp.runtime.signatures"
 
 local M = {
-  ---name -> number, of all codes
+  ---name -> number, for all codes
   codes = {},
 }
 
@@ -18,7 +18,7 @@ for code = 0, 999 do
   end
 end
 
--- What cudaGetLastError tells, and the whole story of it.
+-- The code for cudaGetLastError, and the complete error object.
 local last, story = 0, nil
 
 ---Raise the failure that makes a function return the code called `name`.
@@ -32,12 +32,12 @@ local function finish(ok, ...)
   if ok then return 0, ... end
   local err = ...
   local code = errors.is(err) and M.codes[err.code]
-  if not code then error(err, 0) end -- not of the library: the script's own
+  if not code then error(err, 0) end -- the script's own error
   if code ~= M.codes.cudaErrorNotReady then last, story = code, err end
   return code
 end
 
----f, which refuses more arguments than it has parameters.
+---A form of f that refuses more arguments than it has parameters.
 ---@param f function
 ---@return function
 function M.counted(f)
@@ -54,7 +54,7 @@ function M.counted(f)
   end
 end
 
--- What stands behind a function that returns codes.
+-- The inner function of each function that returns codes.
 local bodies = setmetatable({}, { __mode = "k" })
 
 ---A function that returns a result code and then what f returns.
@@ -67,7 +67,7 @@ function M.api(f)
   return coded
 end
 
----f, called with what the function of that name takes or not at all (signatures.lua).
+---A form of f that checks its arguments by the signature of that name (signatures.lua).
 ---@param name string
 ---@param f function
 ---@return function
@@ -76,12 +76,12 @@ function M.takes(name, f)
   return arguments.checked(name, text, f)
 end
 
----The f of a function that M.api made: it returns no code, and raises.
+---The inner function of a function that M.api made: it raises errors instead of returning a code.
 ---@param coded function
 ---@return function
 function M.body(coded) return bodies[coded] end
 
----The functions about errors themselves.
+---Install the functions about errors themselves.
 ---@param rt table
 function M.install(rt)
   for name, code in pairs(M.codes) do rt[name] = code end
@@ -98,7 +98,7 @@ function M.install(rt)
 
   function rt.cudaGetErrorString(code) return texts[code] or "unrecognized error code" end
 
-  ---moonwarp's own: the error object behind the last code that was not cudaSuccess, or nil.
+  ---moonwarp's own: the error object of the last code that was not cudaSuccess, or nil.
   function rt.story() return story end
 end
 

@@ -1,5 +1,5 @@
--- What functions under CUDA's names take, where their own checks do not say it. moonwarp/check/arguments.lua says how
--- to read it. Those whose names end in Async take a stream as well.
+-- The parameters of functions under CUDA's names that do not check them themselves. The notation is that of
+-- moonwarp/check/arguments.lua. Functions whose names end in Async take a stream as well.
 
 local extent = "{width: integer, height: integer, depth: integer}"
 local linear = "dst: any, src: any, count: integer, kind: integer"

@@ -13,14 +13,14 @@ function M.stream(value)
   if value == nil or value == 0 or value == 1 then return raw.stream_default(false) end
   if value == 2 then return raw.stream_default(true) end
   if raw.type(value) ~= "stream" or not open(value) then
-    fail("cudaErrorInvalidResourceHandle", "this is no stream, or one that was destroyed")
+    fail("cudaErrorInvalidResourceHandle", "this is not a stream, or it was destroyed")
   end
   return value
 end
 
 local function event(value)
   if raw.type(value) ~= "event" or not open(value) then
-    fail("cudaErrorInvalidResourceHandle", "this is no event, or one that was destroyed")
+    fail("cudaErrorInvalidResourceHandle", "this is not an event, or it was destroyed")
   end
   return value
 end
@@ -32,7 +32,7 @@ end
 
 local function flag(value, bit) return value % (2 * bit) >= bit end
 
----An attribute's value that may hold an access-policy window.
+---Check an attribute's value, which may contain an access-policy window.
 function M.check_window(value)
   local window = type(value) == "table" and value.accessPolicyWindow
   if window and not (tonumber(window.hitRatio) and window.hitRatio >= 0 and window.hitRatio <= 1) then
@@ -40,7 +40,7 @@ function M.check_window(value)
   end
 end
 
--- What cudaStreamSetAttribute was given, by stream.
+-- The attributes that cudaStreamSetAttribute set, by stream.
 local attributes = setmetatable({}, { __mode = "k" })
 
 ---@param rt table
@@ -60,7 +60,7 @@ function M.install(rt)
   rt.cudaStreamCreateWithFlags = function(flags) return rt.cudaStreamCreateWithPriority(flags, 0) end
   rt.cudaStreamDestroy = api(function(stream)
     if type(stream) == "number" or stream == nil then
-      fail("cudaErrorInvalidResourceHandle", "a default stream is not destroyed")
+      fail("cudaErrorInvalidResourceHandle", "a default stream cannot be destroyed")
     end
     M.stream(stream):free()
   end)
@@ -74,7 +74,7 @@ function M.install(rt)
     if (flags or 0) ~= 0 then fail("cudaErrorInvalidValue", "the flags of cudaStreamWaitEvent are 0") end
     M.stream(stream):wait(event(which))
   end)
-  -- Functions are called on Lua's thread, while it waits or polls; see s:call.
+  -- Functions are called in Lua's thread, while it waits or polls; see s:call.
   rt.cudaLaunchHostFunc = api(function(stream, f, data)
     if type(f) ~= "function" then fail("cudaErrorInvalidValue", "cudaLaunchHostFunc wants a function") end
     M.stream(stream):call(function() f(data) end)

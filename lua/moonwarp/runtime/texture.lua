@@ -1,5 +1,5 @@
--- Textures and surfaces under CUDA's names: references, which are tables with CUDA's fields over a module's variable,
--- and objects, which are moonwarp's.
+-- Textures and surfaces under CUDA's names. A reference is a table with CUDA's fields for a module's variable; texture
+-- and surface objects are moonwarp's.
 
 local raw = require "moonwarp.binding"
 local result = require "moonwarp.runtime.result"
@@ -12,10 +12,10 @@ local mipmaps = require "moonwarp.runtime.mipmap"
 local fail, api, takes, address = result.fail, result.api, result.takes, pointer.address
 local M = {}
 
--- ---- what is read, and how ----
+-- ---- memory and sampling ----
 
----How a texture is read, by the fields of textureReference and cudaTextureDesc: CUDA's numbers are moonwarp's
----(mw_address_mode, mw_filter_mode). Address modes and components of colours count from 0 as in C, or from 1.
+---The sampling options of a texture from the fields of textureReference and cudaTextureDesc. CUDA's numbers are
+---moonwarp's (mw_address_mode, mw_filter_mode). Address modes and colour components count from 0 as in C, or from 1.
 function M.description(fields)
   local modes, border = fields.addressMode or {}, fields.borderColor or {}
   local first = border[0] and 0 or 1
@@ -38,7 +38,7 @@ local function elements(p, dtype, count)
   return raw.memory_array(address(p), dtype, { count })
 end
 
----Device memory as texture memory: `bytes` bytes of texels one behind the other.
+---Device memory as texture memory: `bytes` bytes of consecutive texels.
 function M.linear(p, dtype, bytes)
   if type(bytes) ~= "number" or bytes < 0 then
     fail("cudaErrorInvalidValue", "the size of a texture's memory is a number of bytes, got %s", tostring(bytes))
@@ -46,7 +46,7 @@ function M.linear(p, dtype, bytes)
   return { memory = elements(p, dtype, math.floor(bytes / raw.dtype_size(dtype))) }
 end
 
----The same of two dimensions: rows of `width` texels, `pitch` bytes apart.
+---The same in two dimensions: rows of `width` texels, `pitch` bytes apart.
 function M.pitched(p, dtype, width, height, pitch)
   local size = raw.dtype_size(dtype)
   if not (tonumber(width) and tonumber(height) and width >= 1 and height >= 1) then
@@ -61,8 +61,8 @@ function M.pitched(p, dtype, width, height, pitch)
   }
 end
 
----A texture over what M.linear or M.pitched returned, or over { memory = a CUDA array }. Of linear memory, which is
----read by element, CUDA ignores how coordinates are filtered and addressed.
+---A texture over the result of M.linear or M.pitched, or over { memory = a CUDA array }. Linear memory is read by
+---element, and CUDA ignores the filter and address modes for it.
 function M.new(source, description)
   if raw.type(source.memory) == "array" and not source.width then
     description.filter, description.normalized, description.address = 0, false, { 1, 1, 1 }
@@ -72,21 +72,21 @@ end
 
 -- ---- references ----
 
--- "texture" or "surface", where a variable is a reference of that kind.
+-- The kind of a reference variable, "texture" or "surface"; nil for other variables.
 local function kind_of(symbol)
   local declared = tostring(symbol.type)
   return declared:match("texture") or declared:match("surface")
 end
 M.kind_of = kind_of
 
--- What cudaGetTextureReference returned, by module and name, and by the symbol's object.
+-- The tables that cudaGetTextureReference returned, by module and name, and by the symbol's object.
 local known = setmetatable({}, { __mode = "k" })
 
--- A name stands for the same table as long as its module is the one that has it.
+-- A name refers to the same table as long as the same module provides it.
 local function reference_of(name)
   local symbol, module = names.symbol(name)
   if kind_of(symbol) ~= "texture" then
-    fail("cudaErrorInvalidTexture", "%s is no texture reference", symbol.name)
+    fail("cudaErrorInvalidTexture", "%s is not a texture reference", symbol.name)
   end
   local owner, key = module or symbol, module and name or 1
   known[owner] = known[owner] or {}
@@ -95,7 +95,7 @@ local function reference_of(name)
   return known[owner][key]
 end
 
--- A reference, or the name of one.
+-- A reference, given as its table or its name.
 local function check_reference(reference)
   if type(reference) == "string" or raw.type(reference) == "symbol" then return reference_of(reference) end
   if type(reference) ~= "table" or raw.type(reference.symbol) ~= "symbol" then
@@ -104,7 +104,7 @@ local function check_reference(reference)
   return reference
 end
 
--- As a descriptor says, or, as CUDA's C++ form has it, as the reference is declared.
+-- The texel type of a descriptor, or without one, as in CUDA's C++ form, that of the reference's declaration.
 local function texels_of(reference, desc)
   if desc == nil then return channels.declared(reference.symbol) end
   return channels.dtype(desc)
@@ -119,7 +119,7 @@ end
 local function check_same(array, desc)
   local dtype = box.check(array):describe()
   if desc and channels.dtype(desc) ~= dtype then
-    fail("cudaErrorInvalidValue", "the array's texels are %s, and the descriptor says %s", dtype, channels.dtype(desc))
+    fail("cudaErrorInvalidValue", "the array's texels are %s, but the descriptor says %s", dtype, channels.dtype(desc))
   end
 end
 
@@ -129,15 +129,15 @@ local function install_references(rt)
   rt.cudaFilterModePoint, rt.cudaFilterModeLinear = 0, 1
   rt.cudaReadModeElementType, rt.cudaReadModeNormalizedFloat = 0, 1
 
-  ---By bits and format as CUDA's function, or by a type's name as its C++ form has it: cudaCreateChannelDesc "float4".
+  ---By bits and format as in CUDA's function, or by a type's name as in its C++ form: cudaCreateChannelDesc "float4".
   function rt.cudaCreateChannelDesc(x, y, z, w, f)
     if type(x) == "string" then return channels.desc(x) end
     return { x = x, y = y, z = z, w = w, f = f }
   end
 
-  ---A module's texture reference, by its name or as m:symbol(name): a table with the fields normalized, filterMode,
-  ---addressMode (from 0 or from 1), which hold from the next binding on. The same one each time; the functions below
-  ---take the name, too.
+  ---A module's texture reference, by its name or as m:symbol(name): a table with the fields normalized, filterMode and
+  ---addressMode (from 0 or from 1), which take effect at the next binding. It is always the same table; the functions
+  ---below also take the name.
   rt.cudaGetTextureReference = api(reference_of)
   rt.cudaBindTexture = api(function(given, p, desc, bytes)
     local reference = check_reference(given)
@@ -179,7 +179,7 @@ local function install_references(rt)
   rt.cudaGetSurfaceReference = api(function(name)
     local symbol = names.symbol(name)
     if kind_of(symbol) ~= "surface" then
-      fail("cudaErrorInvalidSurface", "%s is no surface reference", symbol.name)
+      fail("cudaErrorInvalidSurface", "%s is not a surface reference", symbol.name)
     end
     return { symbol = symbol }
   end)
@@ -194,12 +194,12 @@ end
 
 -- ---- objects ----
 
--- What objects were made of, by object.
+-- The descriptors of objects, by object.
 local made_of = setmetatable({}, { __mode = "k" })
 
----A texture or surface object that was not destroyed.
+---Check that a value is a texture or surface object that was not destroyed.
 function M.check_object(value, class)
-  if raw.type(value) ~= class or value.freed then fail("cudaErrorInvalidValue", "this is no %s object", class) end
+  if raw.type(value) ~= class or value.freed then fail("cudaErrorInvalidValue", "this is not a %s object", class) end
   return value
 end
 
@@ -232,7 +232,7 @@ local function install_objects(rt)
 
   rt.cudaCreateTextureObject = api(takes("cudaCreateTextureObject", function(resource, texture, view)
     if view ~= nil then
-      fail("cudaErrorNotSupported", "texels are read as what the array was made for: there are no resource views")
+      fail("cudaErrorNotSupported", "texels are read with the array's own type: resource views are not supported")
     end
     local fields = {}
     for key, value in pairs(texture or {}) do fields[key] = value end

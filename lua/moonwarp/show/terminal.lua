@@ -1,14 +1,14 @@
--- Pictures in a terminal, by the best means that it says it has: the kitty or sixel protocol, half blocks in 24-bit
+-- Pictures in a terminal, by the best method that it supports: the kitty or sixel protocol, half blocks in 24-bit
 -- colour, or characters for brightness.
 --
--- A picture here is { width =, height =, at = function(x, y) -> r, g, b }, coordinates from 0, colours 0 to 255.
+-- A picture is { width =, height =, at = function(x, y) -> r, g, b }, with coordinates from 0 and colours 0 to 255.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
 
 local M = {}
 
--- ---- what the terminal can do ----
+-- ---- the terminal's capabilities ----
 
 local function succeeds(command)
   local result = os.execute(command .. " 2>/dev/null")
@@ -20,7 +20,7 @@ local function given(name)
   return value ~= nil and value ~= ""
 end
 
----"kitty", "sixel", "blocks" or "text". MOONWARP_GRAPHICS says which; else the terminal's own variables do.
+---"kitty", "sixel", "blocks" or "text", from MOONWARP_GRAPHICS or else the terminal's own variables.
 ---@return string
 function M.graphics()
   local wanted, term = os.getenv "MOONWARP_GRAPHICS", os.getenv "TERM" or "dumb"
@@ -31,7 +31,7 @@ function M.graphics()
   return "blocks"
 end
 
----The terminal's width and height in characters; 80 and nil where there is none.
+---The terminal's width and height in characters; 80 and nil if the output is not a terminal.
 ---@return integer columns
 ---@return integer? rows
 function M.width()
@@ -43,7 +43,7 @@ function M.width()
   return tonumber(columns) or tonumber(os.getenv "COLUMNS") or 80, rows and rows > 0 and rows or nil
 end
 
----The columns that a picture of so many pixels gets, for it to be no higher than `rows` lines: cells are twice as high
+---The number of columns for a picture of so many pixels that is at most `rows` lines high: cells are twice as high as
 ---as wide.
 ---@param picture { width: integer, height: integer }
 ---@param columns integer
@@ -56,7 +56,7 @@ end
 
 -- ---- characters and half blocks: one and two pixels a cell ----
 
--- Columns and rows of pixels that a picture gets: cells are twice as high as wide.
+-- The columns and rows of pixels for a picture: cells are twice as high as wide.
 local function fit(picture, columns)
   columns = math.min(columns, picture.width)
   return columns, math.max(2, 2 * math.floor(columns * picture.height / picture.width / 2 + 0.5))
@@ -95,7 +95,7 @@ local function by_cells(cell, behind)
   end
 end
 
--- ---- kitty: the pixels themselves, in base64, by chunks of at most 4096 letters ----
+-- ---- kitty: the pixels themselves, in base64, in chunks of at most 4096 characters ----
 
 local DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
@@ -119,7 +119,7 @@ function M.base64(bytes)
   return table.concat(out)
 end
 
--- As many pixels as the picture has, up to what the width shows.
+-- As many pixels as the picture has, up to the number that fits into the width.
 local function pixel_size(picture, columns)
   local scale = math.min(1, columns * 8 / picture.width)
   return math.max(1, math.floor(picture.width * scale)), math.max(1, math.floor(picture.height * scale))
@@ -140,7 +140,7 @@ local function kitty(picture, columns)
   return table.concat(out) .. "\n"
 end
 
--- ---- sixel: bands of six rows, each colour of a band drawn over it; 6 x 6 x 6 colours ----
+-- ---- sixel: bands of six rows, in which each of 6 x 6 x 6 colours is drawn over the others ----
 
 local function sixel(picture, columns)
   local width, height = pixel_size(picture, columns)
@@ -175,14 +175,14 @@ local renderers = {
   text = by_cells(text_cell, ""), blocks = by_cells(block_cell, "\27[0m"), kitty = kitty, sixel = sixel,
 }
 
----A picture as what to write to the terminal.
+---The characters that draw a picture in the terminal.
 ---@param picture { width: integer, height: integer, at: fun(x: integer, y: integer): integer, integer, integer }
 ---@param columns integer characters that it may take
 ---@param graphics? string M.graphics() by default
 ---@return string
 function M.picture(picture, columns, graphics)
   local render = renderers[graphics or M.graphics()]
-  if not render then errors.usage("pictures are in kitty, sixel, blocks or text, not %s", raw.describe(graphics)) end
+  if not render then errors.usage("graphics is kitty, sixel, blocks or text, got %s", raw.describe(graphics)) end
   return render(picture, columns)
 end
 

@@ -1,4 +1,4 @@
--- An array as text: what it is, and the corners of what is in it.
+-- An array as text: its title, and the elements at its corners.
 --
 --   float {2, 3} on cpu:0
 --   {{1, 2, 3},
@@ -8,12 +8,12 @@ local raw = require "moonwarp.binding"
 
 local M = {}
 
-local EDGE = 3 -- elements shown at each end of a dimension that is cut
+local EDGE = 3 -- elements shown at each end of an abbreviated dimension
 
 local formats = { half = "%.4g", bfloat16 = "%.3g", float = "%.6g", double = "%.10g", complex64 = "%.6g",
   complex128 = "%.10g" }
 
--- Which indices of a dimension are shown; 0 stands for the dots. Outer dimensions of high ranks show fewer.
+-- The indices of a dimension that are shown; 0 stands for the dots. Outer dimensions of high ranks show fewer.
 local function shown(size, edge)
   local list = {}
   if size <= 2 * edge + 1 then
@@ -34,7 +34,7 @@ local function number(value, format)
   return format:format(value)
 end
 
--- Numbers, vectors and arrays inside structs in brackets, structs with their fields by name.
+-- Numbers; vectors and nested arrays in brackets; structs with their fields by name.
 local function element(value, format)
   if type(value) ~= "table" then return number(value, format) end
   if getmetatable(value) == raw.complex then
@@ -52,7 +52,7 @@ local function element(value, format)
   return "(" .. table.concat(list, ", ") .. ")"
 end
 
--- The shown elements, as text, in nested tables; false where the dots go. And the widest.
+-- The shown elements as text in nested tables, with false for the dots; and the width of the widest.
 local function collect(array, shape, format)
   local widest = 0
   local index = {}
@@ -101,7 +101,7 @@ function M.array(array)
   local dtype = tostring(array.dtype)
   local scalar = formats[dtype] and dtype or dtype:match "^bfloat16" or dtype:match "^%a+"
   local list, widest = collect(array, shape, formats[scalar] or "%d")
-  if #shape == 1 then widest = 0 end -- one line needs no columns
+  if #shape == 1 then widest = 0 end -- a single line needs no alignment
   return title .. "\n" .. render(list, 1, #shape, widest)
 end
 

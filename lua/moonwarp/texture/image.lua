@@ -1,4 +1,4 @@
--- Pictures in files: PGM, PPM and PNG, to and from arrays of uchar.
+-- Image files: PGM, PPM and PNG, read into and written from arrays of uchar.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -6,7 +6,7 @@ local errors = require "moonwarp.diagnostics.error"
 local M = {}
 
 ---Read a picture as an array of uchar with the shape {height, width} (grey) or {height, width, 3 or 4}; with a dtype,
----as an array of that dtype with the shape {height, width}, as textures take it. Floats are between 0 and 1.
+---as an array of that dtype with the shape {height, width}, as textures need it. Floats are between 0 and 1.
 ---@param path string .pgm, .ppm or .png
 ---@param dtype? "uchar"|"uchar4"|"float"|"float4"
 ---@return moonwarp.array
@@ -18,8 +18,8 @@ end
 ---As mw.read_image, but returns nil and the error if the file cannot be read.
 M.try_read_image = errors.try(M.read_image)
 
----Write a picture, in the format of the name's ending. Pixels are uchar of shape {height, width[, 1, 3 or 4]}, or
----uchar3 or uchar4 of shape {height, width}.
+---Write a picture, in the format that the file name's ending says. Pixels are uchar of shape {height, width[, 1, 3 or
+---4]}, or uchar3 or uchar4 of shape {height, width}.
 ---@param path string .pgm (grey), .ppm (colour) or .png
 ---@param array moonwarp.array
 M.write_image = raw.image_write

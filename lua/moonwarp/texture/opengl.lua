@@ -1,4 +1,5 @@
--- Buffers and images of OpenGL, of the context that is current in this thread: memory of kernels while they are mapped.
+-- OpenGL buffers and images of the context that is current in this thread: kernels use their memory while they are
+-- mapped.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -10,7 +11,7 @@ local targets = {
   ["2d"] = 0x0de1, ["3d"] = 0x806f, rectangle = 0x84f5, cubemap = 0x8513, ["2dlayered"] = 0x8c1a, renderbuffer = 0x8d41,
 }
 
--- What was asked for, by resource.
+-- The OpenGL names and flags, by resource.
 local options_of = setmetatable({}, { __mode = "k" })
 
 local function choose(given, known, what)
@@ -25,8 +26,8 @@ local function flags_of(options)
   return choose(options.access or "read-write", access_flags, "the access to a resource")
 end
 
----An OpenGL buffer for kernels, by its name from glGenBuffers. Its context has to be current now and whenever it is
----mapped or unmapped. On an NVIDIA GPU the driver shares it if it can; otherwise the mapped memory is a copy.
+---An OpenGL buffer for kernels, by its name from glGenBuffers. Its context must be current now and whenever it is
+---mapped or unmapped. On an NVIDIA GPU the driver shares the memory if it can; otherwise the mapped memory is a copy.
 ---@param name integer
 ---@param options? { dtype?: moonwarp.dtype, access?: "read-write"|"read"|"write" } the element type (float); what
 ---kernels do with it: of one that is read nothing is taken back, one that is written is written whole
@@ -58,8 +59,8 @@ local graphics = raw.classes.graphics
 
 local function stream_of(stream) return stream or raw.stream_default(false) end
 
----Give it to kernels: earlier OpenGL commands are done before later work in the stream. OpenGL must not
----use it until it is unmapped.
+---Map it for kernels: earlier OpenGL commands are done before later work in the stream. OpenGL must not use it until it
+---is unmapped.
 ---@param stream? moonwarp.stream the default one where absent
 ---@return moonwarp.array|moonwarp.graphics of a buffer its memory as an array, of an image itself
 function graphics:map(stream)
@@ -71,7 +72,7 @@ function graphics:map(stream)
   return raw.memory_array(address, dtype, math.floor(bytes / raw.dtype_size(dtype)))
 end
 
----Give it back to OpenGL after the work in the stream. Arrays of it are freed.
+---Unmap it for OpenGL after the work in the stream. Arrays of it are freed.
 ---@param stream? moonwarp.stream
 ---@return moonwarp.graphics self
 function graphics:unmap(stream)

@@ -1,4 +1,4 @@
--- Textures and surfaces: how memory is read through one, in words.
+-- Textures and surfaces: memory with sampling options, which are given as words.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -8,7 +8,7 @@ local memory = require "moonwarp.texture.texture_memory"
 local usage = errors.usage
 local M = {}
 
--- Words for the numbers of mw_texture_desc.
+-- The words for the numbers in mw_texture_desc.
 local address_modes = { wrap = 0, clamp = 1, mirror = 2, border = 3 }
 local filters = { point = 0, linear = 1 }
 local reads = { auto = 0, element = 1, normalized = 2 }
@@ -31,7 +31,7 @@ local function number_of(numbers, word, name)
   return number
 end
 
--- ---- options: from words to the description, each with what says it back ----
+-- ---- options: conversion from words to the description and back ----
 
 local known = {}
 
@@ -72,7 +72,7 @@ for _, name in ipairs { "lod_bias", "lod_min", "lod_max", "max_anisotropy" } do 
 known.address = {
   set = function(desc, value)
     local list = type(value) == "table" and value or { value, value, value }
-    if #list < 1 or #list > 3 then usage("a texture's address has a word for each of up to three axes") end
+    if #list < 1 or #list > 3 then usage("a texture's address has one word, or a word for each of up to three axes") end
     desc.address = {}
     for i = 1, 3 do desc.address[i] = number_of(address_modes, list[i] or list[#list], "address") end
   end,
@@ -105,7 +105,7 @@ local function find_option(name)
   return arguments.no_option("a texture", name, names)
 end
 
--- What a texture reference of the guides has when nothing is said; a mipmap is read in all its levels.
+-- The defaults of the guides' texture references; of a mipmap all levels are read.
 local function describe(given)
   local desc = {
     address = { 1, 1, 1 }, filter = 0, read = 0, normalized = false, srgb = false, seamless = false,
@@ -117,9 +117,9 @@ local function describe(given)
   return desc
 end
 
--- ---- what is read ----
+-- ---- memory ----
 
--- {height, width, channels} of scalars, as mw.read_image has it, is {height, width} of vectors.
+-- Reinterpret {height, width, channels} of scalars, as mw.read_image returns it, as {height, width} of vectors.
 local function texels_of(array)
   local shape = array.shape
   local channels = shape[3]
@@ -140,14 +140,14 @@ local function open_memory(value, given)
     local picture = raw.image_read(value)
     return memory.cuda_array(raw.image_texels(picture, given.dtype or (#picture.shape == 2 and "uchar" or "uchar4")))
   end
-  if given.dtype then usage("mw.texture: dtype is for pictures, by their path; memory has a dtype of its own") end
+  if given.dtype then usage("mw.texture: dtype is only for a picture's path; memory has a dtype of its own") end
   if type(value) == "table" then return memory.cuda_array(value) end
   return raw.type(value) == "array" and texels_of(value) or value
 end
 
----A texture: a way to read memory in kernels, through a reference (m.img = texture), or as a cudaTextureObject_t
----argument. It retains the memory. Its options can be read and, except read and srgb, assigned (texture.filter =
----"linear"), which takes effect from the next launch on.
+---A texture: memory that kernels read with filtering and addressing options, through a reference (m.img = texture), or
+---as a cudaTextureObject_t argument. It retains the memory. Its options can be read and, except read and srgb, assigned
+---(texture.filter = "linear"), which takes effect at the next launch.
 ---@param source moonwarp.array|moonwarp.pitched|moonwarp.cuda_array|table|string linear memory (an array of one
 ---dimension, for tex1Dfetch), two-dimensional memory, a CUDA array; or a nested table of floats or the path of a
 ---picture, which become a CUDA array (a picture's dtype: "uchar4", "uchar", "float", "float4")
@@ -163,7 +163,7 @@ function M.texture(source, options)
   return raw.texture_new(open_memory(source, given), desc)
 end
 
----A surface: a way to read and write a CUDA array in kernels, through a reference or as a cudaSurfaceObject_t argument.
+---A surface: a CUDA array that kernels read and write, through a reference or as a cudaSurfaceObject_t argument.
 ---@param array moonwarp.cuda_array
 ---@param options? { level?: integer } of a mipmap, from 1
 ---@return moonwarp.texture
@@ -188,7 +188,7 @@ function texture:__newindex(name, value)
 end
 
 function raw.classes.surface:__newindex(name) -- luacheck: ignore 212
-  usage("a surface has nothing to assign, so no '%s': it is read and written texel by texel", tostring(name))
+  usage("a surface has no options, so '%s' cannot be assigned", tostring(name))
 end
 
 local function kind_of(object)

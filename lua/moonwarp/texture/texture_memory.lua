@@ -1,6 +1,6 @@
--- Memory that textures read: pitched arrays and CUDA arrays, and copies of regions between them and arrays.
+-- Memory for textures: pitched arrays and CUDA arrays, and copies of regions between them and arrays.
 --
--- Coordinates of regions count from 1, as everything does that Lua sees; the binding's count from 0.
+-- Coordinates of regions count from 1, as all indices in Lua do; the binding's count from 0.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -27,9 +27,9 @@ for i, kind in ipairs(kinds) do
   for _, size in ipairs(kind.sizes) do kind[size] = true end
 end
 
--- ---- what there is ----
+-- ---- extents ----
 
--- The extent of memory in elements, and its shape as an array's: width, height, slices, shape.
+-- The extent of memory in elements, and its shape as that of an array: width, height, slices, shape.
 local function extent_of(memory, level)
   if raw.type(memory) == "cuda_array" then
     local _, number, width, height, slices = memory:describe(level and level - 1)
@@ -41,7 +41,7 @@ local function extent_of(memory, level)
   end
   local shape = memory.shape
   local n = #shape
-  if n > 3 then usage("a copy of regions of an array of %d dimensions: it takes three at most", n) end
+  if n > 3 then usage("a region of an array of %d dimensions cannot be copied: at most three are possible", n) end
   return shape[n], shape[n - 1] or 1, shape[n - 2] or 1, shape
 end
 
@@ -60,7 +60,7 @@ local function whole_number(value, default, what)
   return value
 end
 
--- Where a region begins in memory, from 0, and how much there is from there on.
+-- The start of a region in memory, from 0, and the extent from there to the end.
 local function place(memory, at, what)
   at = at or {}
   local level = whole_number(at.level, 1, what .. ".level")
@@ -81,7 +81,7 @@ local function check_memory(value, what)
   usage("%s is an array, a pitched array or a CUDA array, got a %s", what, raw.type(value) or type(value))
 end
 
--- queued: not to wait, where that can be.
+-- queued: do not wait if that is possible.
 local function copy_box(target, source, region, queued)
   region = region or {}
   check_memory(target, "the target of mw.copy_region")
@@ -101,8 +101,8 @@ local function copy_box(target, source, region, queued)
 end
 
 ---Copy a region of texels between arrays (of one to three dimensions), pitched arrays and CUDA arrays of one element
----size, in the order of the current stream; graphs capture it. If regions of one memory may overlap, it waits for
----the work before.
+---size, in the order of the current stream; graphs capture it. If the regions are in the same memory and may overlap,
+---it waits for the work before.
 ---@param target moonwarp.array|moonwarp.pitched|moonwarp.cuda_array
 ---@param source moonwarp.array|moonwarp.pitched|moonwarp.cuda_array
 ---@param region? table { to = {x, y, z, level}, from = {x, y, z, level}, width, height, depth }, where the fields of
@@ -124,10 +124,11 @@ local function same_shape(a, b)
   return true
 end
 
--- Whether texels of `dtype` are made of such scalars: uchar4 of uchar.
+-- Whether texels of `dtype` consist of such scalars: uchar4 of uchar.
 local function is_channel(scalar, dtype) return scalar == dtype or tostring(dtype):match("^(%a+)[24]$") == scalar end
 
--- Lua data as memory that can be copied from: an array of `dtype`; arrays of as many elements take `shape`.
+-- Lua data as memory that can be copied from: an array of `dtype`. An array with as many elements takes the shape
+-- `shape`.
 local function as_memory(data, dtype, shape, what)
   if type(data) == "string" then
     local array = raw.array_new(dtype, shape)
@@ -154,7 +155,8 @@ local function as_memory(data, dtype, shape, what)
   return data:reshape(shape)
 end
 
--- An array as the box that `like` is: of a layered 1-D array, whose layers are slices, rows become slices too.
+-- An array as the box that has the form of `like`: for a layered 1-D array, whose layers are slices, rows become
+-- slices.
 local function boxed(array, like, level)
   local width, height, slices, shape = extent_of(like, level)
   if raw.type(array) == "cuda_array" or height > 1 or #shape < 2 then return array end
@@ -162,7 +164,7 @@ local function boxed(array, like, level)
   return raw.array_view(array, 0, nil, { slices, height, width })
 end
 
--- Everything, or where a region is given what it says.
+-- The whole memory, or the given region.
 local function fill(memory, data, region, queued)
   if region ~= nil and type(region) ~= "table" then
     usage("copy_from: a region is a table { to =, from =, width =, … }, got a %s", raw.type(region) or type(region))
@@ -176,13 +178,13 @@ local function fill(memory, data, region, queued)
   local source = as_memory(data, memory.dtype, shape, "copy_from")
   local _, _, _, have = extent_of(source)
   if not same_shape(shape, have) then
-    usage("copy_from: {%s} elements do not fill {%s}; a region says which part is meant", table.concat(have, ", "),
+    usage("copy_from: {%s} elements do not fill {%s}; give a region to copy a part", table.concat(have, ", "),
       table.concat(shape, ", "))
   end
   return copy_box(memory, boxed(source, memory, level), nil, queued)
 end
 
--- memory:copy_from(data[, region]): what comes from Lua is there when this returns.
+-- memory:copy_from(data[, region]): data from Lua is copied before this returns.
 local function copy_from(memory, data, region) return fill(memory, data, region, is_memory(data)) end
 
 -- memory:array([level]): a copy as an ordinary array.
@@ -202,8 +204,8 @@ end
 
 -- ---- pitched arrays ----
 
----An array of two dimensions whose rows begin at aligned addresses (cudaMallocPitch): p.pitch bytes from row to row.
----To a kernel it is a pointer to its first element; p[i] is row i, a view. Contents are undefined.
+---A two-dimensional array whose rows begin at aligned addresses (cudaMallocPitch), p.pitch bytes apart. A kernel takes
+---it as a pointer to its first element; p[i] is row i, a view. Contents are undefined.
 ---@param height integer
 ---@param width integer
 ---@param dtype? moonwarp.dtype "float" by default
@@ -252,7 +254,7 @@ local function find_kind(spec, rank)
   return number
 end
 
--- The sizes of the kind: as said, else as the data's shape has them.
+-- The sizes for a kind: as given, or else from the data's shape.
 local function find_sizes(spec, kind, shape)
   local desc = { levels = size_field(spec, "levels") }
   local faces = kind.faces and 6 or 1
@@ -268,16 +270,16 @@ local function find_sizes(spec, kind, shape)
   if kind.layers then
     desc.layers = size_field(spec, "layers")
     if not desc.layers and slices then
-      if slices % faces ~= 0 then usage("mw.cuda_array: %d slices are no whole layers of 6 faces", slices) end
+      if slices % faces ~= 0 then usage("mw.cuda_array: %d slices do not make whole layers of 6 faces", slices) end
       desc.layers = slices / faces
     end
   elseif kind.faces then
     if slices and slices ~= 6 then usage("mw.cuda_array: a cubemap has 6 faces, not %d", slices) end
   elseif not kind.depth and slices and slices ~= 1 then
-    usage("mw.cuda_array: a '%s' array has no depth, and %d is given", kind.name, slices)
+    usage("mw.cuda_array: a '%s' array has no depth, but %d is given", kind.name, slices)
   end
   if not kind.height and desc.height ~= 1 and desc.height then
-    usage("mw.cuda_array: a '%s' array has no height, and %d is given", kind.name, desc.height)
+    usage("mw.cuda_array: a '%s' array has no height, but %d is given", kind.name, desc.height)
   end
   return desc
 end
@@ -288,7 +290,7 @@ local function data_facts(data, dtype)
   local _, _, _, shape = extent_of(data)
   if raw.type(data) == "array" and dtype and dtype ~= data.dtype then
     if not is_channel(data.dtype, dtype) then
-      usage("mw.cuda_array: texels of %s cannot be made of an array of %s; see a:to(dtype) and a:as(dtype)", dtype,
+      usage("mw.cuda_array: texels of %s cannot be made from an array of %s; see a:to(dtype) and a:as(dtype)", dtype,
         tostring(data.dtype))
     end
     local texels = data:as(dtype) -- {h, w, 4} of uchar as {h, w} of uchar4
@@ -302,7 +304,8 @@ local make = arguments.checked("mw.cuda_array", signatures.mw.cuda_array, functi
   local source, dtype, shape = data_facts(data, spec.dtype)
   local number = find_kind(spec, shape and #shape)
   if not number then usage("mw.cuda_array wants data, or sizes: { width =, height =, depth =, dtype = }") end
-  local desc = find_sizes(spec, kinds[number] or usage("mw.cuda_array: an array of %d dimensions", number), shape)
+  local desc = find_sizes(spec, kinds[number] or
+    usage("mw.cuda_array: an array of %d dimensions cannot be a CUDA array", number), shape)
   desc.kind = number - 1
   local array = raw.cuda_array_new(dtype, desc)
   return data == nil and array or fill(array, source)

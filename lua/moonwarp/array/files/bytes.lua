@@ -4,7 +4,7 @@ local raw = require "moonwarp.binding"
 
 local M = {}
 
----Raise that a file is not as it should be: kind "io".
+---Raise that a file is malformed: an error of the kind "io".
 ---@param path string
 ---@param message string with the placeholders of string.format
 ---@param ... any
@@ -12,7 +12,7 @@ function M.fail(path, message, ...)
   raw.raise { kind = "io", code = "cudaErrorInvalidValue", message = ("'%s': "):format(path) .. message:format(...) }
 end
 
----The unsigned little-endian number of `size` bytes at a place; exact below 2^53.
+---The unsigned little-endian number of `size` bytes at a position; exact below 2^53.
 ---@param bytes string
 ---@param at integer from 1
 ---@param size integer
@@ -23,7 +23,7 @@ function M.number(bytes, at, size)
   return value
 end
 
----The little-endian bytes of a number.
+---A number as little-endian bytes.
 ---@param value number
 ---@param size integer
 ---@return string

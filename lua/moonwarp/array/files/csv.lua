@@ -1,4 +1,4 @@
--- Tables of numbers in text files: fields separated by commas, lines that end in a line feed.
+-- Numbers in text files: fields separated by commas, one line per row.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -15,7 +15,7 @@ local words = { [""] = NAN, NA = NAN, nan = NAN, NaN = NAN, NAN = NAN, ["N/A"] =
   inf = math.huge, ["-inf"] = -math.huge, Inf = math.huge, ["-Inf"] = -math.huge,
   ["true"] = 1, ["false"] = 0, True = 1, False = 0 }
 
--- The fields of a line; those in quotes may contain the delimiter, and "" for a quote.
+-- The fields of a line. A field in quotes may contain the delimiter, and "" for a quote.
 local function fields_of(path, line, delimiter, place)
   local list, at = {}, 1
   if not line:find('"', 1, true) then
@@ -77,7 +77,7 @@ local function check_options(options)
 end
 
 ---Read numbers from a CSV file: an array of shape {lines, fields}. Empty fields and NA are NaN; a word is an error that
----names its place.
+---names its line and field.
 ---@param path string
 ---@param options? { header?: boolean, delimiter?: string, dtype?: moonwarp.dtype, skip?: integer } header: the first
 ---line has names; skip: lines to leave out before it; "," and "float" by default
@@ -95,7 +95,7 @@ function M.read_csv(path, options)
     if place > skip and line:find "%S" then
       local fields = fields_of(path, line, delimiter, place)
       if width and #fields ~= width then
-        fail(path, "line %d has %d fields, and the lines before it have %d", place, #fields, width)
+        fail(path, "line %d has %d fields, but the lines before it have %d", place, #fields, width)
       end
       width = #fields
       if options.header and not names then
@@ -114,12 +114,12 @@ function M.read_csv(path, options)
       end
     end
   end
-  if not width then fail(path, "there is no line with fields in it") end
+  if not width then fail(path, "no line has fields") end
   if rows == 0 then return raw.array_new(of.name, { 0, width }), names end
   return raw.array_from(values, of.name):reshape(rows, width), names
 end
 
--- The shortest text that reads as the same number: within 2^-25 of it a float is the same float.
+-- The shortest text that reads back as the same number: any number within 2^-25 of a float reads as that float.
 local function text_of(value, of)
   if type(value) == "boolean" then return value and "1" or "0" end
   if of.kind ~= "float" then return (tostring(value):gsub("U?LL$", "")) end

@@ -24,12 +24,12 @@ for code, dtype in pairs(dtypes) do
   if code:sub(1, 1) ~= "c" then codes[dtype] = code end
 end
 codes.long, codes.ulong = "i8", "u8"
--- complex64 and complex128, where elements of that name are there
+-- complex64 and complex128, if the binding has elements of that name
 for code, dtype in pairs { c8 = "complex64", c16 = "complex128" } do
   if pcall(raw.dtype_size, dtype) then dtypes[code], codes[dtype] = dtype, code end
 end
 
--- What NumPy has and arrays have not, by the letter of the dtype.
+-- The kinds of elements that NumPy has and arrays do not have, by the letter of the dtype.
 local reasons = {
   O = "Python objects, which only Python can read (they are pickled)",
   U = "strings", S = "strings", a = "strings", M = "dates", m = "spans of time", V = "raw bytes without a type",
@@ -38,7 +38,7 @@ local reasons = {
 
 -- ---- reading ----
 
--- The dtype, the bytes of a number, and whether its bytes are in the other order.
+-- The dtype, the bytes of a number, and whether the byte order is the other one.
 local function read_dtype(path, header)
   local descr = header:match "'descr'%s*:%s*'([^']*)'"
   if not descr then
@@ -51,7 +51,7 @@ local function read_dtype(path, header)
   local order, code = descr:match "^([<>|=]?)(%a%d*)$"
   if not code or not dtypes[code] then
     local letter = (code or descr:match "%a" or "?"):sub(1, 1)
-    fail(path, "its elements are of NumPy's dtype '%s', %s", descr,
+    fail(path, "its elements have NumPy's dtype '%s', %s", descr,
       reasons[code] or reasons[letter] or "for which arrays have no counterpart")
   end
   return dtypes[code], tonumber(code:sub(2)) / (code:sub(1, 1) == "c" and 2 or 1), order == ">"
@@ -63,20 +63,22 @@ local function read_shape(path, header)
   local shape = {}
   for size in text:gmatch "%d+" do
     shape[#shape + 1] = tonumber(size)
-    if tonumber(size) >= 2 ^ 53 then fail(path, "its shape (%s) is beyond any memory", text) end
+    if tonumber(size) >= 2 ^ 53 then fail(path, "its shape (%s) is larger than any memory", text) end
   end
   if #shape > MOST_DIMENSIONS then
-    fail(path, "it has %d dimensions, and arrays have at most %d", #shape, MOST_DIMENSIONS)
+    fail(path, "it has %d dimensions, but arrays have at most %d", #shape, MOST_DIMENSIONS)
   end
   if #shape == 0 then shape[1] = 1 end -- one number
   return shape
 end
 
--- The array in the bytes of an .npy file.
+-- The array that the bytes of an .npy file hold.
 local function decode(path, data)
   if data:sub(1, 6) ~= MAGIC then fail(path, "it is no .npy file: it does not begin with \\x93NUMPY") end
   local version = data:byte(7) or 0
-  if version < 1 or version > 3 then fail(path, "it is of version %d of the format; 1 to 3 are known", version) end
+  if version < 1 or version > 3 then
+    fail(path, "it has version %d of the format; only 1 to 3 are supported", version)
+  end
   local size = version == 1 and 2 or 4
   if #data < 8 + size then fail(path, "it is cut off within its header") end
   local length = bytes.number(data, 9, size)
@@ -88,7 +90,7 @@ local function decode(path, data)
     fail(path, "its header does not say whether it is in Fortran's order")
   end
   local shape = read_shape(path, header)
-  local count = 1.0 -- of floating point: integers of Lua would wrap around
+  local count = 1.0 -- in floating point, because Lua's integers would wrap around
   for _, extent in ipairs(shape) do count = count * extent end
   local wanted, there = count * raw.dtype_size(dtype), #data - first + 1
   if there < wanted then
@@ -130,7 +132,7 @@ end
 
 -- ---- writing ----
 
--- The bytes of an .npy file of an array.
+-- An array as the bytes of an .npy file.
 local function encode(what, array)
   local dtype, shape = array.dtype, array.shape
   local code = codes[dtype]
@@ -152,7 +154,7 @@ local function encode(what, array)
   return MAGIC .. "\1\0" .. bytes.text(#header, 2) .. header .. (array.count > 0 and array:contiguous():bytes() or "")
 end
 
----Write an array as an .npy file, which numpy.load reads. Vectors become one more dimension.
+---Write an array as an .npy file, which numpy.load reads. The components of vectors become one more dimension.
 ---@param path string
 ---@param array moonwarp.array
 function M.save_npy(path, array) raw.bytes_write(path, encode("mw.save_npy", array)) end

@@ -1,6 +1,6 @@
--- Sound in WAV files: samples of 8, 16, 24 or 32 bits or of floating point, one channel or several.
+-- Sound in WAV files: samples of 8, 16, 24 or 32 bits or in floating point, with one or several channels.
 --
--- A file is "RIFF", a size, "WAVE", and chunks: four letters, a size, and that many bytes (and one if that is odd).
+-- A file is "RIFF", a size, "WAVE", and chunks: four letters, a size, and that many bytes (padded to an even number).
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -13,7 +13,7 @@ local M = {}
 
 local PCM, FLOAT, EXTENSIBLE = 1, 3, 0xfffe
 
--- The format and where the samples are.
+-- The format, and where the samples are.
 local function read_chunks(path, data)
   if data:sub(1, 4) ~= "RIFF" or data:sub(9, 12) ~= "WAVE" then
     fail(path, "it is no WAV file: it does not begin with RIFF and WAVE")
@@ -31,10 +31,10 @@ local function read_chunks(path, data)
         format.kind = number(data, first + 24, 2)
       end
     elseif name == "data" then
-      if not format then fail(path, "its samples come before their format") end
-      if size == 0xffffffff then size = #data - first + 1 end -- written to a pipe
+      if not format then fail(path, "its samples precede their format") end
+      if size == 0xffffffff then size = #data - first + 1 end -- the file was written to a pipe
       if first + size - 1 > #data then
-        fail(path, "it is cut off: it says %.0f bytes of samples, and %d are there", size, #data - first + 1)
+        fail(path, "it is cut off: its header announces %.0f bytes of samples, and it has %d", size, #data - first + 1)
       end
       return format, first, size
     end
@@ -76,7 +76,7 @@ function M.read_wav(path)
   local data = raw.bytes_read(path)
   local format, first, size = read_chunks(path, data)
   if not is_known(format) then
-    fail(path, "its samples are of format %d with %d bits; PCM of 8, 16, 24 and 32 bits and floating point are known",
+    fail(path, "its samples have format %d and %d bits; PCM of 8, 16, 24 and 32 bits and floating point are supported",
       format.kind, format.bits)
   end
   if format.channels == 0 then fail(path, "it has no channels") end
@@ -90,7 +90,7 @@ function M.read_wav(path)
   return samples_of(used, format, frames * format.channels):reshape(shape), format.rate
 end
 
--- Samples as the file has them, and their format and bits.
+-- The samples as the file holds them, with their format and bits.
 local function stored(array, options)
   local dtype = array.dtype
   if dtype == "short" or dtype == "int" then return array, PCM, dtype == "short" and 16 or 32 end
@@ -102,8 +102,8 @@ local function stored(array, options)
   return raw.array_new("short", array.shape):assign((array:to "float" * 32768):round():clip(-32768, 32767)), PCM, 16
 end
 
----Write sound as a WAV file of 16 bits, or of floating point. Floats are from -1 to 1, others are clipped; short, int
----and uchar are written as they are.
+---Write sound as a WAV file of 16 bits, or in floating point. Floats from -1 to 1 are scaled, larger ones are clipped;
+---short, int and uchar are written unchanged.
 ---@param path string
 ---@param array moonwarp.array of shape {samples} or {samples, channels}
 ---@param rate integer samples a second
@@ -118,10 +118,10 @@ function M.write_wav(path, array, rate, options)
     usage("mw.write_wav wants the shape {samples} or {samples, channels}, got %s",
       raw.part("array.views").shape_text(array.shape))
   end
-  if rate < 1 or rate >= 2 ^ 32 then usage("mw.write_wav: a rate is from 1 to 2^32 - 1, got %s", rate) end
+  if rate < 1 or rate >= 2 ^ 32 then usage("mw.write_wav: the rate must be from 1 to 2^32 - 1, got %s", rate) end
   local samples, kind, bits = stored(array, options)
   local data = samples.count > 0 and samples:contiguous():bytes() or ""
-  if #data > 2 ^ 32 - 100 then usage "mw.write_wav: a WAV file has at most 4 GiB" end
+  if #data > 2 ^ 32 - 100 then usage "mw.write_wav: a WAV file holds at most 4 GiB" end
   local frame = channels * bits / 8
   local format = text(kind, 2) .. text(channels, 2) .. text(rate, 4) .. text(rate * frame % 2 ^ 32, 4) .. text(frame, 2)
     .. text(bits, 2)

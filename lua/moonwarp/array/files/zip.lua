@@ -1,4 +1,4 @@
--- Zip files as .npz has them: members that are stored or deflated, found by the directory at the end of the file.
+-- Zip files in the form that .npz uses: stored or deflated members, found by the directory at the end of the file.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -8,10 +8,10 @@ local fail, number, text = bytes.fail, bytes.number, bytes.text
 
 local M = {}
 
-local MOST = 2 ^ 32 - 1 -- sizes and places of 32 bits; at this one the 64-bit extension has them
+local MOST = 2 ^ 32 - 1 -- the 32-bit value that says "see the 64-bit extension"
 local DEFLATED, STORED = 8, 0
 
--- Where the directory begins and how many members it has, from the record at the end; a comment may come after it.
+-- The position of the directory and the number of members, from the record at the end; a comment may follow it.
 local function directory(path, data)
   local at
   for first = #data - 21, math.max(1, #data - 21 - 65535), -1 do
@@ -36,7 +36,7 @@ local function directory(path, data)
   return first + 1, count
 end
 
--- Replace 32-bit fields that are full by those of the 64-bit extension.
+-- Replace 32-bit fields at their maximum by those of the 64-bit extension.
 local function extended(path, member, extra)
   local at = 1
   while at + 3 <= #extra do
@@ -93,11 +93,11 @@ function M.read(path, data, member)
   local packed = data:sub(first, first + member.packed - 1)
   local result
   if member.method == STORED then
-    if member.packed ~= member.size then fail(path, "its member '%s' has two sizes", member.name) end
+    if member.packed ~= member.size then fail(path, "its member '%s' has two different sizes", member.name) end
     result = packed
   elseif member.method == DEFLATED then
-    if member.size > member.packed * 1032 + 1032 then -- no more can be made of so few bytes
-      fail(path, "its member '%s' says that %.0f bytes become %.0f", member.name, member.packed, member.size)
+    if member.size > member.packed * 1032 + 1032 then -- deflate's highest ratio
+      fail(path, "its member '%s' claims to inflate %.0f bytes to %.0f", member.name, member.packed, member.size)
     end
     local ok, made = pcall(raw.bytes_inflate, packed, member.size)
     if not ok then
@@ -105,18 +105,18 @@ function M.read(path, data, member)
     end
     result = made
   else
-    fail(path, "its member '%s' is compressed by method %d; numpy.savez and numpy.savez_compressed write 0 and 8",
+    fail(path, "its member '%s' is compressed by method %d; only 0 and 8 are supported, which NumPy writes",
       member.name, member.method)
   end
   if raw.bytes_checksum(result) ~= member.checksum then
-    fail(path, "its member '%s' is damaged: its checksum does not fit", member.name)
+    fail(path, "its member '%s' is damaged: its checksum does not match", member.name)
   end
   return result
 end
 
-local DATE = text(33, 2) -- the first day that zip knows, so that equal arrays make equal files
+local DATE = text(33, 2) -- a fixed date (zip's first day), so that equal arrays make equal files
 
----A zip file of members that are stored.
+---A zip file whose members are stored, not compressed.
 ---@param members { name: string, data: string }[]
 ---@return string
 function M.write(members)

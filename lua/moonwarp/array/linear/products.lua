@@ -72,7 +72,7 @@ local function operand(x, dtype, batch)
   return x:contiguous(), { row = columns, column = 1, next = own > 1 and rows * columns or 0 }
 end
 
--- All of the memory that a view without negative strides is in: what a kernel takes.
+-- All memory that a view without negative strides spans, which is the kernel's argument.
 local function memory_of(view)
   local size, strides, far = raw.dtype_size(view.dtype), view.strides, 0
   for d, extent in ipairs(view.shape) do far = far + (extent - 1) * strides[d] end
@@ -131,7 +131,7 @@ local function batch_of(what, a, b)
   for d = 1, more do
     local p, q = a[#a - 2 - more + d] or 1, b[#b - 2 - more + d] or 1
     if p ~= q and p ~= 1 and q ~= 1 then
-      usage("%s: the batches of %s and %s do not fit together: sizes have to be equal or 1", what, shape_text(a),
+      usage("%s: the batches of %s and %s do not broadcast: sizes must be equal or 1", what, shape_text(a),
         shape_text(b))
     end
     batch[d] = p == 1 and q or p
@@ -139,7 +139,7 @@ local function batch_of(what, a, b)
   return batch
 end
 
--- The product of matrices, or batches of them.
+-- The product of matrices, or of batches of them.
 local function multiply(what, a, b, out)
   local as, bs = a.shape, b.shape
   local m, inner, n = as[#as - 1], as[#as], bs[#bs]
@@ -174,8 +174,8 @@ local function multiply(what, a, b, out)
   return out or y
 end
 
----The product of matrices; of more dimensions, of those in the last two, where the others are batches that broadcast. A
----vector is a row on the left and a column on the right, and drops out of the result.
+---The matrix product. Of arrays with more dimensions, the matrices in the last two are multiplied, and the others are
+---batches that broadcast. A vector is a row on the left and a column on the right; its dimension is not in the result.
 ---@param b moonwarp.array
 ---@param options? { out?: moonwarp.array }
 ---@return number|moonwarp.array a number for two vectors
@@ -203,7 +203,7 @@ end
 ---@return number|moonwarp.array see a:mm
 function M.mm(a, b, options) return a:mm(b, options) end
 
----The product of vectors, a number; of a matrix and a vector; of two matrices.
+---The product of two vectors (a number), of a matrix and a vector, or of two matrices.
 ---@param a moonwarp.array
 ---@param b moonwarp.array
 ---@return number|moonwarp.array

@@ -1,4 +1,4 @@
--- What sorted elements are good for: topk, unique and searchsorted; and counting: bincount and histogram.
+-- Searching sorted elements (topk, unique, searchsorted) and counting (bincount, histogram).
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -30,7 +30,7 @@ local function run(like, name, what, y, ...)
   return y
 end
 
--- A comparison for elements of a dtype as a C expression of a and b; NaN comes last.
+-- A comparison of elements of a dtype as a C expression of a and b; NaN sorts last.
 local function less(of)
   if of.kind ~= "float" then return "a < b" end
   return "a < b || (a == a && b != b)"
@@ -38,7 +38,7 @@ end
 
 local function compute_type(of) return of.kind == "float" and of.compute or of.C end
 
--- The elements at positions (from 1) along an axis, of arrays of the same shape but for that axis.
+-- The elements at positions (from 1) along an axis; both arrays have the same shape except along that axis.
 local function at_positions(x, positions, axis)
   x, positions = x:contiguous(), positions:contiguous()
   local shape, inner = x.shape, 1
@@ -78,7 +78,7 @@ end
 ---@return moonwarp.array indices see a:topk
 function M.topk(a, k, options) return a:topk(k, options) end
 
--- ---- places in sorted arrays ----
+-- ---- positions in sorted arrays ----
 
 -- The number of elements of the vector `sorted` before each value, plus `from`.
 local function search(sorted, values, right, from)
@@ -101,8 +101,8 @@ local function search(sorted, values, right, from)
   y = low + %d;]]):format(C, C, C, C, goes_on, from) }, y, values, sorted, sorted.count)
 end
 
----Where values would be inserted into a sorted vector to keep it sorted: positions from 1 to its count + 1, before
----equal elements, or after them with side = "right".
+---The positions at which values would be inserted into a sorted vector to keep it sorted, from 1 to its count + 1:
+---before equal elements, or after them with side = "right".
 ---@param values number|moonwarp.array
 ---@param options? { side?: "left"|"right" }
 ---@return integer|moonwarp.array
@@ -126,10 +126,10 @@ end
 ---@return integer|moonwarp.array see a:searchsorted
 function M.searchsorted(a, values, options) return a:searchsorted(values, options) end
 
--- ---- each value once ----
+-- ---- distinct values ----
 
----Each value once, in ascending order, all NaN as one; with counts = true also how often each is there, and with
----inverse = true also the position of each element's value among them.
+---The distinct values in ascending order, all NaN as one. With counts = true, also how often each occurs; with
+---inverse = true, also the position of each element's value among them.
 ---@param options? { counts?: boolean, inverse?: boolean }
 ---@return moonwarp.array values
 ---@return moonwarp.array? counts
@@ -141,7 +141,7 @@ function array:unique(options)
   local n = flat.count
   local sorted = flat:sort()
   local C = compute_type(of)
-  -- 1 where a value begins; the running sums of that are the values' numbers, in 1, 1, 2, …
+  -- 1 where a new value begins; the running sums of that number the values: 1, 1, 2, …
   local begins = run(self, "begins", { index = true, operands = { { "y", "out", "longlong" },
     { "s", "whole", self.dtype }, { "none", "scalar", "longlong" } },
     body = ([[const %s m = (%s)s[i], l = (%s)s[i ? i - 1 : 0];
@@ -171,8 +171,8 @@ function M.unique(a, options) return a:unique(options) end
 
 -- ---- counting ----
 
--- For positions (longlong, from 1 on; others do not count) the number of each of `bins`, or the sum of their weights in
--- the order of the elements: positions are sorted, and each bin is a stretch of them.
+-- For positions (longlong, from 1; others are ignored), the number of elements in each of `bins`, or the sum of their
+-- weights in the order of the elements. Positions are sorted, so that each bin is a contiguous range.
 local function count_bins(at, bins, weights)
   local order = weights and at:argsort()
   local sorted = order and at_positions(at, order, 1) or at:sort()
@@ -199,8 +199,8 @@ local function check_weights(what, weights, count)
   return promotion.of(flat.dtype, what).name == "double" and flat or given.new(flat, "double", flat.shape):assign(flat)
 end
 
----How often each of the values 0, 1, 2, … is there: value v is counted at place v + 1. With weights, the sum of the
----elements' weights instead, in the order of the elements.
+---How often each of the values 0, 1, 2, … occurs; the count of value v is at position v + 1. With weights, the sum of
+---the elements' weights instead, added in the order of the elements.
 ---@param options? { weights?: moonwarp.array, minlength?: integer } minlength: how many places there are at least
 ---@return moonwarp.array of longlong, or double with weights
 function array:bincount(options)
@@ -213,9 +213,9 @@ function array:bincount(options)
   local bins = least
   if flat.count > 0 then
     local low, high = tonumber(at:min()), tonumber(at:max())
-    if low < 0 then usage("a:bincount counts values from 0 on, and %d is there", low) end
+    if low < 0 then usage("a:bincount counts values of at least 0, got %d", low) end
     bins = math.max(bins, high + 1)
-    if bins > 2 ^ 31 then usage("a:bincount: the value %d would need as many places", high) end
+    if bins > 2 ^ 31 then usage("a:bincount: the value %d would need as many counters", high) end
   end
   return count_bins(at + 1, bins, check_weights("a:bincount", options.weights, flat.count))
 end
@@ -234,7 +234,7 @@ local function edges_of(x, bins, range)
     local list = edges:contiguous():totable()
     for i = 2, #list do
       if list[i - 1] > list[i] or list[i] ~= list[i] then
-        usage("a:histogram: edges ascend, and %s comes after %s", tostring(list[i]), tostring(list[i - 1]))
+        usage("a:histogram: edges must ascend, but %s follows %s", tostring(list[i]), tostring(list[i - 1]))
       end
     end
     return given.new(x, "double", edges.shape):assign(edges)
@@ -249,7 +249,7 @@ local function edges_of(x, bins, range)
     end
   elseif x.count > 0 then
     low, high = tonumber(x:min()), tonumber(x:max())
-    if low ~= low or high - low == math.huge then usage "a:histogram of infinities or NaN wants a range" end
+    if low ~= low or high - low == math.huge then usage "a:histogram wants a range if there are infinities or NaN" end
   end
   if low == high then low, high = low - 0.5, high + 0.5 end
   local edges = {}
@@ -258,8 +258,9 @@ local function edges_of(x, bins, range)
   return given.on_device_of(x, raw.array_from, edges, "double")
 end
 
----How many elements lie in each of some equal bins between the least and the greatest, or between the edges given. A
----bin includes its lower edge, the last one both; NaN and what lies outside is not counted.
+---The number of elements in each of some bins: bins of equal width between the least and the greatest element or over a
+---range, or bins between given edges. A bin includes its lower edge, the last bin both edges; NaN and elements outside
+---are not counted.
 ---@param options? integer|{ bins?: integer|number[]|moonwarp.array, range?: number[], weights?: moonwarp.array,
 ---density?: boolean } or the number of bins, 10 by default; density = true: shares for each unit of length
 ---@return moonwarp.array counts of longlong, or double with weights or density

@@ -1,7 +1,7 @@
 -- Sorting along an axis: a:sort and a:argsort, by the radix sorts of src/device/moonwarp/algorithms/radix_sort.h.
 --
--- Lines are the elements along the axis. Short lines are sorted by a thread each; a long one by many blocks, pass after
--- pass of eight bits, between two arrays of keys.
+-- A line is all elements along the axis. Short lines are sorted by one thread each; a long line by many blocks, in
+-- passes of eight bits between two arrays of keys.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -16,9 +16,9 @@ local array = raw.classes.array
 local M = {}
 
 local settings = {}
-raw.sort_settings = settings -- which tests change
-settings.ALONE = 32768 -- elements of a line that a thread sorts alone on a CPU
-settings.tiles = nil -- whether warps rank tiles, as GPUs do; nil: as the device is
+raw.sort_settings = settings -- tests change them
+settings.ALONE = 32768 -- lines of up to so many elements are sorted by one thread on a CPU
+settings.tiles = nil -- whether warps rank tiles, as on GPUs; nil: depends on the device
 
 local words = { "unsigned char", "unsigned short", nil, "unsigned" }
 words[8] = "unsigned long long"
@@ -62,7 +62,7 @@ extern "C" __global__ void move_$NAME(const K *from, const unsigned *was, long l
 local kinds = { bool = "RADIX_UNSIGNED", uint = "RADIX_UNSIGNED", int = "RADIX_SIGNED", float = "RADIX_FLOAT" }
 local made = {}
 
--- The kernels of whole lines, or those of the passes over a long one.
+-- The kernels for whole lines, or those for the passes over a long line.
 local function module_of(device, of, size, positions, descending, tiles, long)
   local key = table.concat({ device.name, of.name, tostring(positions), tostring(descending), tostring(tiles),
     tostring(long) }, " ")
@@ -75,7 +75,7 @@ local function module_of(device, of, size, positions, descending, tiles, long)
     passes[#passes + 1] = pass:gsub("%$(%u+)", fields)
   end
   if not long then
-    fields.NAME = "lines" -- there is but one
+    fields.NAME = "lines" -- the text has only this one
   elseif size == 1 then
     add("only", true, true)
   else
@@ -89,7 +89,7 @@ end
 
 local function cdiv(a, b) return math.floor((a + b - 1) / b) end
 
--- One line of n elements, by many blocks.
+-- Sort one line of n elements, by many blocks.
 local function sort_long(m, x, n, size, positions, tiles, y)
   local chunk = tiles and 4096 or math.max(16384, cdiv(n, 64))
   local blocks, threads = cdiv(n, chunk), tiles and 256 or 1
@@ -114,7 +114,7 @@ local function sort_long(m, x, n, size, positions, tiles, y)
   end
 end
 
--- The lines of x, contiguous with the axis last, sorted into y.
+-- Sort the lines of x, which is contiguous with the axis last, into y.
 local function sort_lines(x, count, n, of, positions, descending, y)
   local size = raw.dtype_size(x.dtype)
   local tiles = settings.tiles
@@ -136,7 +136,7 @@ local function sort_lines(x, count, n, of, positions, descending, y)
   end
 end
 
--- x sorted along an axis, as values or positions.
+-- x sorted along an axis, as values or as positions.
 local function sorted(what, x, options, positions)
   options = given.options(what, options, { "axis", "descending", "out" })
   local of = promotion.number(x.dtype, what)
@@ -172,7 +172,7 @@ end
 ---@return moonwarp.array
 function array:sort(options) return sorted("a:sort", self, options, false) end
 
----Where the elements of a:sort(options) are, counted from 1 along the axis; equal elements stay in their order.
+---The positions of the elements of a:sort(options), counted from 1 along the axis; equal elements keep their order.
 ---@param options? integer|{ axis?: integer, descending?: boolean, out?: moonwarp.array }
 ---@return moonwarp.array of longlong
 function array:argsort(options) return sorted("a:argsort", self, options, true) end
