@@ -204,7 +204,7 @@ end
 
 local function is_complex(dtype) return dtype == "complex64" or dtype == "complex128" end
 
----A copy with another dtype, in which numbers that it cannot hold are an error; or a copy on another device.
+---A copy with another dtype, which is an error if a number does not fit into it; or a copy on another device.
 ---@param dtype moonwarp.dtype|moonwarp.device|string "int"; "cpu", "cuda", "cuda:1"
 ---@return moonwarp.array
 function array:to(dtype)

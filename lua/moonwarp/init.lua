@@ -77,7 +77,7 @@ setmetatable(mw, { __index = function(_, name)
   raw.part("diagnostics.suggest").missing("moonwarp", name, mw)
 end })
 
--- Tables of functions, read when a script first asks for one of them.
+-- Tables of functions, loaded when a script first uses one of them.
 for name, part in pairs { linalg = "linalg.linalg" } do
   local read = false
   setmetatable(mw[name], { __index = function(functions, key)

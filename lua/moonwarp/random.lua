@@ -216,7 +216,8 @@ function generator:lognormal(shape, options)
   return drawn(self, "lognormal" .. suffix, shape, dtype, options, mean, std)
 end
 
----Numbers of Poisson's distribution, one word each. From a mean of 2000 on, xorwow and mrg32k3a make them in pairs.
+---Numbers of the Poisson distribution, from one word each. From a mean of 2000 on, xorwow and mrg32k3a make them in
+---pairs.
 ---@param shape? integer|integer[] without one: a number
 ---@param options? { lambda?: number, out?: moonwarp.array } the mean, 1 by default
 ---@return moonwarp.array|integer uint

@@ -87,7 +87,7 @@ local function with_suffixes(text)
   return text:sub(2)
 end
 
--- How an element is computed with: half precision as float, complex numbers as a type that computes.
+-- The type of an element's variable: float for half precision, a type with operators for complex numbers.
 local function variable_type(dtype)
   if dtype == "half" or dtype == "bfloat16" then return "float" end
   if promotion.complex(dtype) then return promotion.complex(dtype).compute end

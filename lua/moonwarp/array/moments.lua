@@ -92,9 +92,9 @@ local function norm_of(spec, order)
   return spec
 end
 
----The norm of all elements (of complex ones, their sizes), or of those along axes, as one vector: the square root of
----the sum of squares, or by `ord` another: 1, math.huge (the greatest size), -math.huge (the least), 0 (how many are
----not 0), any power.
+---The norm of all elements, or of those along axes, taken as one vector (of complex elements, of their magnitudes).
+---`ord` is 2 by default (the square root of the sum of squares), 1, math.huge (the greatest magnitude), -math.huge (the
+---least), 0 (the number of nonzero elements) or any other power.
 ---@param options? { axis?: integer|integer[], keepdims?: boolean, out?: moonwarp.array, ord?: number }
 ---@return any a number where no dimension is left, else an array
 function array:norm(options)
@@ -102,7 +102,7 @@ function array:norm(options)
   local order = options.ord or 2
   if type(order) ~= "number" then usage("a:norm: ord is a number, got %s", raw.describe(order)) end
   if promotion.complex(self.dtype) then return self:abs():norm(options) end
-  if order == -math.huge and self.count == 0 then usage "a:norm: the least size of an empty array" end
+  if order == -math.huge and self.count == 0 then usage "a:norm: an empty array has no least magnitude" end
   return reduction.apply("a:norm", named(("norm %s %.17g"):format(self.dtype, order), function()
     return norm_of(spec_of(self.dtype, "a:norm"), order)
   end), self, plain(options))

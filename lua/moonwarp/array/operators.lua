@@ -12,9 +12,9 @@ local letters = { "a", "b", "c" }
 
 -- ---- what each operator computes ----
 --
--- A rule has a kind, which says the result's dtype and the type to compute in, and an expression; where floating point
--- needs another one than integers, `float`, and complex numbers `complex` (true: the same). $f in it becomes the suffix
--- f of CUDA's single-precision functions, $C the type that is computed in.
+-- A rule has a kind, which determines the result's dtype and the type to compute in, and an expression; where floating
+-- point needs a different one than integers, `float`, and complex numbers `complex` (true: the same). In it $f becomes
+-- the suffix f of CUDA's single-precision functions, and $C the type to compute in.
 
 local rules = {
   add = { "arithmetic", "a + b", complex = true, operator = "__add", sign = "+" },
@@ -80,7 +80,7 @@ for name in ([[exp exp2 exp10 expm1 log log2 log10 log1p sqrt cbrt rcbrt sin cos
   rules[name] = { "real", name .. "$f(a)", arity = 1 }
 end
 for name in ("exp log sqrt sin cos tan sinh cosh tanh"):gmatch "%S+" do rules[name].complex = true end
--- Roundings leave integers as they are. rint is Lua's idea of round to even, as NumPy's round is.
+-- Rounding leaves integers unchanged. rint rounds to nearest even, as NumPy's round does.
 for name, f in pairs { floor = "floor", ceil = "ceil", trunc = "trunc", round = "rint" } do
   rules[name] = { "same", "a", float = f .. "$f(a)", arity = 1 }
 end
@@ -115,7 +115,7 @@ function kinds.bits(dtype, name)
   return dtype, dtype
 end
 
--- Whether numbers of a dtype may be written as another without asking: kinds only grow.
+-- Whether numbers of a dtype may be written as another implicitly: to the same kind or a more general one.
 local ranks = { bool = 1, uint = 2, int = 3, float = 4, complex = 5 }
 local function may_become(from, to) return ranks[from.kind] <= ranks[to.kind] end
 
@@ -127,15 +127,16 @@ local function expression(rule, of)
   return (of.kind == "float" or of.kind == "complex") and rule.float or rule[2]
 end
 
--- What raw.elementwise_new makes a function of elements of: for arrays and numbers, or tables with a dtype in the
--- arrays' place.
+-- What raw.elementwise_new needs for a function of elements: for arrays and numbers, or tables with a dtype that stand
+-- for arrays.
 local function plan(name, rule, arguments, count, wanted)
   local dtype = promotion.together(name, arguments, count)
   if promotion.complex(dtype) and not rule.complex then promotion.of(dtype, name) end
   local compute, result = kinds[rule[1]](dtype, name)
   if wanted and wanted ~= result then
     if not may_become(promotion.number(result, name), promotion.number(wanted, name)) then
-      usage("%s gives %s, which does not go into out, an array of %s; out:assign(…) converts", name, result, wanted)
+      usage("%s gives %s, which cannot be written into out, an array of %s; out:assign(…) converts", name, result,
+        wanted)
     end
     result = wanted
   end
@@ -151,7 +152,7 @@ local function plan(name, rule, arguments, count, wanted)
     if is_array(arguments[i]) then
       operands[i + 1] = { letter .. "0", "in", arguments[i].dtype }
     else
-      -- comparisons take any number: one that the elements cannot be is none of them
+      -- Comparisons take any number: one that the elements' type cannot represent equals no element.
       local scalar = rule[1] == "compare" and not is_float and "longlong" or compute
       if rule[1] == "logical" then scalar = promotion.is_complex(arguments[i]) and "complex128" or "bool" end
       operands[i + 1] = { letter .. "0", "scalar", scalar }

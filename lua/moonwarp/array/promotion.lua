@@ -6,7 +6,7 @@ local errors = require "moonwarp.diagnostics.error"
 
 local M = {}
 
--- kind: "bool", "uint", "int", "float", "complex"; bits; C: how CUDA C spells it; compute: the type in which arithmetic
+-- kind: "bool", "uint", "int", "float", "complex"; bits; C: the type in CUDA C; compute: the type in which arithmetic
 -- is done, for integers the unsigned one, since it wraps; part: the dtype of a complex number's parts.
 local types = {
   bool = { kind = "bool", bits = 1, C = "bool", compute = "unsigned" },
@@ -29,7 +29,7 @@ local types = {
 }
 for name, type in pairs(types) do type.name = name end
 
----What is known of a dtype of numbers, complex ones too; an error where it is none.
+---The facts about a numeric dtype, including complex ones; an error for any other dtype.
 ---@param dtype any
 ---@param what string the function's name, for the message
 ---@return table
@@ -42,7 +42,7 @@ function M.number(dtype, what)
     name or tostring(dtype))
 end
 
----The same for functions of real numbers: an error for complex ones too.
+---The same for functions of real numbers: an error also for complex dtypes.
 ---@param dtype any
 ---@param what string
 ---@return table
@@ -53,7 +53,7 @@ function M.of(dtype, what)
     of.name)
 end
 
----Whether a dtype is one of real numbers.
+---Whether a dtype is a real numeric one.
 ---@param dtype any
 ---@return boolean
 function M.is_numeric(dtype) return types[dtype] ~= nil and types[dtype].kind ~= "complex" end
@@ -99,7 +99,7 @@ function M.complex_of(dtype)
   return (of.kind == "float" and of.bits < 64) and "complex64" or "complex128"
 end
 
----The dtype of two dtypes together.
+---The common dtype of two dtypes.
 ---@param a string
 ---@param b string
 ---@return string
@@ -128,7 +128,7 @@ end
 ---@return boolean
 function M.is_complex(value) return type(value) == "table" and getmetatable(value) == raw.complex end
 
----The dtype that an array's dtype and a Lua number have together.
+---The common dtype of an array's dtype and a Lua number.
 ---@param dtype string
 ---@param number number|boolean|moonwarp.complex
 ---@return string

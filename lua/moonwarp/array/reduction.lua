@@ -251,13 +251,13 @@ end
 -- ---- the predefined reductions ----
 
 local complex = "#include <moonwarp/algorithms/complex.h>"
-local exact = "#include <moonwarp/algorithms/exact_sum.h>" -- doubles are summed with what double loses
+local exact = "#include <moonwarp/algorithms/exact_sum.h>" -- sums of doubles carry their rounding errors
 local specs = {}
 
 -- Whether the element x is not 0.
 local function is_true(of) return of.kind == "complex" and "x.x != 0 || x.y != 0" or ("x != (%s)0"):format(of.C) end
 
--- Sums: integers in 64 bits, floating point in double and, of doubles, with what double loses.
+-- Sums: of integers in 64 bits, of floating point in double, of doubles with a second double for the rounding errors.
 local function sum_of(map, finish)
   return function(of)
     local s = { type = of.C, init = "0", map = map, combine = "a + b" }

@@ -97,8 +97,8 @@ local function check_number(value, what)
   if type(value) ~= "number" then fail("OUT_OF_RANGE", "%s is a number, got %s", what, tostring(value)) end
 end
 
----Numbers of Poisson's distribution: as `what` says, by the inverse of the distribution ("poisson") or, "counts", as
----g:poisson makes them.
+---Write numbers of the Poisson distribution: by inversion of the distribution if `what` is "poisson", as g:poisson
+---makes them if it is "counts".
 function M.poisson(generator, out, count, lambda, what)
   generators.check(generator)
   if count ~= 0 then M.check_lambda(lambda) end

@@ -1,10 +1,10 @@
 -- Generators whose stream interleaves columns: XORWOW, Philox and MRG32k3a.
 --
--- A column is a subsequence; it has drawn `row` words so far. Numbers are made in units (one number, a pair, Philox's
--- four), and columns make a unit each by turns, from column `column` on. So the stream depends on nothing but the
--- number of columns, which the kind's ordering says. Columns' states are words on the device; rows, of which only few
--- differ, are kept here as runs too, so that a generator can be saved, and be made anew anywhere. Where normal numbers
--- are drawn singly, a column keeps the second of a pair: `pair` is the row of the pair's first word, plus 1, or 0.
+-- A column is a subsequence that has drawn `row` words so far. Numbers are made in units (one number, a pair, Philox's
+-- four); columns take turns in making a unit, beginning with column `column`. So the stream depends only on the number
+-- of columns, which the kind's ordering determines. Columns' states are words on the device. Rows are also kept here,
+-- as runs (only few differ), so that a generator can be saved and restored on any device. If normal numbers are drawn
+-- singly, a column keeps the second number of a pair: `pair` is the row of the pair's first word, plus 1, or 0.
 
 local raw = require "moonwarp.binding"
 local sources = require "moonwarp.random.sources"
@@ -81,14 +81,14 @@ local function cut(runs, column)
   return #runs
 end
 
--- A column makes so many single numbers: the second one of its pair, and further pairs.
+-- A column draws `count` single numbers: the second number of its pair, then further pairs.
 local function draw_singles(run, count)
   if count > 0 and run.pair > 0 then run.pair, count = 0, count - 1 end
   run.row = run.row + floor(count / 2) * 2
   if count % 2 == 1 then run.pair, run.row = run.row + 1, run.row + 2 end
 end
 
--- `count` columns from `first` on make `units` units each of so many words, or that many single numbers (0 words).
+-- `count` columns from `first` on draw `units` units each of `words` words, or, if that is 0, `units` single numbers.
 function M:advance(first, count, units, words)
   if first + count > self.columns then
     self:advance(0, first + count - self.columns, units, words)

@@ -100,7 +100,7 @@ end
 -- ---- both ----
 
 local function check(array, what)
-  if array.count == 0 then errors.usage("%s: there is nothing in this array", what) end
+  if array.count == 0 then errors.usage("%s: this array is empty", what) end
   if type(array.dtype) ~= "string" then errors.usage("%s: an array of structs has no picture", what) end
 end
 
@@ -117,7 +117,7 @@ local function save(drawn, options, path)
   if not done then errors.usage("plot: %s cannot be written: %s", path, tostring(why)) end
 end
 
----What a:show() prints.
+---The text that a:show() prints.
 ---@param array moonwarp.array
 ---@param options? { width?: integer, graphics?: "kitty"|"sixel"|"blocks"|"text" }
 ---@return string
@@ -134,7 +134,7 @@ function M.picture(array, options)
   end
   local picture, legend = picture_of(array)
   if not picture then
-    errors.usage("show: %s of %d dimensions is no picture: one dimension, two, or {height, width, 3 or 4} of uchar",
+    errors.usage("%s of %d dimensions is not a picture: give one dimension, two, or {height, width, 3 or 4} of uchar",
       array.dtype, array.rank)
   end
   local columns = columns_of(options, 0)
@@ -147,7 +147,7 @@ end
 
 -- ---- charts ----
 
--- The map's rows and columns are numbered, and a line of colours stands below with what they mean.
+-- The map's rows and columns are numbered; below it is a line of colours with the values that they stand for.
 local function heat_chart(array, options)
   local picture = heat_map(array)
   local columns = columns_of(options, 12)
@@ -189,7 +189,7 @@ local function check_options(options)
   end
 end
 
----What a:plot() prints, or writes to a file.
+---The text that a:plot() prints; "" if it wrote the chart to a file.
 ---@param array moonwarp.array
 ---@param options? table see a:plot
 ---@return string

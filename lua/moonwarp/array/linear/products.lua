@@ -43,8 +43,8 @@ end
 
 local MOST = 65535 -- blocks along the grid's third dimension
 
--- An array in the dtype of the product, with a batch that kernels and libraries can walk: its matrices at one distance.
--- Also the distances between rows, columns and matrices, in elements; none is negative.
+-- An array in the product's dtype whose batch kernels and libraries can address: consecutive matrices are a fixed
+-- distance apart. Also the distances between rows, columns and matrices, in elements; none is negative.
 local function operand(x, dtype, batch)
   if x.dtype ~= dtype then x = given.new(x, dtype, x.shape):assign(x) end
   local shape, strides, rank = x.shape, x.strides, x.rank
@@ -113,7 +113,7 @@ function by_kernel(of, x, xs, z, zs, y, m, n, inner, count)
   end
 end
 
--- Elements of 16 bits are multiplied as floats where the library has no products of theirs.
+-- Elements of 16 bits are multiplied as floats if the library has no products for them.
 local function through_floats(of, x, z, y, batch, m, n, inner, count)
   if of.bits ~= 16 or of.kind ~= "float" or m * n * inner * count < 2 ^ 15 or raw.device().name ~= y.device.name or
     y.device.name:sub(1, 3) ~= "cpu" or not raw.linear_library(false) then return false end
@@ -125,7 +125,7 @@ local function through_floats(of, x, z, y, batch, m, n, inner, count)
   return true
 end
 
--- The broadcast batch of two shapes, without their last two sizes.
+-- The broadcast batch of two shapes: all sizes except the last two.
 local function batch_of(what, a, b)
   local batch, more = {}, math.max(#a, #b) - 2
   for d = 1, more do
@@ -227,7 +227,7 @@ local function along(what, x, options)
   return axis == x.rank and x or x:transpose(axis, -1)
 end
 
--- A product of batches without the axes of one element that it was made with; a number if nothing is left.
+-- A product of batches without the axes of one element that were added for it; a number if no axis is left.
 local function without(y, ...)
   local shape, gone = {}, {}
   for _, axis in ipairs { ... } do gone[y.rank + 1 + axis] = true end
@@ -287,7 +287,7 @@ function M.vdot(a, b)
   return conjugate(a, "mw.vdot"):reshape(-1):mm(b:reshape(-1))
 end
 
----All products of an element of a and one of b, in a matrix.
+---The outer product: the matrix of all products of an element of a and an element of b.
 ---@param a moonwarp.array
 ---@param b moonwarp.array
 ---@return moonwarp.array
