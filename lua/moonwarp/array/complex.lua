@@ -1,7 +1,7 @@
--- Arrays of complex numbers: their parts, and what is computed part by part.
+-- Arrays of complex numbers: their real and imaginary parts, and functions computed part by part.
 --
--- In memory a complex number is its two parts side by side, so an array of them is also one of real numbers with one
--- more dimension, of two: sums and means of complex numbers are those of real ones, and as exact.
+-- In memory the two parts of a complex number are adjacent, so an array of complex numbers is also an array of real
+-- numbers with one more dimension, of size 2. Sums and means are computed for the parts, and are as exact.
 
 local raw = require "moonwarp.binding"
 local promotion = require "moonwarp.array.promotion"
@@ -131,7 +131,7 @@ end
 -- ---- order ----
 
 -- The positions that sort an array along an axis: by real parts, equal ones by imaginary parts. Numbers with a NaN are
--- last: first those whose real part is none, then those with a real part that is.
+-- last: first those with a real part that is a number, then those whose real part is NaN.
 -- @param x moonwarp.array
 -- @param axis integer
 -- @param descending boolean

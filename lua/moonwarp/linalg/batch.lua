@@ -1,5 +1,5 @@
--- Batches of matrices for factorisations: in column-major order, as LAPACK has them, and back. Which dtype is computed
--- in; which route is taken; what a failure means.
+-- Batches of matrices for factorisations: conversion to LAPACK's column-major order and back, the dtype to compute in,
+-- the choice of a library or own kernels, and the errors of failed factorisations.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -37,7 +37,7 @@ end
 ---@return boolean
 function M.has_complex() return promotion.is_numeric "complex64" end
 
----An array of matrices, checked.
+---Check that an array holds matrices in its last two axes.
 ---@param what string
 ---@param a moonwarp.array
 ---@param is_square? boolean
@@ -57,7 +57,7 @@ function M.matrices(what, a, is_square)
   return { array = a, batch = batch, count = count, rows = shape[rank - 1], columns = shape[rank] }
 end
 
----A new array on another's device.
+---A new array on the device of another array.
 ---@param like moonwarp.array
 ---@param dtype string
 ---@param ... integer
@@ -96,7 +96,7 @@ function M.by_rows(it, y)
   return M.shaped(it, y:transpose():contiguous(), shape[3], shape[2])
 end
 
----One value a matrix: a number for one matrix, else an array.
+---One value for each matrix: a number if there is one matrix, else an array.
 ---@param it table
 ---@param values moonwarp.array {count}
 ---@return any
@@ -129,13 +129,13 @@ function M.check(what, it, info, sentence)
   if place then usage("%s: %s %s", what, name_of(it, place), sentence:format(value)) end
 end
 
--- ---- routes ----
+-- ---- libraries and own kernels ----
 
 local settings = {}
-raw.linalg_settings = settings -- which tests change
-settings.own = false -- the library's own kernels also where a library is there
+raw.linalg_settings = settings -- tests change them
+settings.own = false -- use moonwarp's own kernels even if there is a LAPACK
 
--- On the CPU, for a device that has no routine for it: the arrays are copied there and back.
+-- Run a routine on the CPU for a device that does not have it: the arrays are copied there and back.
 local function on_the_cpu(what, name, arrays)
   local copies = {}
   for k, array in ipairs(arrays) do copies[k] = array:to "cpu" end

@@ -1,7 +1,8 @@
--- mw.linalg: equations, factorisations and eigenvalues of matrices, and of batches of them in the last two axes.
+-- mw.linalg: linear equations, factorisations and eigenvalues of matrices, or of batches of matrices in the last two
+-- axes.
 --
--- LAPACK computes them on the CPU where it is found (OpenBLAS has it); else the library's own kernels do, which are
--- good for small matrices (own.lua).
+-- On the CPU, LAPACK computes them if it is found (OpenBLAS contains it); otherwise moonwarp's own kernels do, which
+-- are good for small matrices (own.lua).
 
 local errors = require "moonwarp.diagnostics.error"
 local views = require "moonwarp.array.views"
@@ -19,7 +20,7 @@ local DIVERGED = "has no factorisation that converges: does it hold NaN or infin
 
 -- ---- equations ----
 
--- The LU decomposition: in column-major order, pivots from 1, and info.
+-- The LU decomposition in column-major order, the pivots from 1, and info.
 local function lu(what, it, dtype)
   local a = batch.by_columns(it, dtype)
   local pivots, info = batch.new(a, "int", it.count, it.rows), batch.new(a, "int", it.count)
@@ -111,7 +112,7 @@ function linalg.inv(a)
   return batch.by_rows(it, x)
 end
 
--- 1 or -1 for each matrix: whether its pivots are an even number of swaps.
+-- For each matrix 1 if its pivots make an even number of swaps, else -1.
 local function parity(pivots, dtype)
   local n = pivots.shape[2]
   local swaps = pivots:ne(given.on_device_of(pivots, mw.arange, 1, n + 1, 1, "int")):sum { axis = 2 } % 2
@@ -129,7 +130,7 @@ function linalg.det(a)
   return batch.each(it, x:diag():prod { axis = 2 } * parity(pivots, dtype))
 end
 
----The sign of the determinant and the logarithm of its size, which neither overflow.
+---The sign of the determinant and the logarithm of its absolute value; neither overflows.
 ---@param a moonwarp.array square matrices
 ---@return number|moonwarp.array sign 0 for a singular matrix
 ---@return number|moonwarp.array logarithm
@@ -147,8 +148,8 @@ function linalg.slogdet(a)
   return batch.each(it, sign), batch.each(it, size:log():sum { axis = 2 })
 end
 
----Lower triangular matrices L of positive definite ones: L times its (conjugated) transpose is the matrix. Only the
----lower triangle of a is read.
+---The Cholesky decomposition of positive definite matrices: lower triangular matrices L, for which L times its
+---(conjugated) transpose is the matrix. Only the lower triangle of a is read.
 ---@param a moonwarp.array
 ---@return moonwarp.array
 function linalg.cholesky(a)
@@ -163,8 +164,8 @@ end
 
 -- ---- factorisations ----
 
----q, with orthonormal columns, and r, upper triangular: their product is the matrix. Reduced: of m x n, q is m x k and
----r is k x n, with k the smaller of both.
+---The QR decomposition: q, with orthonormal columns, and r, upper triangular, whose product is the matrix. Reduced: for
+---m x n, q is m x k and r is k x n, where k is the smaller of m and n.
 ---@param a moonwarp.array
 ---@return moonwarp.array q
 ---@return moonwarp.array r
@@ -178,7 +179,7 @@ function linalg.qr(a)
   return batch.by_rows(it, x), batch.by_rows(it, r)
 end
 
----Singular values and vectors: u times the diagonal of s times vt is the matrix, s descends.
+---Singular values and vectors: the matrix is u times the diagonal matrix of s times vt; s is in descending order.
 ---@param a moonwarp.array
 ---@param options? { full?: boolean } full: u and vt are square
 ---@return moonwarp.array u

@@ -1,4 +1,4 @@
--- The rest of mw.linalg, made of its factorisations: least squares, pseudo-inverses, norms, ranks, condition numbers
+-- Functions of mw.linalg that use its factorisations: least squares, pseudo-inverses, norms, ranks, condition numbers
 -- and powers.
 
 local errors = require "moonwarp.diagnostics.error"
@@ -44,7 +44,7 @@ local function option(what, options, name)
   return given.options(what, options, { name })[name]
 end
 
----The pseudo-inverse of Moore and Penrose.
+---The Moore-Penrose pseudo-inverse.
 ---@param a moonwarp.array
 ---@param options? { rtol?: number } singular values up to this part of the largest one count as 0; by default the
 ---larger side times the type's epsilon
@@ -61,7 +61,7 @@ function linalg.pinv(a, options)
   return (v * inverse:expand(-2)):mm(ut)
 end
 
----The x for which the sum of squares of a x - b is least, and of these the shortest.
+---The least-squares solution: the x that minimises the sum of squares of a x - b, and of several the shortest.
 ---@param a moonwarp.array
 ---@param b moonwarp.array right sides as columns; of one dimension, a vector
 ---@param options? { rtol?: number } as in mw.linalg.pinv
@@ -98,7 +98,7 @@ function linalg.lstsq(a, b, options)
   return x, residuals, rank, s
 end
 
----How many singular values are above a tolerance.
+---The rank: the number of singular values above a tolerance.
 ---@param a moonwarp.array
 ---@param options? { tol?: number, rtol?: number } tol: the tolerance; rtol: a part of the largest value, as in
 ---mw.linalg.pinv
@@ -139,8 +139,8 @@ local function matrix_norm(what, a, order)
     tostring(order))
 end
 
----A norm. Without options that of all elements, as one vector. With an order or two axes, of matrices; with one axis,
----of vectors.
+---A norm: without options, of all elements as one vector; with an order or two axes, of matrices; with one axis, of
+---vectors.
 ---@param a moonwarp.array
 ---@param options? { ord?: number|string, axis?: integer|integer[] } ord: of matrices "fro", "nuc", 1, -1, 2, -2,
 ---math.huge, -math.huge; of vectors any number
@@ -173,7 +173,7 @@ function linalg.norm(a, options)
   return batch.each(it, matrix_norm(what, x, order or "fro"):reshape(it.count))
 end
 
----The condition number: the norm times that of the inverse.
+---The condition number: the norm of a matrix times the norm of its inverse.
 ---@param a moonwarp.array
 ---@param options? { ord?: number|string } 2 by default: the ratio of the largest and the least singular value
 ---@return number|moonwarp.array infinite for a singular matrix, if ord is 2

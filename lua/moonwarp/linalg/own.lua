@@ -1,5 +1,5 @@
--- Factorisations by the library's own kernels (src/device/moonwarp/algorithms/factor.h, jacobi.h), a block for each
--- matrix: what runs where no LAPACK is there. The arrays are mw_array_factor's.
+-- Factorisations by moonwarp's own kernels (src/device/moonwarp/algorithms/factor.h, jacobi.h), used if there is no
+-- LAPACK. Each matrix has a block. The arrays are those of mw_array_factor.
 
 local kernels = require "moonwarp.array.kernels"
 local mw = require "moonwarp"

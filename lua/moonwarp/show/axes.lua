@@ -1,4 +1,4 @@
--- An axis: its range, where its ticks stand, and what is written at them.
+-- An axis of a chart: its range, and the positions and labels of its ticks.
 
 local M = {}
 
@@ -37,7 +37,7 @@ end
 ---@param options { log?: boolean, ticks?: integer } at most so many ticks, 6 by default
 ---@return { low: number, high: number, ticks: table, place: fun(value: number): number } places are 0 to 1
 function M.new(low, high, options)
-  if low > high then low, high = 0, 1 end -- there was nothing but NaN
+  if low > high then low, high = 0, 1 end -- all values were NaN
   if low == high then
     local margin = options.log and 0 or low == 0 and 1 or math.abs(low) / 2
     low, high = options.log and low / 10 or low - margin, options.log and high * 10 or high + margin

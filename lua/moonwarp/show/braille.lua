@@ -1,4 +1,4 @@
--- A chart in a terminal: dots of Braille letters, two by four a character, between a labelled left and bottom.
+-- A chart in a terminal: dots of Braille characters, two by four for each cell, with labelled axes.
 
 local axes = require "moonwarp.show.axes"
 local colours = require "moonwarp.show.colours"
@@ -81,7 +81,7 @@ end
 
 -- ---- frame ----
 
--- Labels of the vertical axis by the line that they stand on.
+-- Labels of the vertical axis, by line.
 local function line_labels(axis, lines)
   local labels = {}
   for _, tick in ipairs(axis.ticks) do
@@ -90,7 +90,7 @@ local function line_labels(axis, lines)
   return labels
 end
 
--- The line below with the labels of the horizontal axis, as far as they have room.
+-- The line with the labels of the horizontal axis; those without room are left out.
 local function column_labels(axis, columns)
   local text = ""
   for _, tick in ipairs(axis.ticks) do

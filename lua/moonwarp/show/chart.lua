@@ -1,4 +1,4 @@
--- A chart drawn onto a canvas: frame, ticks, labels, and what series.lua found. A canvas has
+-- Draws a chart onto a canvas: frame, ticks, labels and the data from series.lua. A canvas has
 --   line(points, colour, width)   points: x, y, x, y, …
 --   dot(x, y, radius, colour)   rectangle(x, y, width, height, colour)
 --   text(x, y, text, anchor, turned)   anchor: "start", "middle" or "end"
@@ -12,7 +12,7 @@ local M = {}
 local BLACK, GREY = { 40, 40, 40 }, { 221, 221, 221 }
 local BAR = 16 -- the colour bar's width
 
--- The place of the plot within the picture.
+-- The plot's rectangle within the picture.
 local function frame_of(chart, options, width, height)
   local right = chart.kind == "heat" and 92 or 16
   return { left = 72, top = options.title and 40 or 16, width = width - 72 - right,
@@ -129,7 +129,7 @@ function M.draw(canvas, chart, options, width, height)
   local x = axes.new(chart.x[1], chart.x[2], { log = chart.xlog, ticks = math.max(2, math.floor(frame.width / 70)) })
   local y = axes.new(chart.y[1], chart.y[2], { log = chart.ylog, ticks = math.max(2, math.floor(frame.height / 40)) })
   function frame.at_x(value) return frame.left + x.place(value) * frame.width end
-  -- Rows of a heat map go down, as they are printed.
+  -- The first row of a heat map is at the top, as in printed arrays.
   function frame.at_y(value)
     local place = y.place(value)
     return frame.top + (chart.cells and place or 1 - place) * frame.height

@@ -1,11 +1,11 @@
--- Colours of pictures: of shares from 0 to 1, and of a chart's series.
+-- Colours: a scale for fractions from 0 to 1, and a palette for a chart's series.
 
 local M = {}
 
--- From dark blue over green to yellow: even steps for the eye, also without colour.
+-- From dark blue over green to yellow: perceptually even steps, also without colour.
 local STOPS = { { 68, 1, 84 }, { 59, 82, 139 }, { 33, 145, 140 }, { 94, 201, 98 }, { 253, 231, 37 } }
 
----The colour of a share; grey for NaN.
+---The colour of a fraction; grey for NaN.
 ---@param share number
 ---@return integer red
 ---@return integer green
@@ -19,7 +19,7 @@ function M.of(share)
     math.floor(a[3] + t * (b[3] - a[3]))
 end
 
--- For the series of a chart, in their order; told apart with impaired colour vision too.
+-- For the series of a chart, in order; distinguishable also with impaired colour vision.
 M.series = { { 0, 114, 178 }, { 213, 94, 0 }, { 0, 158, 115 }, { 204, 121, 167 }, { 86, 180, 233 }, { 230, 159, 0 } }
 
 ---@param k integer

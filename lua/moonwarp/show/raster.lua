@@ -1,4 +1,4 @@
--- A canvas (chart.lua) of pixels, saved as PNG. Letters are of 3 by 5 pixels, drawn twice as large, capitals only.
+-- A canvas (chart.lua) of pixels, saved as PNG. Its font has capitals of 3 by 5 pixels, drawn at twice the size.
 
 local M = {}
 
@@ -29,7 +29,7 @@ function M.new(width, height)
     pixels[at + 1], pixels[at + 2], pixels[at + 3] = colour[1], colour[2], colour[3]
   end
 
-  -- Neighbours meet, though the sums of their places and sizes are rounded.
+  -- Adjacent rectangles must meet after rounding, so their edges are rounded, not their sizes.
   local function edge(place) return math.floor(place + 0.5 + 1e-6) end
 
   function canvas.rectangle(x, y, wide, high, colour)

@@ -1,5 +1,5 @@
--- What a chart shows, out of arrays and options: points of lines and clouds, bars of histograms, cells of heat maps, as
--- Lua tables of a size that a picture can show. The device does the counting.
+-- The data of a chart, from arrays and options: points of lines and scatter plots, bars of histograms, cells of heat
+-- maps, reduced on the device to Lua tables of a size that a picture can show.
 
 local errors = require "moonwarp.diagnostics.error"
 local raw = require "moonwarp.binding"
@@ -7,9 +7,9 @@ local raw = require "moonwarp.binding"
 local usage = errors.usage
 local M = {}
 
-local MOST = 2048 -- points of a line: more are drawn as the extremes of so many stretches
+local MOST = 2048 -- points of a line: more are drawn as the extremes of so many intervals
 local CLOUD = 20000 -- points of a scatter plot: more are thinned out evenly
-local CELLS = 160 -- of a heat map along each axis: more are left out evenly
+local CELLS = 160 -- of a heat map along each axis: more are thinned out evenly
 
 -- A mask's elements are drawn as 0 and 1.
 function M.number(element)
@@ -17,7 +17,7 @@ function M.number(element)
   return tonumber(element)
 end
 
----The least and the greatest of each of at most `count` stretches of an array: two lists.
+---The least and greatest element in each of at most `count` intervals of an array: two lists.
 ---@param array moonwarp.array
 ---@param count integer
 ---@return number[] low
@@ -126,7 +126,7 @@ local function range(list, of)
   return low, high
 end
 
--- Logarithmic axes leave out what is not above 0.
+-- Logarithmic axes leave out values that are not above 0.
 local function positive(list, of)
   local low = math.huge
   for _, series in ipairs(list) do
@@ -136,7 +136,7 @@ local function positive(list, of)
   return low
 end
 
----What a chart of an array shows.
+---The data of a chart of an array.
 ---@param array moonwarp.array
 ---@param options table of a:plot
 ---@return { kind: string, x: number[], y: number[], lines?: table, bars?: table, cells?: table } x and y: their ranges

@@ -1,4 +1,4 @@
--- A canvas (chart.lua) that is an SVG file.
+-- A canvas (chart.lua) that writes an SVG file.
 
 local M = {}
 
