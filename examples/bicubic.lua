@@ -1,7 +1,7 @@
--- A picture enlarged by a bicubic filter that is made of four bilinear fetches instead of sixteen by point: the weights
--- of a cubic B-spline are all positive, so two neighbours can be fetched at once, from between them by their weights'
--- ratio. (Sigg and Hadwiger, "Fast third-order texture filtering", GPU Gems 2, chapter 20)
--- The pictures are written to examples/out/ and shown in the terminal; a crop is checked against sixteen fetches.
+-- A picture enlarged by a bicubic filter with four bilinear fetches instead of sixteen fetches by point: the weights of
+-- a cubic B-spline are all positive, so one bilinear fetch, at a position given by the ratio of their weights, reads
+-- two neighbours. (Sigg and Hadwiger, "Fast third-order texture filtering", GPU Gems 2, chapter 20) The pictures are
+-- written to examples/out/ and shown in the terminal; a crop is checked against sixteen fetches.
 --   lua5.4 examples/bicubic.lua [picture.ppm|png]
 
 local here = arg[0]:match("^(.*/)") or "./"
@@ -54,7 +54,7 @@ __global__ void to_bytes(int count, const float *in, unsigned char *out) {
 }
 ]==]
 
--- A grey float texture, straight from the file: 48 x 48 pixels of it, enlarged eight times.
+-- 48 x 48 pixels of a grey float texture, read from the file, enlarged eight times.
 m.image = mw.texture(arg[1] or here .. "data/astronaut.ppm", { dtype = "float", address = "clamp" })
 local size = 384
 local step = 48 / size
@@ -75,12 +75,12 @@ local function write(name, array)
   local bytes = mw.empty({ size, size }, "uchar")
   m.to_bytes:each(size * size)(size * size, array, bytes)
   local path = here .. "out/" .. name .. ".png"
-  if pcall(mw.write_image, path, bytes) then print("wrote " .. path) end -- else built without libpng
+  if pcall(mw.write_image, path, bytes) then print("wrote " .. path) end -- fails if built without libpng
   return { title = name, width = size, height = size, channels = 1, bytes = bytes:bytes() }
 end
 preview.show { write("nearest", by_point), write("bilinear", by_line), write("bicubic", by_four) }
 
--- The fetches' weights have 8 bits, each good to 1/512; sixteen fetches by point have none.
+-- The weights of bilinear fetches have 8 bits, so each is accurate to 1/512; fetches by point have no weights.
 local worst, apart = 0, 0
 local function values(array) return array:reshape(-1):totable() end
 local four, sixteen, line = values(by_four), values(by_sixteen), values(by_line)

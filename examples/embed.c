@@ -15,7 +15,7 @@ static const char source[] = "__global__ void saxpy(int n, float a, const float 
                              "}\n"
                              "__global__ void nothing() {}\n";
 
-/* Every function of moonwarp that can fail says why in the error slot. */
+/* Every function of moonwarp that can fail stores the reason in the error slot. */
 static void print_error(const char *doing) {
   const mw_error *error = mw_error_last();
   printf("%s: %s: %s\n", doing, error->name, error->message);
@@ -43,7 +43,7 @@ static mw_array *make_array(mw_device *device, size_t count, float value) {
   return array;
 }
 
-/* A launch that is ready to run: saxpy<<<grid, 256>>>(n, a, x, y). */
+/* A prepared launch: saxpy<<<grid, 256>>>(n, a, x, y). */
 static mw_launch *prepare(mw_kernel *saxpy, size_t n, float a, mw_array *x, mw_array *y) {
   unsigned block[3] = {256, 1, 1}, grid[3] = {(unsigned)((n + 255) / 256), 1, 1};
   mw_launch *launch;
@@ -73,14 +73,14 @@ static void run_saxpy(mw_device *device, mw_module *module) {
   free(result);
   if (wrong > 0) exit(1);
 
-  /* References go back in any order: whatever is in flight keeps what it needs. */
+  /* References may be released in any order: work in flight retains what it uses. */
   mw_array_release(x);
   mw_array_release(y);
   mw_kernel_release(saxpy);
   mw_launch_release(launch);
 }
 
-/* A mistake is reported before anything runs, and leaves everything as it was. */
+/* A mistake is reported before anything runs, and changes nothing. */
 static void show_errors(mw_device *device, mw_module *module) {
   mw_source wrong = {.text = "__global__ void broken(float *x) {\n  x[0] = y;\n}\n", .file = "broken.cu"};
   mw_module *none;
@@ -100,7 +100,7 @@ static void show_errors(mw_device *device, mw_module *module) {
   mw_kernel_release(kernel);
 }
 
-/* What a prepared launch costs: queued one behind the other, and waited for each time. */
+/* The time of a prepared launch: for launches queued one after the other, and with a wait after each. */
 static void measure(mw_device *device, mw_module *module) {
   enum { LAUNCHES = 100000 };
   unsigned one[3] = {1, 1, 1};

@@ -1,4 +1,4 @@
--- What moonwarp is, on one screen. What a line prints stands after -->
+-- What moonwarp is, on one screen. The output of a line is after -->
 
 local mw = require "moonwarp"
 

@@ -1,4 +1,5 @@
--- A histogram: each block counts in shared memory, where its threads meet often, and adds its bins to the result once.
+-- A histogram: each block counts in shared memory, where its threads often collide, and adds its bins to the result
+-- once.
 
 local mw = require "moonwarp"
 

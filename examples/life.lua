@@ -1,5 +1,5 @@
 -- Conway's game of life: each generation is read through a texture, whose coordinates wrap round the edges, and written
--- through a surface over another array. Two arrays take turns.
+-- through a surface over another array. The two arrays are swapped.
 --   lua5.4 examples/life.lua [generations]
 
 local mw = require "moonwarp"

@@ -19,7 +19,7 @@ local values = {}
 for i = 1, N do values[i] = f((i - 1) / (N - 1)) end
 m.table = mw.texture(values, { filter = "linear", address = "clamp" })
 
--- At the entries it is exact; between them as good as straight lines are.
+-- It is exact at the entries; between them it is the error of linear interpolation.
 local nodes = mw.linspace(0, 1, N)
 local y = mw.zeros(N)
 m.look_up:each(N)(N, N, nodes, y)
@@ -38,7 +38,7 @@ local xs, ys = x:totable(), y:totable()
 for i = 1, n do worst = math.max(worst, math.abs(ys[i] - f(xs[i]))) end
 print(worst < 7e-4)                              --> true
 
--- The table can be exchanged, and so can the filter: by point, look-ups are steps.
+-- The table can be exchanged, and so can the filter: with the filter "point", look-ups are steps.
 m.table.filter = "point"
 m.look_up:each(n)(n, N, x, y)
 local steps, last = 0, nil

@@ -1,5 +1,5 @@
--- Matrix multiplication as the CUDA programming guide teaches it: a Matrix struct passed by value, helper functions on
--- the device, and 16x16 tiles in shared memory. Checked against a plain Lua loop, timed beside the naive kernel.
+-- Matrix multiplication as in the CUDA programming guide: a Matrix struct passed by value, helper functions on the
+-- device, and 16x16 tiles in shared memory. Checked against a plain Lua loop, and timed next to the naive kernel.
 
 local mw = require "moonwarp"
 
@@ -72,8 +72,8 @@ local function multiply(kernel)
   return c.elements, (mw.time() - start) * 1e3
 end
 
--- Every seventh column by a plain loop. The elements are small whole numbers, so float sums are exact and the results
--- have to be equal.
+-- Check every seventh column by a plain loop. The elements are small whole numbers, so float sums are exact and the
+-- results must be equal.
 local function wrong_elements(c)
   local as, bs, cs = a.elements:totable(), b.elements:totable(), c:totable()
   local wrong = 0

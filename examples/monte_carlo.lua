@@ -1,4 +1,4 @@
--- Pi by throwing darts: each thread has a random generator of its own, seeded by its number.
+-- Pi by throwing darts: each thread has its own random generator, seeded by its number.
 
 local mw = require "moonwarp"
 

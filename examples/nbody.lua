@@ -1,5 +1,5 @@
 -- Bodies that attract each other: each thread moves one of them, and the block reads the others tile by tile into
--- shared memory. What is left of the momentum shows how well the forces balance.
+-- shared memory. The remaining momentum shows how well the forces balance.
 
 local mw = require "moonwarp"
 

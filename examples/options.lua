@@ -1,4 +1,5 @@
--- Options priced by Monte Carlo: cuRAND's host functions by name draw normal numbers, and kernels make prices of them.
+-- Options priced by Monte Carlo: cuRAND's host functions by name draw normal numbers, from which kernels compute
+-- prices.
 
 local mw = require "moonwarp"
 local curand = require "moonwarp.curand"
@@ -37,7 +38,7 @@ local status, generator = curand.curandCreateGenerator(curand.CURAND_RNG_PSEUDO_
 check(status)
 check(curand.curandSetPseudoRandomGeneratorSeed(generator, 1234))
 
--- The error function, and from it the values in closed form.
+-- The error function, and with it the exact values in closed form.
 local function normal_share(x) -- Marsaglia's series
   local term, sum = x, x
   for i = 3, 200, 2 do
@@ -46,7 +47,7 @@ local function normal_share(x) -- Marsaglia's series
   end
   return 0.5 + sum * math.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
 end
-local function closed(mean, variance) -- of the logarithm of what the call pays by
+local function closed(mean, variance) -- of the logarithm of the price that decides the payoff
   local deviation = math.sqrt(variance)
   local d = (mean - math.log(market.strike)) / deviation
   return math.exp(-market.rate * market.years) *

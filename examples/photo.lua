@@ -96,7 +96,7 @@ local function write(name, array)
   local bytes = mw.empty({ height, width }, "uchar")
   m.to_bytes:each(count)(count, array, bytes)
   local path = here .. "out/" .. name .. ".png"
-  if not pcall(mw.write_image, path, bytes) then -- built without libpng
+  if not pcall(mw.write_image, path, bytes) then -- fails if built without libpng
     path = here .. "out/" .. name .. ".pgm"
     mw.write_image(path, bytes)
   end
@@ -114,7 +114,7 @@ preview.show(pictures)
 
 local function clamp(value, high) return math.max(0, math.min(value, high)) end
 
--- Functions of a pixel (x and y from 0), each on top of the one before.
+-- Functions of a pixel (x and y from 0), each based on the one before.
 local rgb = photo:bytes()
 local function plain_grey(x, y)
   local r, g, b = rgb:byte((y * width + x) * 3 + 1, (y * width + x) * 3 + 3)

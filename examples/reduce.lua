@@ -1,6 +1,6 @@
--- A reduction, by as many blocks as keep the device busy, however long the array is: each thread adds up one element of
--- every stride as wide as the grid, four integers at a time; each block adds up its threads' sums in a shared-memory
--- tree; and the blocks' sums are added by an atomic.
+-- A reduction with as many blocks as keep the device busy, for any length of the array: each thread sums elements in a
+-- grid-stride loop, four integers at a time; each block adds its threads' sums in a shared-memory tree; and an atomic
+-- adds the blocks' sums.
 
 local mw = require "moonwarp"
 

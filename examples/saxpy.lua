@@ -25,5 +25,5 @@ for _ = 1, 5 do
   mw.synchronize()                               -- a launch returns at once; this waits for it
   seconds = math.min(seconds, mw.time() - start)
 end
--- Per element 8 bytes are read and 4 written.
+-- For each element 8 bytes are read and 4 written.
 print(("%.1f ms, %.1f GB/s"):format(seconds * 1e3, 12 * n / seconds / 1e9)) --> … ms, … GB/s

@@ -1,5 +1,5 @@
 -- A scan: each element becomes the sum of all up to it. Blocks scan their parts in shared memory, the totals of the
--- blocks are scanned the same way, and a second kernel adds them to the parts behind.
+-- blocks are scanned in the same way, and a second kernel adds them to the following parts.
 
 local mw = require "moonwarp"
 

@@ -1,7 +1,7 @@
--- A photograph turned and scaled by texture fetches, twice from one script: through a texture reference, as programs of
--- 2008 do it (and as no toolkit since CUDA 12 does), and through a texture object, as today's do. The pictures are
--- written to examples/out/ and shown in the terminal; both ways are to give the same, and a crop is checked against a
--- plain Lua loop.
+-- A photograph rotated and scaled by texture fetches, twice from one script: through a texture reference, as in
+-- programs of 2008 (toolkits since CUDA 12 do not have them), and through a texture object, as today. The pictures are
+-- written to examples/out/ and shown in the terminal; both must be equal, and a crop is checked against a plain Lua
+-- loop.
 --   lua5.4 examples/texture.lua [picture.ppm|png] [degrees] [scale]
 
 local here = arg[0]:match("^(.*/)") or "./"
@@ -43,7 +43,7 @@ __global__ void turn_by_object(uchar4 *out, int width, int height, float theta, 
 local degrees, scale = tonumber(arg[2]) or 30, tonumber(arg[3]) or 0.6
 local theta = math.rad(degrees)
 
--- One line from the file to a texture of uchar4, repeated in all directions, read as floats from 0 to 1.
+-- From the file to a texture of uchar4 in one line: repeated in all directions, read as floats from 0 to 1.
 local texture = mw.texture(arg[1] or here .. "data/astronaut.ppm",
   { filter = "linear", address = "wrap", normalized = true, read = "normalized" })
 local height, width = texture.memory.height, texture.memory.width
@@ -65,12 +65,12 @@ os.execute("mkdir -p '" .. here .. "out'")
 local original = texture.memory:array()
 local function write(name, array)
   local path = here .. "out/" .. name .. ".png"
-  if pcall(mw.write_image, path, array) then print("wrote " .. path) end -- else built without libpng
+  if pcall(mw.write_image, path, array) then print("wrote " .. path) end -- fails if built without libpng
   return { title = name, width = width, height = height, channels = 4, bytes = array:bytes() }
 end
 local pictures = { { title = "photo", width = width, height = height, channels = 4, bytes = original:bytes() } }
 pictures[2] = write("turned", first)
--- The same texture, read another way from the next launch on.
+-- The same texture with other options, which take effect at the next launch.
 texture.filter, texture.address = "point", "border"
 m.turn_by_reference(grid, block)(second, width, height, theta, scale)
 pictures[3] = write("turned_by_point", second)
@@ -81,7 +81,7 @@ preview.show(pictures)
 local bytes = original:bytes()
 local function pixel(x, y, channel) return bytes:byte((y % height * width + x % width) * 4 + channel) end
 
--- What the texture unit does (CUDA guide, appendix "texture fetching"), with exact weights.
+-- The arithmetic of the texture unit (CUDA guide, appendix "texture fetching"), with exact weights.
 local function bilinear(u, v, channel)
   local x, y = u * width - 0.5, v * height - 0.5
   local i, j = math.floor(x), math.floor(y)
@@ -101,7 +101,7 @@ for y = 0, 31 do
     end
   end
 end
--- Weights have 8 bits on every device: two of them, each off by 1/512 of up to 255; and a byte is rounded.
+-- Weights have 8 bits on every device: two weights, each off by at most 1/512 of up to 255; and a byte is rounded.
 if worst > 1.5 then
   print(("WRONG: a plain Lua loop differs by %g of 255 on the crop"):format(worst))
   os.exit(1)

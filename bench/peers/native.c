@@ -25,7 +25,7 @@ static void saxpy(const problem *p) {
   PARALLEL for (int i = 0; i < n; i++) y[i] = a * x[i] + y[i];
 }
 
-/* Sum b of 1024 is of the same elements as the kernel's block b: 256 consecutive ones at distances of 262144. */
+/* Sum b of 1024 has the same elements as the kernel's block b: 256 consecutive ones at distances of 262144. */
 static void reduce(const problem *p) {
   const int n = integer(p, 0);
   const float *restrict x = array(p, 1);

@@ -1,9 +1,9 @@
-/* The OpenCL peers: the kernels in kernels/NAME.cl on one of the machine's OpenCL CPU devices. * opencl PLATFORM
- * NAME... measure; one line for each problem: name median_ms digest scale
- *   opencl PLATFORM --build NAME milliseconds from the source to the end of the first launch
- * * opencl PLATFORM --device the device's name; fails if there is no such platform PLATFORM is a part of its name
- * ("Portable", "Intel"). Buffers use the host's memory, so nothing is copied. A run is one clEnqueueNDRangeKernel with
- * clFinish. */
+/* The OpenCL peers: the kernels in kernels/NAME.cl on one of the machine's OpenCL CPU devices.
+ *   opencl PLATFORM NAME...        measure; one line for each problem: name median_ms digest scale
+ *   opencl PLATFORM --build NAME   milliseconds from the source to the end of the first launch
+ *   opencl PLATFORM --device       the device's name; fails if there is no such platform
+ * PLATFORM is a part of its name ("Portable", "Intel"). Buffers use the host's memory, so nothing is copied. A run is
+ * one clEnqueueNDRangeKernel with clFinish. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include "problems.h"
 

@@ -43,7 +43,8 @@ void add_float(problem *p, float value);
 void add_array(problem *p, void *data, size_t count);
 void add_output(problem *p, char digest, void *data, size_t count);
 void launch(problem *p, size_t threads_x, size_t threads_y, size_t block_x, size_t block_y);
-/* Rows of 1 to 16 elements: where each begins, and the end of the last, as an argument. Returns how many elements. */
+/* Rows of 1 to 16 elements: the start of each and the end of the last, as an argument. Returns the number of
+ * elements. */
 size_t add_row_starts(problem *p, size_t rows);
 
 /* ---- for peers ---- */
@@ -51,7 +52,7 @@ size_t add_row_starts(problem *p, size_t rows);
 /* Fill in problem `name`; false if there is none. */
 bool problem_make(const char *name, problem *out);
 
-/* The result's weighted sum and, as the scale for comparing, the sum of the magnitudes; 0 where there is no result. */
+/* The result's weighted sum and, as the scale for comparing, the sum of the magnitudes; 0 if there is no result. */
 void problem_digest(const problem *p, double *sum, double *scale);
 
 double now_ms(void);

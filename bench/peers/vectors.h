@@ -1,5 +1,5 @@
-/* Vectors as wide as the registers of the machine that the compiler makes code for, and what the peers in C do with
- * them. */
+/* Vectors as wide as the registers of the machine for which the compiler generates code, and functions of the C peers
+ * on them. */
 #ifndef BENCH_VECTORS_H
 #define BENCH_VECTORS_H
 
@@ -28,7 +28,7 @@ static inline floats load(const float *p) {
   memcpy(&v, p, sizeof v);
   return v;
 }
-/* Into a register: GCC makes each use of `load` a load where an instruction can take its operand from memory. */
+/* Load into a register: otherwise GCC makes each use of `load` a memory operand where an instruction can take one. */
 static inline floats load_once(const float *p) {
   floats v = load(p);
 #ifdef __x86_64__
@@ -44,7 +44,7 @@ static inline bool any(ints mask) {
   return some != 0;
 }
 
-/* a < b, false of NaNs too: -ffast-math lets the compiler ask !(a >= b) instead, which is true of them. */
+/* a < b, also false for NaNs: -ffast-math would let the compiler test !(a >= b) instead, which is true for them. */
 static inline ints less(floats a, floats b) {
 #if defined __AVX2__ && !defined __AVX512F__
   return (ints)_mm256_cmp_ps((__m256)a, (__m256)b, _CMP_LT_OQ);
@@ -72,7 +72,7 @@ static inline floats scan_vector(floats v, float carry) {
 }
 
 #if defined __AVX512F__
-/* 16 rows of 16 in registers: interleave rows 8, 4, 2 and 1 apart; four rounds transpose. */
+/* 16 rows of 16 in registers: interleaving rows 8, 4, 2 and 1 apart, in four steps, transposes them. */
 static inline void transpose_tile(const float *in, float *out, int n) {
   const ints low = {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23};
   const ints high = {8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
@@ -92,7 +92,7 @@ static inline void transpose_tile(const float *in, float *out, int n) {
  * 4 by 4 to transpose, one in each 128 bits. */
 static inline void transpose_tile(const float *in, float *out, int n) {
   ints lower, upper; /* halves of two vectors */
-  ints low, high;    /* of each four lanes of two vectors, the lower two or the upper two in turns */
+  ints low, high;    /* of each four lanes of two vectors, the lower two or the upper two alternately */
   floats a[LANES], b[4];
   for (int i = 0; i < LANES; i++) {
     lower[i] = i % 4 + i / 4 * LANES;

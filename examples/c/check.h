@@ -1,5 +1,5 @@
-/* What the examples share: a failed call of either API ends the program with the code and the reason, and a product of
- * matrices is compared with a plain loop's. */
+/* Shared by the examples: a failed call of either API ends the program with the code and the reason, and a product of
+ * matrices is compared with that of a plain loop. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -26,7 +26,8 @@ static inline void check_driver(CUresult result, const char *call) {
 #define CHECK(call)    check_runtime(call, #call)
 #define CHECK_CU(call) check_driver(call, #call)
 
-/* Whether C = A * B, printed; how many numbers are not. A is hA rows of wA, B is wA rows of wB. */
+/* Compare C with A * B and print the result; returns the number of wrong elements. A is hA rows of wA, B is wA rows
+ * of wB. */
 static inline int check_product(const float *A, const float *B, const float *C, int hA, int wA, int wB) {
   int wrong = 0;
   for (int y = 0; y < hA; y++) {

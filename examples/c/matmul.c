@@ -1,6 +1,6 @@
-/* Matrix multiplication as in chapter 6 of CUDA's 1.1 guide: each block computes a square of C from squares of A and B that
- * it keeps in shared memory. The host code is CUDA's runtime API; the kernel is CUDA C that is compiled when the program
- * runs, because a C compiler knows neither __global__ nor <<< >>>.
+/* Matrix multiplication as in chapter 6 of CUDA's 1.1 guide: each block computes a square of C from squares of A and B
+ * in shared memory. The host code is CUDA's runtime API; the kernel is CUDA C that is compiled when the program runs,
+ * because a C compiler knows neither __global__ nor <<< >>>.
  *
  *     make cuda && build/release/bin/c/matmul */
 #include "check.h"

@@ -1,4 +1,4 @@
-/* The multiplication of matmul.c with CUDA's driver API, as the 1.1 guide's section 4.5.3 has it: a context, a module, a
+/* The multiplication of matmul.c with CUDA's driver API, as in section 4.5.3 of the 1.1 guide: a context, a module, a
  * function, its parameters one by one, and cuLaunchGrid.
  *
  *     make cuda && build/release/bin/c/matmul_driver [module.mwo or kernel.cu] */
@@ -22,7 +22,7 @@ static const char kernels[] =
     "  C[row * wB + column] = sum;\n"
     "}\n";
 
-/* The next parameter of `bytes` bytes, aligned as C aligns it. */
+/* Set the next parameter, of `bytes` bytes, aligned as C aligns it. */
 static void set_parameter(CUfunction function, int *offset, void *value, size_t bytes) {
   *offset = (*offset + (int)bytes - 1) / (int)bytes * (int)bytes;
   CHECK_CU(cuParamSetv(function, *offset, value, (unsigned)bytes));

@@ -1,6 +1,6 @@
 /* Streams as in the 1.1 guide's section 4.5.1.5: each of two streams copies its half of the input to the device, runs a
- * kernel on it and copies the result back, from and to pinned memory; so one half's copies run beside the other's kernel.
- * Events measure it, beside the same work in one stream.
+ * kernel on it and copies the result back, from and to pinned memory, so one half's copies overlap with the other
+ * half's kernel. Events measure the time, and that of the same work in one stream.
  *
  *     make cuda && build/release/bin/c/overlap */
 #include "check.h"
@@ -17,7 +17,7 @@ static const char kernels[] = "__global__ void myKernel(float *out, const float 
 
 static float *hostIn, *hostOut, *inputDev, *outputDev;
 
-/* The work in `count` streams; milliseconds. */
+/* Run the work in `count` streams; returns milliseconds. */
 static float run(cudaStream_t *stream, int count) {
   const size_t bytes = SIZE * sizeof(float);
   cudaEvent_t start, stop;

@@ -1,5 +1,5 @@
-/* Pi by throwing darts, with cuRAND's host functions: a generator writes the device's memory, and a kernel counts the points
- * within the circle.
+/* Pi by throwing darts, with cuRAND's host functions: a generator writes random points to device memory, and a kernel
+ * counts those within the circle.
  *
  *     make cuda && build/release/bin/c/pi */
 #include "check.h"
@@ -22,7 +22,7 @@ static void check_curand(curandStatus_t status, const char *call) {
 }
 #define CHECK_CURAND(call) check_curand(call, #call)
 
-/* The share of the circle times 4, with a generator of a type. */
+/* An estimate of pi with a type of generator: 4 times the fraction of points within the circle. */
 static double pi_by(curandRngType_t type) {
   curandGenerator_t generator;
   float *points;

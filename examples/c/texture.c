@@ -1,5 +1,5 @@
-/* Textures in both of their forms. An image is put into a CUDA array, turned by a quarter through a texture reference of
- * the 1.1 guide (section 4.5.2.6), and through a texture object.
+/* Textures in both forms. An image in a CUDA array is rotated by a quarter turn through a texture reference of the 1.1
+ * guide (section 4.5.2.6), and through a texture object.
  *
  *     make cuda && build/release/bin/c/texture */
 #include "check.h"

@@ -4,7 +4,7 @@
 local mw = require "moonwarp"
 local rt = require "moonwarp.runtime"
 
--- The results behind a code that has to be cudaSuccess.
+-- The results after a code, which must be cudaSuccess.
 local function ok(err, ...)
   if err ~= rt.cudaSuccess then error(rt.story(), 2) end
   return ...
@@ -29,7 +29,7 @@ local sizeof_float = rt.sizeof "float"
 -- 256 floats of linear memory.
 local linear = ok(rt.cudaMalloc(256 * sizeof_float))
 
--- width x height floats, whose rows begin where the device likes them to.
+-- width x height floats, in rows that begin at addresses of the device's choice.
 local width, height = 100, 30
 local devPtr, pitch = ok(rt.cudaMallocPitch(width * sizeof_float, height))
 assert(pitch >= width * sizeof_float)
@@ -39,12 +39,12 @@ ok(rt.cudaLaunchKernel("myKernel", 1, 32, { devPtr, pitch, width, height }))
 local channelDesc = rt.cudaCreateChannelDesc "float"
 local cuArray = ok(rt.cudaMallocArray(channelDesc, width, height))
 
--- Where a variable of a module is, and how large.
+-- The address and the size of a module's variable.
 local address, size = ok(rt.cudaGetSymbolAddress("devData")), ok(rt.cudaGetSymbolSize("devData"))
 print(size)                                                  --> 12
 ok(rt.cudaMemset(address, 0, size))
 
--- From the memory with a pitch to the array, and from there to the host.
+-- From pitched memory to the array, and from there to the host.
 ok(rt.cudaMemcpy2DToArray(cuArray, 0, 0, devPtr, pitch, width * sizeof_float, height, rt.cudaMemcpyDeviceToDevice))
 local rows = rt.malloc(width * height * sizeof_float, "float")
 ok(rt.cudaMemcpy2DFromArray(rows, width * sizeof_float, cuArray, 0, 0, width * sizeof_float, height,

@@ -22,7 +22,7 @@ local bytes = size * rt.sizeof "float"
 local stream = {}
 for i = 0, 1 do stream[i] = ok(rt.cudaStreamCreate()) end
 
--- Copies overlap with anything only where the host's part is page-locked.
+-- Copies overlap with other work only if the host's memory is page-locked.
 local hostPtr = ok(rt.cudaMallocHost(2 * bytes)):cast "float"
 for i = 0, 2 * size - 1 do hostPtr[i] = i end
 local inputDevPtr = ok(rt.cudaMalloc(2 * bytes)):cast "float"

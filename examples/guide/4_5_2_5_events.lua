@@ -1,5 +1,4 @@
--- CUDA 1.1 programming guide, 4.5.2.5: events with the runtime API, which tell how far the device has come, and time
--- what it does.
+-- CUDA 1.1 programming guide, 4.5.2.5: events with the runtime API, which show the device's progress and measure times.
 
 local mw = require "moonwarp"
 local rt = require "moonwarp.runtime"
@@ -23,7 +22,7 @@ for i = 0, size - 1 do hostPtr[i] = i end
 
 local start, stop = ok(rt.cudaEventCreate()), ok(rt.cudaEventCreate())
 
--- Between two events that were never recorded there is no time.
+-- Events that were never recorded have no time between them.
 local err = rt.cudaEventElapsedTime(start, stop)
 print(rt.cudaGetErrorName(err))                              --> cudaErrorInvalidResourceHandle
 rt.cudaGetLastError()
@@ -35,7 +34,7 @@ ok(rt.cudaMemcpyAsync(hostPtr, devPtr, bytes, rt.cudaMemcpyDeviceToHost, 0))
 ok(rt.cudaEventRecord(stop, 0))
 ok(rt.cudaEventSynchronize(stop))
 
--- What stands before the event is done; no other wait is needed.
+-- The work before the event is done; no other wait is needed.
 ok(rt.cudaEventQuery(stop))
 for i = 0, size - 1 do assert(hostPtr[i] == i + 1) end
 local elapsedTime = ok(rt.cudaEventElapsedTime(start, stop)) -- milliseconds

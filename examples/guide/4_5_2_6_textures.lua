@@ -1,5 +1,5 @@
 -- CUDA 1.1 programming guide, 4.5.2.6: texture references with the runtime API, bound to linear memory and to a CUDA
--- array, and what their fields change.
+-- array, and the effects of their fields.
 
 local mw = require "moonwarp"
 local rt = require "moonwarp.runtime"
@@ -31,7 +31,7 @@ local function result(n)
   return table.concat(host:totable(n), " "):gsub("%.0", "")
 end
 
--- The reference is a table with CUDA's fields; what is assigned to them holds from the next binding on.
+-- The reference is a table with CUDA's fields; assigned values take effect at the next binding.
 local lineRef = ok(rt.cudaGetTextureReference("lineRef"))
 local channelDesc = rt.cudaCreateChannelDesc "float"
 
@@ -44,7 +44,7 @@ assert(ok(rt.cudaBindTexture(lineRef, devPtr, channelDesc, size)) == 0)
 ok(rt.cudaLaunchKernel("fetch", 1, 32, { out, 4, 0 }))
 print((result(4)))                                           --> 0 1 4 9
 
--- From an address that is not aligned on, a fetch has to add the offset that the binding returns.
+-- If the address is not aligned, fetches must add the offset that the binding returns.
 local offset = ok(rt.cudaBindTexture(lineRef, devPtr + 2 * sizeof_float, channelDesc, 16 * sizeof_float))
 assert(offset == ok(rt.cudaGetTextureAlignmentOffset(lineRef)))
 ok(rt.cudaLaunchKernel("fetch", 1, 32, { out, 3, offset / sizeof_float }))
@@ -66,7 +66,7 @@ ok(rt.cudaBindTextureToArray(texRef, cuArray, channelDesc))
 ok(rt.cudaLaunchKernel("sample", 1, 32, { out, 5, 0.25, 0.5 }))
 print((result(5)))                                           --> 3.5 2.5 3.5 4.5 3.5
 
--- A launch that may read a reference that is bound to nothing is refused.
+-- A launch is refused if it may read a reference that is not bound.
 ok(rt.cudaUnbindTexture(texRef))
 local err = rt.cudaLaunchKernel("sample", 1, 32, { out, 1, 1, 0 })
 print(rt.cudaGetErrorName(err))                              --> cudaErrorInvalidTextureBinding

@@ -3,7 +3,7 @@
 
 local cu = require "moonwarp.driver"
 
--- The results behind a code that has to be CUDA_SUCCESS.
+-- The results after a code, which must be CUDA_SUCCESS.
 local function ok(err, ...)
   if err ~= cu.CUDA_SUCCESS then error(cu.story(), 2) end
   return ...
@@ -16,17 +16,17 @@ local cuDevice = ok(cu.cuDeviceGet(0))
 local major, minor = ok(cu.cuDeviceComputeCapability(cuDevice))
 assert(major >= 1 and minor >= 0)
 
--- Without a current context there is no memory.
+-- Without a current context, no memory can be allocated.
 local before = ok(cu.cuCtxGetCurrent())
 if before then ok(cu.cuCtxPopCurrent()) end
 local err = cu.cuMemAlloc(4)
 print((select(2, cu.cuGetErrorName(err))))                   --> CUDA_ERROR_INVALID_CONTEXT
 
--- A context is current to who made it.
+-- A new context is current to its creator.
 local cuContext = ok(cu.cuCtxCreate(0, cuDevice))
 assert(ok(cu.cuCtxGetDevice()) == cuDevice)
 
--- A library that works in its caller's context attaches to it, and detaches when it is done.
+-- A library that works in its caller's context attaches to it, and detaches from it when it is done.
 local function library()
   local context = ok(cu.cuCtxAttach(0))
   local devPtr = ok(cu.cuMemAlloc(1024))
@@ -41,7 +41,7 @@ ok(cu.cuMemcpyDtoH(data, devPtr, 1024)) -- still there
 for i = 0, 255 do assert(data[i] == 7) end
 ok(cu.cuCtxSynchronize())
 
--- The last user's cuCtxDetach destroys the context, and with it all that was made in it.
+-- The last user's cuCtxDetach destroys the context and everything that was made in it.
 ok(cu.cuCtxDetach(cuContext))
 print((select(2, cu.cuGetErrorName(cu.cuCtxPushCurrent(cuContext)))))   --> CUDA_ERROR_CONTEXT_IS_DESTROYED
 

@@ -1,5 +1,5 @@
--- CUDA 1.1 programming guide, 4.5.3.4: modules with the driver API, from a file as from memory, and what is in them.
--- Where the guide has a .cubin, here is what m:save or the mwcc command writes, or CUDA C itself.
+-- CUDA 1.1 programming guide, 4.5.3.4: modules with the driver API, loaded from a file or from memory, and their
+-- functions and variables. Instead of the guide's .cubin, an image is the output of m:save or mwcc, or CUDA C itself.
 
 local cu = require "moonwarp.driver"
 
@@ -41,7 +41,7 @@ print(result[0])                                             --> 42
 local other = ok(cu.cuModuleGetGlobal(compiled, "counter"))
 assert(other ~= devPtr)
 
--- What is not there, and what is for other machines.
+-- Names that do not exist, and images for other machines.
 print(name_of(cu.cuModuleGetFunction(cuModule, "yourKernel")))          --> CUDA_ERROR_NOT_FOUND
 print(name_of(cu.cuModuleLoad "no such file.cubin"))                    --> CUDA_ERROR_FILE_NOT_FOUND
 print(name_of(cu.cuModuleLoadData "architecture {sm_10}\nabiversion {1}"))   --> CUDA_ERROR_NO_BINARY_FOR_GPU

@@ -1,5 +1,5 @@
 -- CUDA 1.1 programming guide, 4.5.3.5: execution control with the driver API. Block shape, parameters at their offsets,
--- dynamic shared memory, and the launch of a grid; then the guide's matrix multiplication by tiles, launched so.
+-- dynamic shared memory, and the launch of a grid; then the guide's matrix multiplication by tiles.
 
 local cu = require "moonwarp.driver"
 
@@ -36,7 +36,7 @@ __global__ void Muld(const float *A, const float *B, int wA, int wB, float *C) {
 }
 ]==])
 
--- ---- parameters one behind the other
+-- ---- parameters one after the other
 
 local cuFunction = ok(cu.cuModuleGetFunction(cuModule, "parameters"))
 local blockWidth, gridWidth = 8, 2
@@ -50,7 +50,7 @@ ok(cu.cuParamSetf(cuFunction, offset, 0.5))
 offset = offset + cu.sizeof "float"
 ok(cu.cuParamSetv(cuFunction, offset, "abcdefghijklmnopqrstuvwxyzabcdef", 32))
 offset = offset + 32
-ok(cu.cuParamSetv(cuFunction, offset, out, 8)) -- a pointer has 8 bytes, and stands at a multiple of 8
+ok(cu.cuParamSetv(cuFunction, offset, out, 8)) -- a pointer has 8 bytes, at a multiple of 8
 offset = offset + 8
 ok(cu.cuParamSetSize(cuFunction, offset))
 ok(cu.cuFuncSetSharedSize(cuFunction, blockWidth * cu.sizeof "float"))

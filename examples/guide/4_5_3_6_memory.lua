@@ -34,7 +34,7 @@ local constData, size = ok(cu.cuModuleGetGlobal(cuModule, "constData"))
 assert(size == 256 * sizeof_float)
 ok(cu.cuMemcpyDtoD(constData, linear, size))
 
--- width x height floats, in elements of 4 bytes, whose rows begin where the device likes them to.
+-- width x height floats, as elements of 4 bytes, in rows that begin at addresses of the device's choice.
 local width, height = 100, 30
 local devPtr, pitch = ok(cu.cuMemAllocPitch(width * sizeof_float, height, 4))
 local cuFunction = ok(cu.cuModuleGetFunction(cuModule, "myKernel"))
@@ -46,14 +46,14 @@ ok(cu.cuParamSeti(cuFunction, 16, height))
 ok(cu.cuParamSetSize(cuFunction, 20))
 ok(cu.cuLaunchGrid(cuFunction, 1, 1))
 
--- A CUDA array of one 32-bit floating-point component a texel.
+-- A CUDA array whose texels have one 32-bit floating-point component.
 local cuArray = ok(cu.cuArrayCreate {
   Format = cu.CU_AD_FORMAT_FLOAT, NumChannels = 1, Width = width, Height = height,
 })
 local desc = ok(cu.cuArrayGetDescriptor(cuArray))
 print(desc.Width, desc.Height, desc.NumChannels)             --> 100 30 1
 
--- From the memory with a pitch to the array.
+-- From pitched memory to the array.
 ok(cu.cuMemcpy2D {
   dstMemoryType = cu.CU_MEMORYTYPE_ARRAY, dstArray = cuArray,
   srcMemoryType = cu.CU_MEMORYTYPE_DEVICE, srcDevice = devPtr, srcPitch = pitch,
@@ -72,7 +72,7 @@ for y = 0, 1 do
 end
 print(math.floor(box[0]), math.floor(box[5]))                --> 2010 2112
 
--- A box that leaves the array is refused, and nothing is copied.
+-- A box that exceeds the array is refused, and nothing is copied.
 local err = cu.cuMemcpy2D {
   srcMemoryType = cu.CU_MEMORYTYPE_ARRAY, srcArray = cuArray, srcY = 29, dstMemoryType = cu.CU_MEMORYTYPE_HOST,
   dstHost = box, dstPitch = 12, WidthInBytes = 12, Height = 2,

@@ -24,7 +24,7 @@ local bytes = size * cu.sizeof "float"
 local stream = {}
 for i = 0, 1 do stream[i] = ok(cu.cuStreamCreate(0)) end
 
--- Page-locked, so that the copies can overlap with anything.
+-- Page-locked, so that copies can overlap with other work.
 local hostPtr = ok(cu.cuMemAllocHost(2 * bytes)):cast "float"
 for i = 0, 2 * size - 1 do hostPtr[i] = i end
 local inputDevPtr = ok(cu.cuMemAlloc(2 * bytes)):cast "float"
@@ -34,7 +34,7 @@ for i = 0, 1 do
   ok(cu.cuMemcpyHtoDAsync(inputDevPtr + i * size, hostPtr + i * size, bytes, stream[i]))
 end
 for i = 0, 1 do
-  -- A launch takes the parameters as they are then: they may be set anew for the next.
+  -- A launch takes the current parameters; they may be changed for the next launch.
   ok(cu.cuFuncSetBlockShape(cuFunction, 512, 1, 1))
   ok(cu.cuParamSetv(cuFunction, 0, outputDevPtr + i * size, 8))
   ok(cu.cuParamSetv(cuFunction, 8, inputDevPtr + i * size, 8))

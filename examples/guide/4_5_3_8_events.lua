@@ -1,5 +1,4 @@
--- CUDA 1.1 programming guide, 4.5.3.8: events with the driver API, which tell how far the device has come, and time
--- what it does.
+-- CUDA 1.1 programming guide, 4.5.3.8: events with the driver API, which show the device's progress and measure times.
 
 local cu = require "moonwarp.driver"
 

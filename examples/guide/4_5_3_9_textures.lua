@@ -1,5 +1,5 @@
 -- CUDA 1.1 programming guide, 4.5.3.9: texture references with the driver API, bound to linear memory and to a CUDA
--- array. What is set of a module's reference holds from the next launch on.
+-- array. Settings of a module's reference take effect at the next launch.
 
 local cu = require "moonwarp.driver"
 
@@ -24,7 +24,7 @@ local function result(n)
   return table.concat(host:totable(n), " "):gsub("%.0", "")
 end
 
--- Linear memory: the reference has the format that it is declared with, unless cuTexRefSetFormat says otherwise.
+-- Linear memory: the reference has the format of its declaration, unless cuTexRefSetFormat sets another.
 local lineRef = ok(cu.cuModuleGetTexRef(cuModule, "lineRef"))
 local data = cu.malloc(8 * sizeof_float, "float")
 for i = 0, 7 do data[i] = i end

@@ -1,5 +1,5 @@
--- Pictures in a terminal: two pixels a character cell, an upper half block in 24-bit colour. Where colour is not wanted
--- (NO_COLOR is set, or the output goes to a file) plain characters stand for brightness.
+-- Pictures in a terminal: two pixels for each character cell, drawn as an upper half block in 24-bit colour. Without
+-- colour (NO_COLOR is set, or the output goes to a file) plain characters represent brightness.
 
 local preview = {}
 
@@ -12,7 +12,7 @@ end
 local no_color = os.getenv("NO_COLOR")
 preview.colour = succeeds("test -t 1") and (no_color == nil or no_color == "") and os.getenv("TERM") ~= "dumb"
 
--- The terminal's width in characters, 80 where there is none.
+-- The terminal's width in characters, or 80 if it is unknown.
 function preview.width()
   local pipe = io.popen("(stty size </dev/tty) 2>/dev/null")
   local columns = pipe and pipe:read("*a"):match("^%d+ (%d+)")
@@ -20,7 +20,7 @@ function preview.width()
   return tonumber(columns) or tonumber(os.getenv("COLUMNS")) or 80
 end
 
--- The mean colour of the part of `picture` that falls into cell (x, y) of a grid of columns x rows.
+-- The mean colour of the part of `picture` that is in cell (x, y) of a grid of columns x rows.
 local function mean(picture, columns, rows, x, y)
   local first_x, last_x = math.floor(x * picture.width / columns), math.floor((x + 1) * picture.width / columns) - 1
   local first_y, last_y = math.floor(y * picture.height / rows), math.floor((y + 1) * picture.height / rows) - 1
