@@ -13,8 +13,13 @@
 
 /* ---- lifetime ---- */
 
-/* If memory is short, queued work may still use freed buffers: wait for it once, and try again. */
+/* Queued work still uses freed buffers. A host that allocates and frees faster than the device works, as in a loop of
+   operations on large arrays, would hold ever more memory, and each result would be on new pages: wait for the work. If
+   memory is short, wait for it once, and try again. */
 static int allocate(mw_device *device, mw_memory_kind kind, size_t bytes, uint64_t *address) {
+  if (atomic_load_explicit(&device->lingering, memory_order_relaxed) > device->driver->lingering &&
+      atomic_load(&device->captures) == 0)
+    (void)mw_device_wait(device);
   int code = device->driver->alloc(device->state, kind, bytes, address);
   if (code != MW_MEMORY_ALLOCATION) return code;
   (void)mw_device_wait(device);
@@ -76,7 +81,9 @@ void mw_buffer_release(mw_buffer *buffer) {
 }
 
 int mw_buffer_free(mw_buffer *buffer) {
-  if (!atomic_exchange(&buffer->freed, true)) mw_buffer_unuse(buffer);
+  if (atomic_exchange(&buffer->freed, true)) return MW_SUCCESS;
+  atomic_fetch_add_explicit(&buffer->device->lingering, buffer->bytes, memory_order_relaxed);
+  mw_buffer_unuse(buffer);
   return MW_SUCCESS;
 }
 
@@ -93,6 +100,7 @@ int mw_buffer_use(mw_buffer *buffer) {
 void mw_buffer_unuse(mw_buffer *buffer) {
   if (!mw_refs_drop(&buffer->uses)) return;
   mw_device *device = buffer->device;
+  atomic_fetch_sub_explicit(&device->lingering, buffer->bytes, memory_order_relaxed);
   if (buffer->give_back && buffer->epoch == atomic_load(&device->epoch))
     buffer->give_back(device->state, buffer->address);
   drop_part(buffer);

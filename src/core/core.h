@@ -132,6 +132,7 @@ enum {
 
 typedef struct mw_driver {
   const char *name; /* "cpu" */
+  size_t lingering; /* bytes of freed memory that queued work may hold until an allocation waits for it */
 
   /* Lines for mw_doctor: the driver's requirements, and where each was found. May be NULL. */
   void (*report)(mw_text *out);
@@ -318,9 +319,10 @@ struct mw_device {
   mw_refs refs;
   const mw_driver *driver; /* or `lost`, in a forked child */
   mw_driver lost;
-  void *state;       /* the driver's */
-  void *stream;      /* the default stream's state: legacy.state */
-  atomic_uint epoch; /* the number of resets: objects of an earlier epoch are lost */
+  void *state;             /* the driver's */
+  void *stream;            /* the default stream's state: legacy.state */
+  atomic_uint epoch;       /* the number of resets: objects of an earlier epoch are lost */
+  atomic_size_t lingering; /* bytes of freed buffers that queued work still uses */
   /* capture.c's: the number of captures in progress; of those that forbid waiting for the device; and of those that
      forbid work in the default stream. */
   atomic_int captures, loud_captures, legacy_captures;

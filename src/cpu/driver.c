@@ -213,6 +213,7 @@ static void device_interrupt(void *handle) {
 
 const mw_driver mw_cpu_driver = {
     .name = "cpu",
+    .lingering = (size_t)64 << 20, /* the heap keeps as much for reuse, and as much again */
     .report = cpu_linear_report,
     .count = device_count,
     .open = device_open,

@@ -206,6 +206,7 @@ static void report(mw_text *out) {
 
 const mw_driver mw_cuda_driver = {
     .name = "cuda",
+    .lingering = (size_t)2 << 30, /* a GPU works fast, and waits expensively */
     .report = report,
     .count = device_count,
     .open = device_open,
