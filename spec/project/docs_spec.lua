@@ -1,5 +1,5 @@
--- What the documentation shows is true: every Lua snippet in README.md and docs/ runs, every example runs, and both
--- print their text after --> (white space counts once, … matches anything).
+-- The documentation is true: every Lua snippet in README.md and docs/ runs, every example runs, and both print the text
+-- after --> (runs of white space are equal, … matches anything); links lead to files and headings.
 
 local mw = require "moonwarp"
 local suite = require "support.suite"
@@ -46,8 +46,17 @@ local function assert_printed(promises, printed, where)
   end
 end
 
--- A document without its code: what is left is for people.
+-- A document without its code.
 local function prose(path) return (read(path):gsub("\n```.-\n```", ""):gsub("`[^`\n]*`", "")) end
+
+-- The anchors of a page's headings, as GitHub and pandoc make them: lower case, no punctuation, hyphens for spaces.
+local function anchors(path)
+  local found = {}
+  for heading in ("\n" .. read(path):gsub("\n```.-\n```", "")):gmatch "\n#+ +([^\n]*)" do
+    found[heading:lower():gsub("[^%w_ %-]", ""):gsub(" ", "-")] = true
+  end
+  return found
+end
 
 -- ```lua blocks with the line on which each begins.
 local function snippets(path)
@@ -67,7 +76,7 @@ local function snippets(path)
   return found
 end
 
--- Run a snippet as a script of its own; what it printed, line by line.
+-- Run a snippet as a script of its own; returns the lines that it printed.
 local function run_snippet(snippet, path)
   local printed = {}
   local function write(...)
@@ -78,14 +87,14 @@ local function run_snippet(snippet, path)
   local environment = setmetatable({ print = write }, { __index = _G })
   -- Blank lines before it, so that errors name the line of the document.
   local chunk = assert(load(("\n"):rep(snippet.line - 1) .. snippet.text, "@" .. path, "t", environment))
-  local before = mw.warnings "error" -- nobody is shown a kernel that compilers warn of, unless it is about that
+  local before = mw.warnings "error" -- the kernels that are shown must compile without warnings
   local ok, err = pcall(chunk)
   mw.warnings(before)
   if not ok then error(err, 0) end
   return printed
 end
 
--- Host memory for device memory, tiers, kernels that fail, CUDA's own rules for textures' memory.
+-- Snippets about the CPU device: host memory, tiers, failing kernels, the alignment of textures' memory.
 local function is_for_cpu(text)
   local signs = { ":host()", ".tier", "wild", "__trap", "pitch", "texture_memory", "mw.devices {", "ChannelDescriptor" }
   for _, sign in ipairs(signs) do
@@ -137,13 +146,19 @@ describe("the documentation", function()
     end
   end)
 
-  it("links only to files that there are", function()
-    for _, path in ipairs(documents) do
-      local folder = path:match("^(.*/)") or ""
-      for target in prose(path):gmatch("%]%(([^)#:]+)%)") do
-        assert(io.open(folder .. target), path .. " links to " .. target):close()
+  it("links only to files and headings that there are", function()
+    local count, pages = 0, list "ls CHANGELOG.md examples/README.md examples/*/README.md"
+    for _, path in ipairs(documents) do pages[#pages + 1] = path end
+    for _, path in ipairs(pages) do
+      local folder = path:match "^(.*/)" or ""
+      for file, anchor in prose(path):gmatch "%]%(([^)#:]*)#?([^):]*)%)" do
+        count = count + 1
+        local target = file == "" and path or folder .. file
+        assert(io.open(target), path .. " links to " .. target):close()
+        if anchor ~= "" then assert(anchors(target)[anchor], path .. " links to " .. target .. "#" .. anchor) end
       end
     end
+    assert.is_true(count > 50, count .. " links")
   end)
 
   it("names only files and folders of the source that there are", function()
