@@ -254,7 +254,7 @@ describe("the prompt", function()
   end)
 
   it("helps", function()
-    play_both({ "wait > ", "send help", "wait mw is moonwarp", "wait Ctrl-C drops a line", "wait > ",
+    play_both({ "wait > ", "send help", "wait mw is moonwarp", "wait Ctrl-C discards a line", "wait > ",
       "send help(mw.linspace)", "wait mw.linspace(first, last, count, [dtype])", "wait equal steps", "wait > ",
       "send ?mw.linspace", "wait mw.linspace(first, last, count, [dtype])", "wait > ",
       "send x = mw.ones(3)", "wait > ", "send ?x", "wait methods:", "wait array:sum(", "wait > ",

@@ -15,15 +15,15 @@ mw is moonwarp, CUDA for Lua. What to type:
   x                                  shows it; x:show() and x:plot() draw it
   m = mw.compile [==[                kernels, in CUDA C, up to ]==]
   m.scale(1, 8)(x, 2)                runs one of them: scale<<<1, 8>>>(x, 2)
-  time(m.scale(1, 8)(x, 2))          how long it takes, the first time and then; it runs many times
+  time(m.scale(1, 8)(x, 2))          measures the first run and the median of many further runs
 
-  help(mw)   help(x)   help(m)       what there is, what an array can do, what is in a module
+  help(mw)   help(x)   help(m)       all functions, an array's methods, a module's contents
   ?mw.zeros                          the same as help(mw.zeros)
-  help "sum"                         what has that in its name
+  help "sum"                         entries with that word in their names
 
-Ctrl-C drops a line or stops what runs, Tab completes, the arrows find what was typed before; quit, exit or
-Ctrl-D leaves. Kernels check their memory here and are slower for it: mw.check_memory(false) has what is compiled
-next run as in scripts.]=]
+Ctrl-C discards a line or stops a running kernel, Tab completes, the arrows recall earlier lines; quit, exit or
+Ctrl-D leaves. Kernels check their memory here, which makes them slower; after mw.check_memory(false), new kernels
+run as in scripts.]=]
 
 -- ---- the annotations ----
 
