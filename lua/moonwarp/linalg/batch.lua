@@ -18,7 +18,7 @@ local M = {}
 ---@param ... moonwarp.array
 ---@return string
 function M.dtype(what, ...)
-  local of = promotion.of(given.together(what, { ... }), what)
+  local of = promotion.number(given.together(what, { ... }), what)
   if of.kind == "complex" then return of.name end
   if of.kind ~= "float" then return "double" end
   return of.bits <= 32 and "float" or "double"
@@ -32,10 +32,6 @@ function M.parts(dtype)
   local is_double = dtype == "double" or dtype == "complex128"
   return is_double and "double" or "float", is_double and "complex128" or "complex64"
 end
-
----Whether the library has complex dtypes.
----@return boolean
-function M.has_complex() return promotion.is_numeric "complex64" end
 
 ---Check that an array holds matrices in its last two axes.
 ---@param what string
@@ -126,6 +122,7 @@ end
 ---@param sentence string with the number of the pivot, and what to do
 function M.check(what, it, info, sentence)
   local place, value = M.failure(info)
+  if place and value < 0 then usage("%s: there is no memory for a copy of %s", what, name_of(it, place)) end
   if place then usage("%s: %s %s", what, name_of(it, place), sentence:format(value)) end
 end
 

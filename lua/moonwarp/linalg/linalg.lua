@@ -253,7 +253,6 @@ end
 local function general(what, a, with_vectors)
   local it, dtype = batch.matrices(what, a, true), batch.dtype(what, a)
   local _, complex = batch.parts(dtype)
-  if not batch.has_complex() then complex = complex == "complex64" and "float2" or "double2" end
   local n = it.rows
   local x, w = batch.by_columns(it, dtype), batch.new(a, complex, it.count, n)
   local v = with_vectors and batch.new(a, complex, it.count, n, n)

@@ -202,6 +202,7 @@ int mw_array_factor(const char *name, mw_array *const *arrays, size_t count) {
     if (arrays[i]->buffer->device != arrays[0]->buffer->device)
       return fail(MW_INVALID_VALUE, "%s: arrays of one device are wanted", name);
     f.at[i] = arrays[i]->buffer->address + arrays[i]->offset;
+    f.bytes[i] = arrays[0]->shape[0] ? arrays[i]->bytes / arrays[0]->shape[0] : 0;
   }
   if (known.of['u'] != SIZE_MAX && !is_full_or_reduced(&known))
     return fail(MW_INVALID_VALUE, "%s: not the sizes of this factorisation", name);

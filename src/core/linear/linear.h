@@ -42,6 +42,7 @@ typedef struct mw_factorisation {
   bool vectors; /* EIGH, SVD, EIG: whether they are wanted */
   bool full;    /* SVD: u and vt are square */
   uint64_t at[5];
+  size_t bytes[5]; /* of each array, for a matrix */
 } mw_factorisation;
 
 typedef struct mw_driver_linear {

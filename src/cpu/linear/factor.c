@@ -1,8 +1,13 @@
-/* Factorisations by LAPACK, matrix after matrix: mw_array_factor says what each of them writes. */
+/* Factorisations by LAPACK, matrix after matrix: mw_array_factor says what each of them writes.
+ *
+ * LAPACK works on copies. OpenBLAS's kernels may read a few bytes past the end of a matrix (zgemv of 0.3.21 does), and
+ * after an array in device memory there may be a page that nobody may read. */
 #include "blas.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { SLACK = 256, ARRAYS = 5 };
 
 typedef struct job {
   const mw_factorisation *f;
@@ -11,12 +16,25 @@ typedef struct job {
   bool is_complex;
   int m, n, k;
   size_t first, last;
+  void *work[ARRAYS]; /* copies of a matrix's part of each array, or NULL */
 } job;
 
-static void *place(uint64_t address, size_t i, size_t bytes) { return (unsigned char *)(uintptr_t)address + i * bytes; }
+static void *place(const job *j, int array, size_t i) {
+  return (unsigned char *)(uintptr_t)j->f->at[array] + i * j->f->bytes[array];
+}
 
-static void *matrix_at(const job *j, size_t i) {
-  return place(j->f->at[0], i, j->element * (size_t)j->m * (size_t)j->n);
+/* Copy what matrix i has in the arrays; false after the last matrix. */
+static bool fetch(const job *j, size_t i) {
+  if (i >= j->last) return false;
+  for (int k = 0; k < ARRAYS; k++)
+    if (j->work[k]) memcpy(j->work[k], place(j, k, i), j->f->bytes[k]);
+  return true;
+}
+
+/* Copy the results back. */
+static void give(const job *j, size_t i) {
+  for (int k = 0; k < ARRAYS; k++)
+    if (j->work[k]) memcpy(place(j, k, i), j->work[k], j->f->bytes[k]);
 }
 
 static cpu_routine_code *routine(const job *j, cpu_routine which) { return cpu_blas_routine(which, j->letter); }
@@ -40,21 +58,19 @@ typedef void potrf(const char *, const int *, void *, const int *, int *);
 
 static void lu(const job *j) {
   getrf *run = (getrf *)routine(j, CPU_GETRF);
-  for (size_t i = j->first; i < j->last; i++)
-    run(&j->n, &j->n, matrix_at(j, i), &j->n, place(j->f->at[1], i, 4 * (size_t)j->n), place(j->f->at[2], i, 4));
+  for (size_t i = j->first; fetch(j, i); give(j, i++)) run(&j->n, &j->n, j->work[0], &j->n, j->work[1], j->work[2]);
 }
 
 static void solve(const job *j) {
   gesv *run = (gesv *)routine(j, CPU_GESV);
   int right = (int)j->f->right;
-  for (size_t i = j->first; i < j->last; i++)
-    run(&j->n, &right, matrix_at(j, i), &j->n, place(j->f->at[2], i, 4 * (size_t)j->n),
-        place(j->f->at[1], i, j->element * (size_t)j->n * j->f->right), &j->n, place(j->f->at[3], i, 4));
+  for (size_t i = j->first; fetch(j, i); give(j, i++))
+    run(&j->n, &right, j->work[0], &j->n, j->work[2], j->work[1], &j->n, j->work[3]);
 }
 
 static void cholesky(const job *j) {
   potrf *run = (potrf *)routine(j, CPU_POTRF);
-  for (size_t i = j->first; i < j->last; i++) run("L", &j->n, matrix_at(j, i), &j->n, place(j->f->at[1], i, 4));
+  for (size_t i = j->first; fetch(j, i); give(j, i++)) run("L", &j->n, j->work[0], &j->n, j->work[1]);
 }
 
 /* ---- QR ---- */
@@ -78,16 +94,16 @@ static void qr(const job *j) {
   number first = {{0}}, second = {{0}};
   int ask = -1, info;
   void *tau = mw_alloc(j->element * (size_t)(j->k + 1));
-  reduce(&j->m, &j->n, matrix_at(j, j->first), &j->m, tau, &first, &ask, &info);
-  expand(&j->m, &j->k, &j->k, matrix_at(j, j->first), &j->m, tau, &second, &ask, &info);
+  reduce(&j->m, &j->n, j->work[0], &j->m, tau, &first, &ask, &info);
+  expand(&j->m, &j->k, &j->k, j->work[0], &j->m, tau, &second, &ask, &info);
   int size = wished(j, &first), other = wished(j, &second);
   if (other > size) size = other;
   void *work = mw_alloc(j->element * (size_t)size);
-  for (size_t i = j->first; i < j->last; i++) {
-    int *result = place(j->f->at[2], i, 4);
-    unsigned char *a = matrix_at(j, i);
+  for (size_t i = j->first; fetch(j, i); give(j, i++)) {
+    int *result = j->work[2];
+    unsigned char *a = j->work[0];
     reduce(&j->m, &j->n, a, &j->m, tau, work, &size, result);
-    copy_upper(j, a, place(j->f->at[1], i, j->element * (size_t)j->k * (size_t)j->n));
+    copy_upper(j, a, j->work[1]);
     if (*result == 0) expand(&j->m, &j->k, &j->k, a, &j->m, tau, work, &size, result);
   }
   free(work);
@@ -107,21 +123,20 @@ static void eigh(const job *j) {
   number ask_work = {{0}}, ask_real = {{0}};
   int ask = -1, ask_whole = 0, info;
   if (j->is_complex)
-    ((heevd *)run)(what, "L", &j->n, matrix_at(j, j->first), &j->n, place(j->f->at[1], 0, 0), &ask_work, &ask,
-                   &ask_real, &ask, &ask_whole, &ask, &info);
+    ((heevd *)run)(what, "L", &j->n, j->work[0], &j->n, j->work[1], &ask_work, &ask, &ask_real, &ask, &ask_whole, &ask,
+                   &info);
   else
-    ((syevd *)run)(what, "L", &j->n, matrix_at(j, j->first), &j->n, place(j->f->at[1], 0, 0), &ask_work, &ask,
-                   &ask_whole, &ask, &info);
+    ((syevd *)run)(what, "L", &j->n, j->work[0], &j->n, j->work[1], &ask_work, &ask, &ask_whole, &ask, &info);
   int size = wished(j, &ask_work), reals = wished(j, &ask_real), wholes = ask_whole < 1 ? 1 : ask_whole;
   void *work = mw_alloc(j->element * (size_t)size), *real = mw_alloc(j->real * (size_t)reals);
   int *whole = mw_alloc(sizeof *whole * (size_t)wholes);
-  for (size_t i = j->first; i < j->last; i++) {
-    void *w = place(j->f->at[1], i, j->real * (size_t)j->n);
-    int *result = place(j->f->at[2], i, 4);
+  for (size_t i = j->first; fetch(j, i); give(j, i++)) {
+    void *w = j->work[1];
+    int *result = j->work[2];
     if (j->is_complex)
-      ((heevd *)run)(what, "L", &j->n, matrix_at(j, i), &j->n, w, work, &size, real, &reals, whole, &wholes, result);
+      ((heevd *)run)(what, "L", &j->n, j->work[0], &j->n, w, work, &size, real, &reals, whole, &wholes, result);
     else
-      ((syevd *)run)(what, "L", &j->n, matrix_at(j, i), &j->n, w, work, &size, whole, &wholes, result);
+      ((syevd *)run)(what, "L", &j->n, j->work[0], &j->n, w, work, &size, whole, &wholes, result);
   }
   free(whole);
   free(real);
@@ -139,26 +154,25 @@ static void svd(const job *j) {
   cpu_routine_code *run = routine(j, CPU_GESDD);
   size_t k = (size_t)j->k, most = (size_t)(j->m > j->n ? j->m : j->n);
   const char *what = !j->f->vectors ? "N" : j->f->full ? "A" : "S";
-  size_t u_columns = j->f->full ? (size_t)j->m : k;
   int vt_rows = !j->f->vectors ? 1 : j->f->full ? j->n : j->k, m = j->m, n = j->n;
   int ldu = j->f->vectors ? m : 1;
   number ask_work = {{0}};
   int ask = -1, info, *whole = mw_alloc(sizeof *whole * (8 * k + 1));
   size_t reals = j->is_complex ? 5 * k * k + 7 * k + 2 * most * k + 1 : 1;
-  void *real = mw_alloc(j->real * reals), *a = matrix_at(j, j->first);
-  void *s = place(j->f->at[1], 0, 0), *u = place(j->f->at[3], 0, 0), *vt = place(j->f->at[4], 0, 0);
+  void *real = mw_alloc(j->real * reals), *a = j->work[0];
+  void *s = j->work[1], *u = j->work[3], *vt = j->work[4];
   if (j->is_complex)
     ((gesdd_complex *)run)(what, &m, &n, a, &m, s, u, &ldu, vt, &vt_rows, &ask_work, &ask, real, whole, &info);
   else
     ((gesdd_real *)run)(what, &m, &n, a, &m, s, u, &ldu, vt, &vt_rows, &ask_work, &ask, whole, &info);
   int size = wished(j, &ask_work);
   void *work = mw_alloc(j->element * (size_t)size);
-  for (size_t i = j->first; i < j->last; i++) {
-    int *result = place(j->f->at[2], i, 4);
-    a = matrix_at(j, i);
-    s = place(j->f->at[1], i, j->real * k);
-    u = place(j->f->at[3], i, j->element * (size_t)m * u_columns);
-    vt = place(j->f->at[4], i, j->element * (size_t)n * (size_t)vt_rows);
+  for (size_t i = j->first; fetch(j, i); give(j, i++)) {
+    int *result = j->work[2];
+    a = j->work[0];
+    s = j->work[1];
+    u = j->work[3];
+    vt = j->work[4];
     if (j->is_complex)
       ((gesdd_complex *)run)(what, &m, &n, a, &m, s, u, &ldu, vt, &vt_rows, work, &size, real, whole, result);
     else
@@ -201,14 +215,13 @@ static void eig_real(const job *j) {
   void *im = parts + j->real * n;
   number ask_work = {{0}};
   int ask = -1, info, one = 1;
-  run("N", what, &j->n, matrix_at(j, j->first), &j->n, parts, im, NULL, &one, vectors, &j->n, &ask_work, &ask, &info);
+  run("N", what, &j->n, j->work[0], &j->n, parts, im, NULL, &one, vectors, &j->n, &ask_work, &ask, &info);
   int size = wished(j, &ask_work);
   void *work = mw_alloc(j->element * (size_t)size);
-  for (size_t i = j->first; i < j->last; i++) {
-    void *w = place(j->f->at[1], i, 2 * j->real * n);
-    void *v = j->f->vectors ? place(j->f->at[3], i, 2 * j->real * n * n) : NULL;
-    run("N", what, &j->n, matrix_at(j, i), &j->n, parts, im, NULL, &one, vectors, &j->n, work, &size,
-        place(j->f->at[2], i, 4));
+  for (size_t i = j->first; fetch(j, i); give(j, i++)) {
+    void *w = j->work[1];
+    void *v = j->f->vectors ? j->work[3] : NULL;
+    run("N", what, &j->n, j->work[0], &j->n, parts, im, NULL, &one, vectors, &j->n, work, &size, j->work[2]);
     if (j->real == 4)
       spread_float(j->n, (float *)(void *)parts, im, (float *)(void *)vectors, w, v);
     else
@@ -226,15 +239,32 @@ static void eig_complex(const job *j) {
   number ask_work = {{0}};
   int ask = -1, info, one = 1;
   void *real = mw_alloc(j->real * (2 * n + 1));
-  run("N", what, &j->n, matrix_at(j, j->first), &j->n, place(j->f->at[1], 0, 0), NULL, &one, place(j->f->at[3], 0, 0),
-      &j->n, &ask_work, &ask, real, &info);
+  run("N", what, &j->n, j->work[0], &j->n, j->work[1], NULL, &one, j->work[3], &j->n, &ask_work, &ask, real, &info);
   int size = wished(j, &ask_work);
   void *work = mw_alloc(j->element * (size_t)size);
-  for (size_t i = j->first; i < j->last; i++)
-    run("N", what, &j->n, matrix_at(j, i), &j->n, place(j->f->at[1], i, j->element * n), NULL, &one,
-        place(j->f->at[3], i, j->element * n * n), &j->n, work, &size, real, place(j->f->at[2], i, 4));
+  for (size_t i = j->first; fetch(j, i); give(j, i++))
+    run("N", what, &j->n, j->work[0], &j->n, j->work[1], NULL, &one, j->work[3], &j->n, work, &size, real, j->work[2]);
   free(work);
   free(real);
+}
+
+static void run(const job *j) {
+  switch (j->f->kind) {
+  case MW_FACTOR_SOLVE: solve(j); break;
+  case MW_FACTOR_LU: lu(j); break;
+  case MW_FACTOR_CHOLESKY: cholesky(j); break;
+  case MW_FACTOR_QR: qr(j); break;
+  case MW_FACTOR_EIGH: eigh(j); break;
+  case MW_FACTOR_SVD: svd(j); break;
+  case MW_FACTOR_EIG: (j->is_complex ? eig_complex : eig_real)(j); break;
+  }
+}
+
+/* There was no memory for the copies: info is -1. */
+static void fail_all(const job *j) {
+  int info = j->f->kind == MW_FACTOR_SOLVE ? 3 : j->f->kind == MW_FACTOR_CHOLESKY ? 1 : 2;
+  const int none = -1;
+  for (size_t i = j->first; i < j->last; i++) memcpy(place(j, info, i), &none, sizeof none);
 }
 
 void cpu_factor(const mw_factorisation *f, size_t first, size_t last) {
@@ -243,13 +273,12 @@ void cpu_factor(const mw_factorisation *f, size_t first, size_t last) {
   j.is_complex = f->letter == 'c' || f->letter == 'z';
   j.real = f->letter == 's' || f->letter == 'c' ? 4 : 8;
   j.element = j.is_complex ? 2 * j.real : j.real;
-  switch (f->kind) {
-  case MW_FACTOR_SOLVE: solve(&j); break;
-  case MW_FACTOR_LU: lu(&j); break;
-  case MW_FACTOR_CHOLESKY: cholesky(&j); break;
-  case MW_FACTOR_QR: qr(&j); break;
-  case MW_FACTOR_EIGH: eigh(&j); break;
-  case MW_FACTOR_SVD: svd(&j); break;
-  case MW_FACTOR_EIG: (j.is_complex ? eig_complex : eig_real)(&j); break;
-  }
+  bool has_memory = true;
+  for (int k = 0; k < ARRAYS && has_memory; k++)
+    if (f->at[k]) has_memory = (j.work[k] = mw_try_alloc(f->bytes[k] + SLACK, "a copy of a matrix")) != NULL;
+  if (!has_memory)
+    fail_all(&j);
+  else
+    run(&j);
+  for (int k = 0; k < ARRAYS; k++) free(j.work[k]);
 }

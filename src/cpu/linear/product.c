@@ -63,10 +63,12 @@ static void run_product(void *context, uint64_t first, uint64_t last) {
   bool is_double = p->letter == 'd' || p->letter == 'z';
   const void *alpha = is_double ? (const void *)one_double : one, *beta = is_double ? (const void *)zero_double : zero;
   size_t end = last * job->piece < p->count ? last * job->piece : p->count;
+  /* OpenBLAS's cgemv and zgemv read past the matrix, where there may be no memory (factor.c); gemm does not. */
+  bool has_vectors = p->letter == 's' || p->letter == 'd';
   for (size_t i = first * job->piece; i < end; i++) {
-    if (p->columns == 1)
+    if (has_vectors && p->columns == 1)
       multiply_vector(p, &p->a, true, i, alpha, beta);
-    else if (p->rows == 1)
+    else if (has_vectors && p->rows == 1)
       multiply_vector(p, &p->b, false, i, alpha, beta);
     else
       multiply_matrices(p, i, alpha, beta);

@@ -275,7 +275,7 @@ end
 
 -- The sum of products of arrays by their labels, in an array with the labels of the result.
 local function contract(what, arrays, list, result)
-  local dtype = promotion.of(given.together(what, arrays), what).name
+  local dtype = promotion.number(given.together(what, arrays), what).name
   local sizes, operands = sizes_of(what, list, arrays), {}
   for k, array in ipairs(arrays) do
     if array.dtype ~= dtype then array = given.new(array, dtype, array.shape):assign(array) end

@@ -251,18 +251,18 @@ end
 ---@return moonwarp.array see mw.matvec
 function array:matvec(b) return M.matvec(self, b) end
 
----The product of a vector, as a row, and a matrix, for batches of both.
+-- The complex conjugate; of other numbers, the array itself.
+local function conjugate(a, what)
+  return promotion.number(a.dtype, what).kind == "complex" and a:conj() or a
+end
+
+---The product of a vector, as a row, and a matrix, for batches of both. Complex numbers of a are conjugated.
 ---@param a moonwarp.array vectors, in its last axis
 ---@param b moonwarp.array matrices, in its last two axes
 ---@return moonwarp.array
 function M.vecmat(a, b)
   if b.rank < 2 then usage("mw.vecmat wants matrices second, and this array is %s", shape_text(b.shape)) end
-  return without(multiply("mw.vecmat", a:expand(a.rank), b), -2)
-end
-
--- The complex conjugate; of other numbers, the array itself.
-local function conjugate(a, what)
-  return promotion.of(a.dtype, what).kind == "complex" and a:conj() or a
+  return without(multiply("mw.vecmat", conjugate(a, "mw.vecmat"):expand(a.rank), b), -2)
 end
 
 ---Sums of products over an axis, the last one by default, for batches of vectors. Complex numbers of a are conjugated.
