@@ -122,7 +122,7 @@ end
 ---@param sentence string with the number of the pivot, and what to do
 function M.check(what, it, info, sentence)
   local place, value = M.failure(info)
-  if place and value < 0 then usage("%s: there is no memory for a copy of %s", what, name_of(it, place)) end
+  if place and value == -2 ^ 31 then usage("%s: there is no memory for a copy of %s", what, name_of(it, place)) end
   if place then usage("%s: %s %s", what, name_of(it, place), sentence:format(value)) end
 end
 

@@ -4,6 +4,7 @@
  * after an array in device memory there may be a page that nobody may read. */
 #include "blas.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -260,10 +261,10 @@ static void run(const job *j) {
   }
 }
 
-/* There was no memory for the copies: info is -1. */
+/* There was no memory for the copies: info is the least int. */
 static void fail_all(const job *j) {
   int info = j->f->kind == MW_FACTOR_SOLVE ? 3 : j->f->kind == MW_FACTOR_CHOLESKY ? 1 : 2;
-  const int none = -1;
+  const int none = INT_MIN;
   for (size_t i = j->first; i < j->last; i++) memcpy(place(j, info, i), &none, sizeof none);
 }
 
