@@ -1,4 +1,5 @@
--- Writes docs/use/reference.md: every function, method and field, from the annotations (lua/moonwarp/meta/annotations.lua).
+-- Writes docs/use/reference.md: every function, method and field, from the annotations
+-- (lua/moonwarp/meta/annotations.lua).
 --   make reference
 
 local annotations = dofile "lua/moonwarp/meta/annotations.lua"
@@ -21,6 +22,7 @@ local function write_entry(out, entry)
   end
   for _, result in ipairs(entry.returns) do
     local kind, words = split_type(result.what)
+    words = words:gsub("^%.%.%.$", "several"):gsub("^%.%.%. ", "")
     out[#out + 1] = ("- returns `%s`%s"):format(kind, words ~= "" and ": " .. escape(words) or "")
   end
   if #entry.params + #entry.returns > 0 then out[#out + 1] = "" end

@@ -69,6 +69,7 @@ function M.array(data, dtype)
   return array
 end
 
+---An array without initial contents.
 ---@param ... any a shape (numbers, or one table) and a dtype, "float" by default
 ---@return moonwarp.array contents are undefined
 function M.empty(...)
@@ -111,16 +112,19 @@ local function filled(name, value, ...)
   return array:fill(value)
 end
 
+---An array of zeros.
 ---@param ... any a shape (numbers, or one table) and a dtype, "float" by default
 ---@return moonwarp.array
 function M.zeros(...) return filled("zeros", 0, ...) end
 
+---An array of ones.
 ---@param ... any a shape (numbers, or one table) and a dtype, "float" by default
 ---@return moonwarp.array
 function M.ones(...) return filled("ones", 1, ...) end
 
+---An array whose elements all have one value.
 ---@param shape integer|integer[]
----@param value number|boolean|table every element
+---@param value number|boolean|table a number, or a table for elements that are vectors or structs
 ---@param dtype? moonwarp.dtype "float" by default
 ---@return moonwarp.array
 function M.full(shape, value, dtype)

@@ -1,12 +1,12 @@
--- Complex numbers: what elements of complex64 and complex128 are in Lua. A number is a table {re, im} with the
--- metatable raw.complex, which the binding gives to those that it reads; its functions stand here.
+-- Complex numbers, which elements of complex64 and complex128 are in Lua. A number is a table {re, im} with the
+-- metatable raw.complex, which the binding sets on numbers that it reads; the metatable is filled here.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
 
 local meta = raw.complex
 local places = { re = 1, im = 2 }
-local methods = {}
+local complex = {}
 
 local M = {}
 
@@ -20,7 +20,7 @@ function M.complex(re, im) return new(re, im or 0) end
 
 local function is_complex(value) return type(value) == "table" and getmetatable(value) == meta end
 
--- The parts of two operands; nothing where one of them is an array, or an expression of arrays.
+-- The real and imaginary parts of two operands; nothing if one of them is an array, or an expression of arrays.
 local function parts(sign, a, b)
   for _, it in ipairs { a, b } do
     if not is_complex(it) and type(it) ~= "number" then
@@ -94,25 +94,22 @@ function meta.__unm(z) return new(-z[1], -z[2]) end
 function meta.__eq(a, b) return rawequal(a[1], b[1]) and rawequal(a[2], b[2]) or a[1] == b[1] and a[2] == b[2] end
 function meta.__tostring(z) return ("%.14g%+.14gi"):format(z[1], z[2]) end
 
----The distance from 0.
----@param z moonwarp.complex
+---The absolute value: the distance from 0.
 ---@return number
-function methods.abs(z) return size(z[1], z[2]) end
+function complex:abs() return size(self[1], self[2]) end
 
----The angle from the positive real axis, from -pi to pi.
----@param z moonwarp.complex
+---The angle from the positive real axis, in radians from -pi to pi.
 ---@return number
-function methods.angle(z) return atan2(z[2], z[1]) end
+function complex:angle() return atan2(self[2], self[1]) end
 
----The number with the other sign of its imaginary part.
----@param z moonwarp.complex
+---The complex conjugate.
 ---@return moonwarp.complex
-function methods.conj(z) return new(z[1], -z[2]) end
+function complex:conj() return new(self[1], -self[2]) end
 
 function meta.__index(z, key)
   local place = places[key]
   if place then return rawget(z, place) end
-  return methods[key]
+  return complex[key]
 end
 
 function meta.__newindex(z, key, value) rawset(z, places[key] or key, value) end

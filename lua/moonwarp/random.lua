@@ -78,12 +78,12 @@ local function restore(text)
 end
 
 ---A generator of random numbers. Its stream is that of cuRAND's host generator, and the same on every device.
----@param seed integer|string|nil 64 bits, 0 by default; or the text of g:save, which goes on where that one was
+---@param seed integer|string|nil 64 bits, 0 by default; or the text of g:save, to continue that stream
 ---@param kind? string "philox" by default; xorwow, mrg32k3a, mtgp32, mt19937, sobol32, scrambled_sobol32,
 ---sobol64, scrambled_sobol64
----@param options? { ordering?: string, offset?: integer, dimensions?: integer } "default"; of others than
----Sobol's sequences "legacy" and, but of mt19937, "best"; of xorwow "seeded", of Sobol's sequences "quasi"; how many
----numbers to leave out; of Sobol's sequences
+---@param options? { ordering?: string, offset?: integer, dimensions?: integer } ordering: "default"; "legacy" (not for
+---Sobol's sequences), "best" (neither for mt19937), "seeded" (for xorwow) or "quasi" (for Sobol's sequences); offset:
+---how many numbers to skip; dimensions: of Sobol's sequences, 1 by default
 ---@return moonwarp.generator
 function M.random(seed, kind, options)
   if type(seed) == "string" then return restore(seed) end

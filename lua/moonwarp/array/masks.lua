@@ -58,7 +58,7 @@ local function run(device, key, source, ...)
 end
 
 ---The positions of the elements that are not 0: one array of indices for each dimension.
----@return moonwarp.array ... of longlong, from 1
+---@return moonwarp.array ... several: positions from 1, of longlong
 function array:nonzero()
   local positions, shape, results = positions_of("a:nonzero", self), self.shape, {}
   if #shape == 1 then return positions end
@@ -187,7 +187,7 @@ local where = raw.array_operator(3, function(...) return (where_function(...)) e
 ---@param a? moonwarp.array|number|boolean
 ---@param b? moonwarp.array|number|boolean
 ---@param options? { out?: moonwarp.array }
----@return moonwarp.array ...
+---@return moonwarp.array ... several for positions: one array for each dimension
 function M.public.where(condition, a, b, options)
   for _, it in ipairs { condition, a, b } do
     if lazy.is(it) then usage "mw.where takes arrays, not expressions: compute the expression first, by e:eval()" end

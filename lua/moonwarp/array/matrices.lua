@@ -13,7 +13,7 @@ local M = {}
 
 ---Coordinates of a grid: for vectors of n and m numbers, arrays of shape {m, n}, or {n, m} with indexing = "ij".
 ---@param ... moonwarp.array vectors, then perhaps { indexing = "xy"|"ij" }
----@return moonwarp.array ... as many as vectors
+---@return moonwarp.array ... several: as many as vectors
 function M.meshgrid(...)
   local vectors, options = { ... }, {}
   local last = vectors[#vectors]

@@ -56,9 +56,9 @@ end
 ---f:source(dtype) returns the CUDA C that runs.
 ---@param what { map?: string, combine: string, init: string|number, finish?: string, accumulator?: string,
 ---dtype?: string|moonwarp.dtype, module?: moonwarp.module, preamble?: string } map: the accumulator of the element x at
----place i (from 0), x by default; combine: of the accumulators a and b; init: the neutral one; finish: the result of
----the accumulator a (of n elements); accumulator: its type, map's by default; dtype: the result's; module, preamble:
----where functions and structs come from
+---position i (from 0), x by default; combine: merges the accumulators a and b; init: the neutral accumulator; finish:
+---the result of the accumulator a of n elements; accumulator: its type, by default map's; dtype: the result's dtype;
+---module, preamble: where the functions and structs that are used are declared
 ---@return function f
 function M.reduce(what)
   if what.init == nil then usage "mw.reduce wants init, the accumulator of no elements: \"0\" for sums" end

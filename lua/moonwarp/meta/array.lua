@@ -80,8 +80,7 @@ error("moonwarp.meta.array is for editors; require \"moonwarp\"")
 ---complex numbers the distance from 0.
 ---@field angle fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The angle of complex numbers from the
 ---positive real axis, from -pi to pi.
----@field conj fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array Complex numbers with the other sign of
----their imaginary parts.
+---@field conj fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The complex conjugate.
 ---@field sign fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array -1, 0 or 1.
 ---@field square fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array a * a.
 ---@field isnan fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array Whether a is NaN.

@@ -106,12 +106,15 @@ function launch:bind(...) end
 ---@field address integer
 local symbol = {}
 
+---The variable's value. Waits for the work before.
 ---@return any value numbers, tables for vectors, structs and arrays; an array or nil for pointers
 function symbol:get() end
 
----@param value any
+---Set the variable's value.
+---@param value any as symbol:get returns it
 function symbol:set(value) end
 
+---The variable's bytes. Waits for the work before.
 ---@return string
 function symbol:bytes() end
 
@@ -167,10 +170,11 @@ function device:properties() end
 ---@field device moonwarp.device
 local stream = {}
 
----Wait until it is empty; raises the first failure of a kernel in it, once.
+---Wait until all work in the stream is done; raises the first failure of a kernel in it, once.
 function stream:synchronize() end
 
----@return boolean whether it is done
+---Whether all work in the stream is done. Does not wait.
+---@return boolean
 function stream:query() end
 
 ---Record an event after the work so far.
@@ -207,31 +211,34 @@ function event:record(where) end
 ---Wait until the work before it is done.
 function event:synchronize() end
 
----@return boolean whether it is done
+---Whether the work before the event is done. Does not wait.
+---@return boolean
 function event:query() end
 
 ---Release it; what waits for it continues to wait.
 function event:free() end
 
----Work that is described once and launched often: nodes, numbered from 1 in the order in which they were made.
+---Work that is described once and launched many times: nodes, numbered from 1 in the order in which they were made.
 ---@class moonwarp.graph
 ---@field count integer
 local graph = {}
 
----@param i integer
+---A description of a node.
+---@param i integer its number, from 1
 ---@return { kind: "kernel"|"copy"|"fill"|"host"|"empty", label: string, after: integer[] }
 function graph:node(i) end
 
----A node that does nothing, to join and fork others.
+---Add a node that does nothing, as a point where others join or fork.
 ---@param after? integer[]
 ---@return integer node
 function graph:empty(after) end
 
+---Make a node wait for another one.
 ---@param node integer
----@param on integer a node made before
+---@param on integer a node made before it
 function graph:depend(node, on) end
 
----Make it ready to launch. Later changes of the graph have no effect on the result.
+---An executable form of the graph. Later changes of the graph do not affect it.
 ---@return moonwarp.graph_exec
 function graph:instantiate() end
 

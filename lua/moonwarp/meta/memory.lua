@@ -4,11 +4,11 @@
 -- (LuaLS) and readers; never loaded.
 error("moonwarp.meta.memory is for editors; require \"moonwarp\"")
 
----An array on a device. a[i] is element i from 1 on, or, of several dimensions, row i as a view.
+---An array on a device. a[i] is element i, from 1; of an array with several dimensions, row i as a view.
 ---@class moonwarp.array
 ---@field shape integer[] row-major: the last one runs along memory
----@field rank integer how many dimensions
----@field count integer how many elements
+---@field rank integer the number of dimensions
+---@field count integer the number of elements
 ---@field nbytes integer
 ---@field strides integer[] bytes from an element to the next along each dimension
 ---@field is_contiguous boolean whether elements follow each other in row order
@@ -92,9 +92,11 @@ function pitched:copy_from(data, region) end
 ---@return moonwarp.array
 function pitched:array() end
 
+---All elements as a nested table. Waits for the work before.
 ---@return table
 function pitched:totable() end
 
+---All elements as a string of bytes, without padding between rows. Waits for the work before.
 ---@return string
 function pitched:bytes() end
 
@@ -128,11 +130,13 @@ function cuda_array:copy_from(data, region) end
 ---@return moonwarp.array
 function cuda_array:array(level) end
 
----@param level? integer
+---The texels of a level as a nested table. Waits for the work before.
+---@param level? integer from 1
 ---@return table
 function cuda_array:totable(level) end
 
----@param level? integer
+---The texels of a level as a string of bytes. Waits for the work before.
+---@param level? integer from 1
 ---@return string
 function cuda_array:bytes(level) end
 
@@ -166,7 +170,7 @@ function texture:free() end
 
 ---An array's elements in host memory: h[i] from 1 to #h, along the rows, is read and assigned. It retains the array.
 ---@class moonwarp.host
----@field count integer how many elements
+---@field count integer the number of elements
 ---@field dtype moonwarp.dtype
 ---@field pointer any the first element's address: with LuaJIT's FFI a typed pointer, from 0, that keeps the memory
 ---@field [integer] any

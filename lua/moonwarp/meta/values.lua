@@ -24,7 +24,8 @@ error("moonwarp.meta.values is for editors; require \"moonwarp\"")
 ---A vector value: {1, 2, 3} with the fields x, y, z and w as well. Any table of the same numbers is accepted.
 ---@alias moonwarp.vector number[]
 
----@class moonwarp.complex a complex number, mw.complex(re, im)
+---A complex number, from mw.complex(re, im) or an array of complex64 or complex128.
+---@class moonwarp.complex
 ---@field re number
 ---@field im number
 

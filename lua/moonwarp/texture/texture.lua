@@ -154,8 +154,8 @@ end
 ---@param options? { filter?: "point"|"linear", address?: string|string[], normalized?: boolean,
 ---read?: "element"|"normalized", border?: number|number[], srgb?: boolean, seamless?: boolean,
 ---mip_filter?: "point"|"linear", lod_bias?: number, lod_min?: number, lod_max?: number, max_anisotropy?: integer,
----dtype?: string } as a texture reference has it by default: by point, clamped, coordinates in texels, elements as the
----reference declares them
+---dtype?: string } defaults: filter "point", address "clamp", coordinates in texels, elements as the reference declares
+---them
 ---@return moonwarp.texture
 function M.texture(source, options)
   local given = options or {}
@@ -165,8 +165,8 @@ end
 
 ---A surface: a CUDA array that kernels read and write, through a reference or as a cudaSurfaceObject_t argument.
 ---@param array moonwarp.cuda_array
----@param options? { level?: integer } of a mipmap, from 1
----@return moonwarp.texture
+---@param options? { level?: integer } the level of a mipmap, from 1
+---@return moonwarp.surface
 function M.surface(array, options)
   local level = options and options.level or 1
   if level < 1 then usage("a surface's level is a whole number from 1 on, got %s", tostring(level)) end
