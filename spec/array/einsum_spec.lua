@@ -6,7 +6,7 @@ local cases = require "support.array_cases"
 local function message(...) return failure(...).message end
 
 describe("mw.einsum and what is like it", function()
-  it("are NumPy's", function() cases.run "spec/data/arrays/einsum.lua" end)
+  it("are NumPy's", function() cases.run "spec/data/arrays/linear/einsum.lua" end)
 
   it("agree with plain loops, for random texts", function()
     local seed = 7

@@ -21,23 +21,23 @@ end
 
 describe("mw.linalg", function()
   it("is NumPy's in double precision, by the library", function()
-    cases.run("spec/data/arrays/linalg.lua", { tolerance = 1e-9 })
+    cases.run("spec/data/arrays/linear/linalg.lua", { tolerance = 1e-9 })
   end)
 
   it("is NumPy's in single precision, by the library", function()
-    cases.run("spec/data/arrays/linalg_float.lua", { tolerance = 1e-3 })
+    cases.run("spec/data/arrays/linear/linalg_float.lua", { tolerance = 1e-3 })
   end)
 
   it("is NumPy's in double precision, by kernels", function()
     settings.own = true
-    local ok, why = pcall(cases.run, "spec/data/arrays/linalg.lua", { tolerance = 1e-9 })
+    local ok, why = pcall(cases.run, "spec/data/arrays/linear/linalg.lua", { tolerance = 1e-9 })
     settings.own = false
     assert.is_true(ok, tostring(why))
   end)
 
   it("is NumPy's in single precision, by kernels", function()
     settings.own = true
-    local ok, why = pcall(cases.run, "spec/data/arrays/linalg_float.lua", { tolerance = 1e-3 })
+    local ok, why = pcall(cases.run, "spec/data/arrays/linear/linalg_float.lua", { tolerance = 1e-3 })
     settings.own = false
     assert.is_true(ok, tostring(why))
   end)
@@ -128,7 +128,7 @@ describe("mw.linalg", function()
 
   it("is NumPy's for complex matrices", function()
     if not has_library then return pending "no library" end
-    cases.run("spec/data/arrays/linalg_complex.lua", { tolerance = 1e-9 })
+    cases.run("spec/data/arrays/linear/linalg_complex.lua", { tolerance = 1e-9 })
   end)
 
   it("says which package eigenvalues need", function()

@@ -6,7 +6,7 @@ local cases = require "support.array_cases"
 local function message(...) return failure(...).message end
 
 describe("products", function()
-  it("are NumPy's", function() cases.run "spec/data/arrays/products.lua" end)
+  it("are NumPy's", function() cases.run "spec/data/arrays/linear/products.lua" end)
 
   it("are written into out, also where it is an input", function()
     local a = mw.array { { 1, 2 }, { 3, 4 } }

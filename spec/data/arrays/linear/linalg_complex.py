@@ -1,6 +1,10 @@
-"""python3 spec/data/arrays/linalg_complex.py: products, equations and factorisations of complex matrices."""
+"""python3 spec/data/arrays/linear/linalg_complex.py: products, equations and factorisations of complex matrices."""
+import sys
+
 import numpy as np
-from values import Cases
+
+sys.path.append("spec/data/arrays")
+from values import Cases  # noqa: E402
 
 c = Cases()
 rng = np.random.default_rng(23)
@@ -79,4 +83,4 @@ put("mw.linalg.lstsq(tall, v5)", *(lambda s, e: (s[0], float((abs(e) ** 2).sum()
 put("mw.linalg.cond(a)", float(la.cond(a)))
 put("mw.linalg.norm(a)", float(la.norm(a)))
 put("mw.linalg.norm(a, 1)", float(la.norm(a, 1)))
-c.write("spec/data/arrays/linalg_complex.lua", "linalg_complex.py")
+c.write("spec/data/arrays/linear/linalg_complex.lua", "linear/linalg_complex.py")

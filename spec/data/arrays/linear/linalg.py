@@ -1,9 +1,13 @@
-"""python3 spec/data/arrays/linalg.py: equations and factorisations, in double and in single precision.
+"""python3 spec/data/arrays/linear/linalg.py: equations and factorisations, in double and in single precision.
 
 What is unique only up to signs is compared by what it is made of: products of the factors, q^T q, absolute values.
 """
+import sys
+
 import numpy as np
-from values import Cases
+
+sys.path.append("spec/data/arrays")
+from values import Cases  # noqa: E402
 
 
 def write(dtype, path):
@@ -136,8 +140,8 @@ def write(dtype, path):
     put("mw.linalg.qr(a:sub(1, 0):reshape(3, 0))", np.zeros((3, 0)), np.zeros((0, 0)))
     put("mw.linalg.eigvalsh(a:sub(1, 0):reshape(2, 0, 0))", np.zeros((2, 0)))
     put("mw.linalg.pinv(a:sub(1, 0):reshape(0, 3))", np.zeros((3, 0)))
-    c.write(path, "linalg.py")
+    c.write(path, "linear/linalg.py")
 
 
-write(np.float64, "spec/data/arrays/linalg.lua")
-write(np.float32, "spec/data/arrays/linalg_float.lua")
+write(np.float64, "spec/data/arrays/linear/linalg.lua")
+write(np.float32, "spec/data/arrays/linear/linalg_float.lua")

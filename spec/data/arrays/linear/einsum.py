@@ -1,6 +1,10 @@
-"""python3 spec/data/arrays/einsum.py: sums of products by indices, of whole numbers, which are exact."""
+"""python3 spec/data/arrays/linear/einsum.py: sums of products by indices, of whole numbers, which are exact."""
+import sys
+
 import numpy as np
-from values import Cases
+
+sys.path.append("spec/data/arrays")
+from values import Cases  # noqa: E402
 
 c = Cases()
 rng = np.random.default_rng(31)
@@ -82,4 +86,4 @@ c.case("mw.vecmat(u, x)", np.vecmat(u, x))
 c.case("mw.vecdot(v, w)", float(np.vecdot(v, w)))
 c.case("mw.vecdot(x, m)", np.vecdot(x, m))
 c.case("mw.vecdot(x, x, {axis = 2})", np.vecdot(x, x, axis=1))
-c.write("spec/data/arrays/einsum.lua", "einsum.py")
+c.write("spec/data/arrays/linear/einsum.lua", "linear/einsum.py")

@@ -1,6 +1,10 @@
-"""python3 spec/data/arrays/products.py: products of matrices of whole numbers, which are exact."""
+"""python3 spec/data/arrays/linear/products.py: products of matrices of whole numbers, which are exact."""
+import sys
+
 import numpy as np
-from values import Cases
+
+sys.path.append("spec/data/arrays")
+from values import Cases  # noqa: E402
 
 c = Cases()
 rng = np.random.default_rng(3)
@@ -43,4 +47,4 @@ c.case("mw.dot(v, v)", float(v @ v))
 c.case("a:dot(v)", a @ v)
 c.case("v:outer(w)", np.outer(v, w))
 c.case("mw.outer(a, w)", np.outer(a, w))
-c.write("spec/data/arrays/products.lua", "products.py")
+c.write("spec/data/arrays/linear/products.lua", "linear/products.py")
