@@ -15,6 +15,8 @@ local mw = {
   cache = require "moonwarp.cache",
   ---Linear algebra: equations, factorisations, eigenvalues, norms.
   linalg = {},
+  ---Discrete Fourier transforms: fft, ifft, rfft, irfft, fft2, fftn, …, fftshift, fftfreq.
+  fft = {},
 }
 
 -- A file whose own functions are not all public lists the public ones in `public`.
@@ -52,7 +54,8 @@ require "moonwarp.module.kernel"
 -- Views, reductions and scans add only methods; the tables that their files return are for other files.
 local array_parts = { "array.operators", "array.own", "array.moments", "array.quantile", "array.indices",
   "array.masks", "array.map", "array.lazy", "array.joining", "array.matrices", "array.order.sort",
-  "array.order.search", "array.linear.products", "array.linear.einsum", "array.complex" }
+  "array.order.search", "array.linear.products", "array.linear.einsum", "array.complex",
+  "fourier.convolve" }
 local function read_array_parts()
   local parts = array_parts
   array_parts = {}
@@ -78,7 +81,7 @@ setmetatable(mw, { __index = function(_, name)
 end })
 
 -- Tables of functions, loaded when a script first uses one of them.
-for name, part in pairs { linalg = "linalg.linalg" } do
+for name, part in pairs { linalg = "linalg.linalg", fft = "fourier.fft" } do
   local read = false
   setmetatable(mw[name], { __index = function(functions, key)
     if type(key) ~= "string" then return nil end

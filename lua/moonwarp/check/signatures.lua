@@ -94,6 +94,8 @@ M.mw = {
   mm = "a: array, b: array, options?: {out: array}",
   dot = "a: array, b: array",
   outer = "a: array, b: array",
+  convolve = "a: array, b: array, options?: any",
+  correlate = "a: array, b: array, options?: any",
   matvec = "a: array, b: array",
   vecmat = "a: array, b: array",
   vecdot = "a: array, b: array, options?: {axis: integer}",
@@ -168,6 +170,18 @@ M["mw.linalg"] = {
   matrix_rank = "a: array, options?: any",
   cond = "a: array, options?: any",
   matrix_power = "a: array, n: integer",
+}
+
+local transforms = "a: array, options?: any"
+local several = "a: array, options?: {axes: table, shape: table, norm: string}"
+
+M["mw.fft"] = {
+  fft = transforms, ifft = transforms, rfft = transforms, irfft = transforms, fft2 = several, ifft2 = several,
+  rfft2 = several, irfft2 = several, fftn = several, ifftn = several, rfftn = several, irfftn = several,
+  fftshift = "a: array, axes?: integer|table",
+  ifftshift = "a: array, axes?: integer|table",
+  fftfreq = "n: integer, distance?: number",
+  rfftfreq = "n: integer, distance?: number",
 }
 
 M.classes.array = {
