@@ -599,6 +599,12 @@ int mw_array_ramp(mw_array *array, double start, double step);
 int mw_array_as_pointer(const mw_array *array, const mw_type *pointer, const mw_device *device, const char *what,
                         uint64_t *address);
 int mw_array_as_elements(mw_array *array, const mw_type *type, const char *what, void *out);
+/* The address of the elements in host memory; NULL if there are none. MW_INVALID_VALUE for a freed array or a strided
+   view, MW_NOT_SUPPORTED if the host cannot access the memory. Waits for earlier work. See mw_buffer_host. */
+int mw_array_host(mw_array *array, void **out);
+/* How many channels an array has as a picture: {height, width} or {height, width, channels} of uchar, or {height, width}
+   of uchar1, uchar3 or uchar4. MW_INVALID_VALUE if it is none; `what` begins the sentence. */
+int mw_array_channels(const mw_array *array, const char *what, int *channels);
 /* Element-wise copy between arrays of equal count and type, on any devices. */
 int mw_array_copy(mw_array *target, mw_array *source);
 
@@ -720,6 +726,13 @@ typedef struct mw_resource {
   mw_channels channels;
   size_t width, height, row_pitch;
 } mw_resource;
+
+/* An array of one dimension as linear memory, of two as pitched memory, whole rows. MW_INVALID_VALUE,
+   _CHANNEL_DESCRIPTOR. */
+int mw_array_as_resource(const mw_array *array, mw_resource *out);
+/* How many elements a row of pitched memory has for `width` elements to count: as few as the device's alignment of
+   textures allows. (cudaMallocPitch) */
+int mw_pitched_elements(mw_device *device, const mw_type *dtype, size_t width, size_t *elements);
 
 /* A texture or a surface: reads (and for surfaces writes) texture memory. Kernels take its 64-bit handle as
    cudaTextureObject_t or cudaSurfaceObject_t, and a reference can be bound to it. Retains its memory. */
@@ -950,6 +963,9 @@ int mw_launch_int64(mw_launch *launch, size_t i, int64_t value);
 int mw_launch_array(mw_launch *launch, size_t i, mw_array *array);
 int mw_launch_address(mw_launch *launch, size_t i, uint64_t address);
 int mw_launch_bytes(mw_launch *launch, size_t i, const void *value, size_t bytes);
+/* The same with the parameter's bytes in a block of all parameters. MW_INVALID_VALUE if the block ends before it.
+   (cuParamSetv, CU_LAUNCH_PARAM_BUFFER_POINTER) */
+int mw_launch_from_block(mw_launch *launch, size_t i, const void *block, size_t bytes);
 /* A texture or surface object, for a cudaTextureObject_t, cudaSurfaceObject_t or void * parameter; retains it. */
 int mw_launch_texture(mw_launch *launch, size_t i, mw_texture *texture);
 /* Retain `texture`, whose handle is inside a struct argument, until the next mw_launch_clear. */

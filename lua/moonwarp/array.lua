@@ -63,6 +63,9 @@ end
 ---@return moonwarp.array
 function M.array(data, dtype)
   if raw.type(data) == "array" then return data:to(dtype or data.dtype) end
+  if type(data) ~= "table" then
+    usage("mw.array wants a table of numbers, or of such tables, got %s", raw.describe(data))
+  end
   local array = raw.array_from(data, dtype)
   local class = raw.type(data[1])
   if class == "texture" or class == "surface" then keep_objects(array, data) end

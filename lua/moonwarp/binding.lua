@@ -33,4 +33,7 @@ function raw.part(name)
   return part
 end
 
+-- What a binding refuses is said in words above it.
+raw.on_refusal(function(name, ...) return raw.part("check.refusals")[name](...) end)
+
 return raw

@@ -38,6 +38,7 @@ local not_in_lua = {
   mw_buffer_free = arrays,
   mw_buffer_size = arrays,
   mw_buffer_device = arrays,
+  mw_buffer_host = "mw_array_host does",
   mw_buffer_write = arrays,
   mw_buffer_read = arrays,
   mw_buffer_copy = arrays,

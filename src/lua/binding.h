@@ -224,14 +224,24 @@ int mwl_raise(lua_State *L, mwl_state *state) __attribute__((noreturn));
 int mwl_raise_as(lua_State *L, mwl_state *state, const char *kind) __attribute__((noreturn));
 /* Raise misuse: kind "usage", cudaErrorInvalidValue. */
 int mwl_usage(lua_State *L, mwl_state *state, const char *format, ...) __attribute__((noreturn, format(printf, 3, 4)));
-/* The same with the message on top of the stack, and the name of the kernel that it concerns, or NULL. */
+/* Push the sentence by which the Lua layer (lua/moonwarp/check/refusals.lua) refuses values: that of refusals[name],
+   called with as many as `kinds` has letters. v: an int, the value at that stack place (for the last: nothing, if there
+   is none); n: a double; s: a string; b: an int, a boolean. May raise. */
+void mwl_sentence(lua_State *L, const char *name, const char *kinds, ...);
+/* Raise it as misuse. */
+int mwl_refusal(lua_State *L, mwl_state *state, const char *name, const char *kinds, ...) __attribute__((noreturn));
+/* Raise that an object is no longer there: "indexing: this array was closed". */
+int mwl_closed(lua_State *L, mwl_state *state, const char *what, const char *noun) __attribute__((noreturn));
+/* The whole number at `index`, which is not negative, or a usage error in which `what` names it. */
+size_t mwl_check_size(lua_State *L, mwl_state *state, int index, const char *what);
+/* Raise misuse with the message on top of the stack, and the name of the kernel that it concerns, or NULL. */
 int mwl_usage_top(lua_State *L, mwl_state *state, const char *kernel) __attribute__((noreturn));
 /* Raise the table at stack index 1 (kind, code, message, …) as an error object. */
 int mwl_raise_table(lua_State *L, mwl_state *state) __attribute__((noreturn));
 /* Pass a compiler's warnings to the Lua layer. May raise. */
 void mwl_tell_warnings(lua_State *L, const char *log);
-/* Tell it of a mistake at `site` that is no error. For finalizers: never raises. */
-void mwl_tell_mistake(lua_State *L, const char *message, const char *site);
+/* Tell it of a launch of a kernel that was configured at `site` and never made. For finalizers: never raises. */
+void mwl_tell_unused(lua_State *L, const char *kernel, const char *site);
 /* Raise unless code is MW_SUCCESS. */
 static inline void mwl_must(lua_State *L, mwl_state *state, int code) {
   if (code) mwl_raise(L, state);

@@ -29,12 +29,7 @@ static int cache_clear(lua_State *L) {
 /* cache_limit(bytes) */
 static int cache_limit(lua_State *L) {
   mwl_state *state = mwl_of(L);
-  int64_t bytes;
-  char got[64];
-  if (!mwl_whole(L, 1, &bytes) || bytes < 0)
-    return mwl_usage(L, state, "mw.cache.limit is a number of bytes, got %s",
-                     mwl_describe(L, state, 1, got, sizeof got));
-  mwl_must(L, state, mw_cache_limit((size_t)bytes));
+  mwl_must(L, state, mw_cache_limit(mwl_check_size(L, state, 1, "mw.cache.limit")));
   return 0;
 }
 

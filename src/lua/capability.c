@@ -89,11 +89,7 @@ static int capabilities(lua_State *L) {
 static int capability(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mw_capability facts;
-  char got[64];
-  if (lua_type(L, 1) != LUA_TSTRING)
-    return mwl_usage(L, state, "a compute capability is a text, such as \"1.1\" or \"8.6\", got %s",
-                     mwl_describe(L, state, 1, got, sizeof got));
-  mwl_must(L, state, mw_capability_find(lua_tostring(L, 1), &facts));
+  mwl_must(L, state, mw_capability_find(luaL_checkstring(L, 1), &facts));
   push_capability(L, &facts);
   return 1;
 }

@@ -60,7 +60,7 @@ void mwl_settle(lua_State *L, mwl_state *state, mwl_device *device) {
 static mwl_device *check_device(lua_State *L, mwl_state *state) {
   if (lua_isnoneornil(L, 1)) return mwl_current(L, state);
   mwl_device *device = mwl_check(L, state, 1, MWL_DEVICE, "device");
-  if (!device->handle) mwl_usage(L, state, "this device was closed");
+  if (!device->handle) mwl_closed(L, state, "device", "device");
   return device;
 }
 
@@ -69,20 +69,13 @@ static mwl_device *check_device(lua_State *L, mwl_state *state) {
 /* use(name) -> device: what arrays and modules are made on from now on. */
 static int use(lua_State *L) {
   mwl_state *state = mwl_of(L);
-  if (!lua_isnoneornil(L, 1) && lua_type(L, 1) != LUA_TSTRING)
-    return mwl_usage(L, state, "mw.use wants a device's name, such as \"cpu\"");
-  state->current = open_device(L, state, lua_tostring(L, 1));
+  state->current = open_device(L, state, luaL_optstring(L, 1, NULL));
   return 1;
 }
 
 /* open(name) -> device: without using it. */
 static int open_named(lua_State *L) {
-  mwl_state *state = mwl_of(L);
-  char got[64];
-  if (lua_type(L, 1) != LUA_TSTRING)
-    return mwl_usage(L, state, "mw.device wants a device's name, such as \"cpu\", got %s",
-                     mwl_describe(L, state, 1, got, sizeof got));
-  open_device(L, state, lua_tostring(L, 1));
+  open_device(L, mwl_of(L), luaL_checkstring(L, 1));
   return 1;
 }
 
@@ -206,10 +199,7 @@ void mwl_deliver_printed(lua_State *L, mwl_state *state) {
 /* on_print(f): f(text) gets what kernels of the device in use print; nil: stdout does again. */
 static int on_print(lua_State *L) {
   mwl_state *state = mwl_of(L);
-  char got[64];
-  if (!lua_isnoneornil(L, 1) && !lua_isfunction(L, 1))
-    return mwl_usage(L, state, "mw.on_print wants a function of a text, or nil, got %s",
-                     mwl_describe(L, state, 1, got, sizeof got));
+  if (!lua_isnoneornil(L, 1)) luaL_checktype(L, 1, LUA_TFUNCTION);
   lua_settop(L, 1);
   if (state->printing && state->printing->handle) {
     mwl_must(L, state, mwl_wait_device(L, state, state->printing));
@@ -231,22 +221,15 @@ static const char *const limit_names[] = {"time",           "memory",     "stack
 static int limit(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_device *device = check_device(L, state);
-  char got[64];
   int which = -1;
   if (lua_type(L, 2) == LUA_TSTRING)
     for (int i = 0; i < (int)(sizeof limit_names / sizeof *limit_names); i++)
       if (strcmp(lua_tostring(L, 2), limit_names[i]) == 0) which = i;
-  if (which < 0)
-    return mwl_usage(L, state,
-                     "mw.limit wants \"time\", \"memory\", \"stack\", \"compile_time\", \"compile_memory\", "
-                     "\"specialise\" or \"heap\", got %s",
-                     mwl_describe(L, state, 2, got, sizeof got));
+  if (which < 0) return mwl_refusal(L, state, "limit", "v", 2);
   double old;
   mwl_must(L, state, mw_device_limit_get(device->handle, (mw_limit)which, &old));
   if (!lua_isnoneornil(L, 3)) {
-    if (lua_type(L, 3) != LUA_TNUMBER)
-      return mwl_usage(L, state, "the limit \"%s\" is a number (0: none), got %s", limit_names[which],
-                       mwl_describe(L, state, 3, got, sizeof got));
+    if (lua_type(L, 3) != LUA_TNUMBER) return mwl_refusal(L, state, "limit_value", "vv", 2, 3);
     mwl_must(L, state, mw_device_limit_set(device->handle, (mw_limit)which, lua_tonumber(L, 3)));
   }
   lua_pushnumber(L, old);

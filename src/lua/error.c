@@ -8,8 +8,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* In the registry: the metatable of error objects, and who is told of compilers' warnings. */
-static const char error_key, warnings_key;
+/* In the registry: the metatable of error objects, who is told of compilers' warnings, and who phrases refusals. */
+static const char error_key, warnings_key, refusals_key;
 
 /* ---- where the script is ---- */
 
@@ -194,6 +194,54 @@ int mwl_usage(lua_State *L, mwl_state *state, const char *format, ...) {
   mwl_usage_top(L, state, NULL);
 }
 
+/* ---- refusing ---- */
+
+static void push_sentence(lua_State *L, const char *name, const char *kinds, va_list args) {
+  int top = lua_gettop(L), given = 1;
+  luaL_checkstack(L, 12, "moonwarp: no room for an error message");
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &refusals_key);
+  lua_pushstring(L, name);
+  for (; *kinds; kinds++, given++) {
+    if (*kinds == 'v') {
+      int index = va_arg(args, int);
+      if (index > top) break;
+      lua_pushvalue(L, index < 0 ? top + index + 1 : index);
+    } else if (*kinds == 'n') {
+      lua_pushnumber(L, va_arg(args, double));
+    } else if (*kinds == 's') {
+      lua_pushstring(L, va_arg(args, const char *));
+    } else {
+      lua_pushboolean(L, va_arg(args, int));
+    }
+  }
+  lua_call(L, given, 1);
+}
+
+void mwl_sentence(lua_State *L, const char *name, const char *kinds, ...) {
+  va_list args;
+  va_start(args, kinds);
+  push_sentence(L, name, kinds, args);
+  va_end(args);
+}
+
+int mwl_refusal(lua_State *L, mwl_state *state, const char *name, const char *kinds, ...) {
+  va_list args;
+  va_start(args, kinds);
+  push_sentence(L, name, kinds, args);
+  va_end(args);
+  mwl_usage_top(L, state, NULL);
+}
+
+int mwl_closed(lua_State *L, mwl_state *state, const char *what, const char *noun) {
+  mwl_usage(L, state, "%s: this %s was closed", what, noun);
+}
+
+size_t mwl_check_size(lua_State *L, mwl_state *state, int index, const char *what) {
+  int64_t size;
+  if (!mwl_whole(L, index, &size) || size < 0) mwl_refusal(L, state, "size", "sv", what, index);
+  return (size_t)size;
+}
+
 int mwl_raise_table(lua_State *L, mwl_state *state) {
   lua_settop(L, 1);
   lua_rawgetp(L, LUA_REGISTRYINDEX, &error_key);
@@ -286,8 +334,16 @@ static int caller(lua_State *L) {
   return 2;
 }
 
-/* on_warnings(f): f(log) is called when a compiler had something to say, f(nil, message, "script.lua:12") of a mistake that
-   is no error. */
+/* on_refusal(f): f(name, …) returns the sentence by which values are refused. */
+static int on_refusal(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TFUNCTION);
+  lua_settop(L, 1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &refusals_key);
+  return 0;
+}
+
+/* on_warnings(f): f(log) is called when a compiler had something to say, f(nil, kernel, "script.lua:12") of a launch of it
+   that was configured there and never made. */
 static int on_warnings(lua_State *L) {
   luaL_checktype(L, 1, LUA_TFUNCTION);
   lua_settop(L, 1);
@@ -305,21 +361,26 @@ void mwl_tell_warnings(lua_State *L, const char *log) {
   lua_call(L, 1, 0);
 }
 
-void mwl_tell_mistake(lua_State *L, const char *message, const char *site) {
+void mwl_tell_unused(lua_State *L, const char *kernel, const char *site) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &warnings_key);
   if (lua_isnil(L, -1)) {
     lua_pop(L, 1);
     return;
   }
   lua_pushnil(L);
-  lua_pushstring(L, message);
+  lua_pushstring(L, kernel);
   lua_pushstring(L, site);
   if (lua_pcall(L, 3, 0, 0)) lua_pop(L, 1);
 }
 
 void mwl_open_error(lua_State *L, mwl_state *state) {
-  static const luaL_Reg functions[] = {{"raise", raise},       {"raising", raising},         {"caller", caller},
-                                       {"describe", describe}, {"on_warnings", on_warnings}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"raise", raise},
+                                       {"raising", raising},
+                                       {"caller", caller},
+                                       {"describe", describe},
+                                       {"on_warnings", on_warnings},
+                                       {"on_refusal", on_refusal},
+                                       {NULL, NULL}};
   mwl_functions(L, functions, state);
   lua_newtable(L);
   lua_pushvalue(L, -1);

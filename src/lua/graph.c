@@ -8,13 +8,13 @@ static const char functions_key; /* in the registry: light userdata of a graph -
 
 static mwl_graph *check_graph(lua_State *L, mwl_state *state, int index, const char *what) {
   mwl_graph *graph = mwl_check(L, state, index, MWL_GRAPH, what);
-  if (!graph->handle) mwl_usage(L, state, "%s: this graph was closed", what);
+  if (!graph->handle) mwl_closed(L, state, what, "graph");
   return graph;
 }
 
 static mwl_graph_exec *check_exec(lua_State *L, mwl_state *state, const char *what) {
   mwl_graph_exec *exec = mwl_check(L, state, 1, MWL_GRAPH_EXEC, what);
-  if (!exec->handle) mwl_usage(L, state, "%s: this graph was closed", what);
+  if (!exec->handle) mwl_closed(L, state, what, "graph");
   return exec;
 }
 
@@ -62,9 +62,7 @@ static int graph_gc(lua_State *L) {
 /* A node's number at `index`, from 1, as the core counts it. */
 static size_t node_at(lua_State *L, mwl_state *state, int index) {
   int64_t node;
-  char got[64];
-  if (!mwl_whole(L, index, &node) || node < 1)
-    mwl_usage(L, state, "a node is a number from 1 on, got %s", mwl_describe(L, state, index, got, sizeof got));
+  if (!mwl_whole(L, index, &node) || node < 1) mwl_refusal(L, state, "node", "v", index);
   return (size_t)node - 1;
 }
 
@@ -240,8 +238,8 @@ static int exec_set(lua_State *L) {
     lua_settop(L, 1);
     return 1;
   }
-  mwl_bound *bound = mwl_check(L, state, 3, MWL_BOUND, "e:set(node, kernel(grid, block):bind(...))");
-  if (!bound->launch) return mwl_usage(L, state, "e:set: this bound launch was closed");
+  mwl_bound *bound = mwl_check(L, state, 3, MWL_BOUND, "e:set");
+  if (!bound->launch) return mwl_closed(L, state, "e:set", "bound launch");
   char site[512];
   mwl_must(L, state,
            mw_graph_exec_set_launch(exec->handle, node, bound->launch, mwl_site(L, state, site, sizeof site)));

@@ -6,14 +6,9 @@ enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 
 /* A whole number that is not negative at `index`; absent: 0. */
 static uint64_t count_at(lua_State *L, mwl_state *state, int index, const char *what) {
-  int64_t value;
-  char got[64];
   if (lua_isnoneornil(L, index)) return 0;
   if (lua_type(L, index) == LUA_TLIGHTUSERDATA) return (uint64_t)(uintptr_t)lua_touserdata(L, index);
-  if (!mwl_whole(L, index, &value) || value < 0)
-    mwl_usage(L, state, "%s is a whole number that is not negative, got %s", what,
-              mwl_describe(L, state, index, got, sizeof got));
-  return (uint64_t)value;
+  return mwl_check_size(L, state, index, what);
 }
 
 static uint64_t address_at(lua_State *L, mwl_state *state, int index) {

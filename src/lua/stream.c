@@ -98,7 +98,7 @@ static mwl_stream *push_stream(lua_State *L, mwl_state *state, mwl_device *devic
 
 mwl_stream *mwl_check_stream(lua_State *L, mwl_state *state, int index, const char *what) {
   mwl_stream *stream = mwl_check(L, state, index, MWL_STREAM, what);
-  if (!stream->handle) mwl_usage(L, state, "%s: this stream was closed", what);
+  if (!stream->handle) mwl_closed(L, state, what, "stream");
   return stream;
 }
 
@@ -237,9 +237,7 @@ void mwl_unqueue_calls(lua_State *L, mwl_state *state, size_t count) {
 static int stream_call(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_stream *stream = mwl_check_stream(L, state, 1, "call");
-  char got[64];
-  if (lua_type(L, 2) != LUA_TFUNCTION)
-    return mwl_usage(L, state, "s:call wants a function, got %s", mwl_describe(L, state, 2, got, sizeof got));
+  luaL_checktype(L, 2, LUA_TFUNCTION);
   lua_settop(L, 2);
   mw_graph *graph = mw_stream_capturing(stream->handle, NULL);
   if (graph) { /* the graph keeps it, and calls it at each launch */
@@ -298,7 +296,7 @@ static int event_new(lua_State *L) {
 
 static mwl_event *check_event(lua_State *L, mwl_state *state, int index, const char *what) {
   mwl_event *event = mwl_check(L, state, index, MWL_EVENT, what);
-  if (!event->handle) mwl_usage(L, state, "%s: this event was closed", what);
+  if (!event->handle) mwl_closed(L, state, what, "event");
   return event;
 }
 
@@ -340,8 +338,8 @@ static int event_query(lua_State *L) {
 /* later - earlier: milliseconds */
 static int event_sub(lua_State *L) {
   mwl_state *state = mwl_of(L);
-  mwl_event *later = check_event(L, state, 1, "the time between two events");
-  mwl_event *earlier = check_event(L, state, 2, "the time between two events");
+  mwl_event *later = check_event(L, state, 1, "later - earlier");
+  mwl_event *earlier = check_event(L, state, 2, "later - earlier");
   double milliseconds;
   mwl_must(L, state, mw_event_elapsed(earlier->handle, later->handle, &milliseconds));
   lua_pushnumber(L, milliseconds);

@@ -88,11 +88,14 @@ local function tell_once(warning, key)
   if type(chosen) == "function" then chosen(warning) else io.stderr:write(tostring(warning), "\n") end
 end
 
----Report a mistake that was found too late to raise an error.
----@param message string
+---A launch was configured and never made. It is known when the object goes, which is too late for an error.
+---@param kernel string its name
 ---@param where string "script.lua:12"
-function M.tell_mistake(message, where)
+function M.tell_unused(kernel, where)
   if chosen == false then return end
+  local name = kernel:sub(1, 100)
+  local message = ("a launch of %s was configured here and never called: the arguments are given in a second call, "
+    .. "%s(grid, block)(arguments)"):format(name, name)
   local file, line = where:match "^(.*):(%d+)$"
   local log = where .. ": warning: " .. message
   tell_once(setmetatable({ kind = "warning", message = message, file = file, line = tonumber(line), where = where,

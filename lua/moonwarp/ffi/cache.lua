@@ -18,11 +18,7 @@ return {
     end,
     cache_clear = function() errors.must(C.mw_cache_clear()) end,
     cache_limit = function(bytes)
-      local whole = value.whole(bytes)
-      if not whole or whole < 0 then
-        errors.usage("mw.cache.limit is a number of bytes, got %s", errors.describe(bytes))
-      end
-      errors.must(C.mw_cache_limit(whole))
+      errors.must(C.mw_cache_limit(value.check_size(bytes, "mw.cache.limit")))
     end,
   },
 }

@@ -53,9 +53,6 @@ M.raw = {
   -- capability("1.1") -> its table
   capability = function(name)
     local facts = ffi.new "mw_capability"
-    if type(name) ~= "string" then
-      errors.usage("a compute capability is a text, such as \"1.1\" or \"8.6\", got %s", errors.describe(name))
-    end
     errors.must(C.mw_capability_find(name, facts))
     return table_of(facts)
   end,

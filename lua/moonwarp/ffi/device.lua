@@ -127,9 +127,6 @@ local function synchronize(device) wait_device(check(device)) end
 
 -- on_print(f): f(text) gets what kernels of the device in use print; nil: stdout does again.
 local function on_print(f)
-  if f ~= nil and type(f) ~= "function" then
-    errors.usage("mw.on_print wants a function of a text, or nil, got %s", errors.describe(f))
-  end
   if printing then
     wait_device(printing)
     errors.must(C.mw_device_keep_printed(printing._handle, 0))
@@ -147,16 +144,11 @@ local limits = { time = 0, memory = 1, stack = 2, compile_time = 3, compile_memo
 local function limit(device, name, value)
   device = check(device)
   local which = type(name) == "string" and limits[name]
-  if not which then
-    errors.usage("mw.limit wants \"time\", \"memory\", \"stack\", \"compile_time\", \"compile_memory\" "
-      .. "\"specialise\" or \"heap\", got %s", errors.describe(name))
-  end
+  if not which then errors.refuse("limit", name) end
   local old = ffi.new "double[1]"
   errors.must(C.mw_device_limit_get(device._handle, which, old))
   if value ~= nil then
-    if type(value) ~= "number" then
-      errors.usage("the limit \"%s\" is a number (0: none), got %s", name, errors.describe(value))
-    end
+    if type(value) ~= "number" then errors.refuse("limit_value", name, value) end
     errors.must(C.mw_device_limit_set(device._handle, which, value))
   end
   return old[0]
@@ -223,19 +215,11 @@ class.properties.device.name = name_of
 M.raw = {
   -- use(name) -> device: what arrays and modules are made on from now on.
   use = function(wanted)
-    if wanted ~= nil and type(wanted) ~= "string" then
-      errors.usage("mw.use wants a device's name, such as \"cpu\"")
-    end
     current = open(wanted)
     return current
   end,
   -- open(name) -> device: without using it.
-  open = function(wanted)
-    if type(wanted) ~= "string" then
-      errors.usage("mw.device wants a device's name, such as \"cpu\", got %s", errors.describe(wanted))
-    end
-    return open(wanted)
-  end,
+  open = open,
   -- simulate(driver, devices): see mw_device_simulate.
   simulate = function(driver, text) errors.must(C.mw_device_simulate(driver, text)) end,
   device = M.current,

@@ -118,6 +118,19 @@ end
 ---@param ... any for its placeholders
 function M.usage(format, ...) M.misuse(format:format(...)) end
 
+local refusals -- f(name, …): the sentence by which the Lua layer (check/refusals.lua) refuses values
+
+---That sentence.
+---@param name string what was wanted
+---@param ... any
+---@return string
+function M.sentence(name, ...) return refusals(name, ...) end
+
+---Raise it as misuse.
+---@param name string
+---@param ... any
+function M.refuse(name, ...) M.misuse(refusals(name, ...)) end
+
 ---Raise unless a result is MW_SUCCESS.
 ---@param code integer
 function M.must(code)
@@ -166,10 +179,13 @@ function M.check(value, name, what)
   return M.usage("%s wants %s %s, got %s", what, article(name), name, M.describe(value))
 end
 
----The same of an object with a handle, which must still be there: `gone` says what it no longer is.
-function M.check_open(value, name, what, gone)
+---Raise that an object is no longer there: "indexing: this array was closed".
+function M.closed(what, noun) M.usage("%s: this %s was closed", what, noun) end
+
+---The same of an object with a handle, which must still be there; `noun` is its name where that is not its class's.
+function M.check_open(value, name, what, noun)
   M.check(value, name, what)
-  if value._handle == nil then M.usage("%s: this %s", what, gone) end
+  if value._handle == nil then M.closed(what, noun or name) end
   return value
 end
 
@@ -183,11 +199,12 @@ function M.tell_warnings(log)
   if warned then warned(log) end
 end
 
----Tell the Lua layer of a mistake at `site` that is no error. For finalizers: never raises.
----@param message string
+---Tell the Lua layer of a launch of a kernel that was configured at `site` and never made. For finalizers: never
+---raises.
+---@param kernel string
 ---@param site string
-function M.tell_mistake(message, site)
-  if warned then pcall(warned, nil, message, site) end
+function M.tell_unused(kernel, site)
+  if warned then pcall(warned, nil, kernel, site) end
 end
 
 -- ---- the raw table ----
@@ -202,6 +219,8 @@ M.raw = {
   raising = function() return false end,
   -- f(log) is called when a compiler had something to say.
   on_warnings = function(f) warned = f end,
+  -- f(name, …) returns the sentence by which values are refused.
+  on_refusal = function(f) refusals = f end,
   -- What a value is, in a message.
   describe = M.describe,
   -- Source and line of the script's function that is running, or nil.

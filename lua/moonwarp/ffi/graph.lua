@@ -36,13 +36,13 @@ end
 local exec_type = class.struct("graph_exec", "struct { mw_graph_exec *_handle; $ *_device; }", { __gc = free_exec },
   device.ctype)
 
-local function check(graph, what) return errors.check_open(graph, "graph", what, "graph was closed") end
-local function check_exec(exec, what) return errors.check_open(exec, "graph_exec", what, "graph was closed") end
+local function check(graph, what) return errors.check_open(graph, "graph", what) end
+local function check_exec(exec, what) return errors.check_open(exec, "graph_exec", what, "graph") end
 
 -- A node's number, from 1, as the core counts it.
 local function node_at(node)
   local whole = value.whole(node)
-  if not whole or whole < 1 then errors.usage("a node is a number from 1 on, got %s", errors.describe(node)) end
+  if not whole or whole < 1 then errors.refuse("node", node) end
   return whole - 1
 end
 
@@ -130,8 +130,8 @@ function execs.set(self, node, what)
     set_node(self, node, what)
     return self
   end
-  errors.check(what, "bound", "e:set(node, kernel(grid, block):bind(...))")
-  if what._handle == nil then errors.usage("e:set: this bound launch was closed") end
+  errors.check(what, "bound", "e:set")
+  if what._handle == nil then errors.closed("e:set", "bound launch") end
   errors.must(C.mw_graph_exec_set_launch(self._handle, node, what._handle, errors.site()))
   return self
 end

@@ -22,11 +22,7 @@ for number, name in pairs(kinds) do kind_numbers[name] = number end
 local function count(given, what)
   if given == nil then return 0 end
   if type(given) == "cdata" and not value.is_int64(given) then return tonumber(ffi.cast("uintptr_t", given)) end
-  local whole = value.whole(given)
-  if not whole or whole < 0 then
-    errors.usage("%s is a whole number that is not negative, got %s", what, errors.describe(given))
-  end
-  return whole
+  return value.check_size(given, what)
 end
 
 local function address(given) return count(given, "an address") end

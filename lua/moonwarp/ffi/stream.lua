@@ -69,7 +69,7 @@ M.ctype = stream_type
 ---@param stream any
 ---@param what string
 ---@return moonwarp.stream
-function M.check(stream, what) return errors.check_open(stream, "stream", what, "stream was closed") end
+function M.check(stream, what) return errors.check_open(stream, "stream", what) end
 local check = M.check
 
 local function new_stream(handle)
@@ -93,15 +93,15 @@ local event_type = class.struct("event", "struct { mw_event *_handle; $ *_device
   __gc = free_event,
   -- later - earlier: milliseconds
   __sub = function(later, earlier)
-    check_event(later, "the time between two events")
-    check_event(earlier, "the time between two events")
+    check_event(later, "later - earlier")
+    check_event(earlier, "later - earlier")
     local milliseconds = ffi.new "double[1]"
     errors.must(C.mw_event_elapsed(earlier._handle, later._handle, milliseconds))
     return milliseconds[0]
   end,
 }, device.ctype)
 
-function check_event(event, what) return errors.check_open(event, "event", what, "event was closed") end
+function check_event(event, what) return errors.check_open(event, "event", what) end
 
 local function new_event(where, flags)
   local out = ffi.new "mw_event *[1]"
@@ -150,7 +150,6 @@ end
 -- s:call(function) -> s
 function streams.call(self, call)
   check(self, "call")
-  if type(call) ~= "function" then errors.usage("s:call wants a function, got %s", errors.describe(call)) end
   local out = ffi.new "mw_hold *[1]"
   local graph = C.mw_stream_capturing(self._handle, nil)
   errors.must(C.mw_stream_hold(self._handle, out))

@@ -54,9 +54,9 @@ end
 ---@return boolean|string|function the setting before; without an argument nothing changes
 function M.warnings(...) return raw.part("diagnostics.warnings").choose(...) end
 
-raw.on_warnings(function(log, message, site)
+raw.on_warnings(function(log, kernel, site)
   local warnings = raw.part "diagnostics.warnings"
-  if log then warnings.tell(log) else warnings.tell_mistake(message, site) end
+  if log then warnings.tell(log) else warnings.tell_unused(kernel, site) end
 end)
 
 -- The sources of compiled modules, for functions of elements that use a module's functions and types.

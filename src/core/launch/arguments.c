@@ -278,6 +278,20 @@ int mw_launch_bytes(mw_launch *launch, size_t i, const void *value, size_t bytes
   return MW_SUCCESS;
 }
 
+int mw_launch_from_block(mw_launch *launch, size_t i, const void *block, size_t bytes) {
+  const mw_kernel_info *info = launch->kernel->info;
+  if (i >= info->param_count) return fail_index(launch, i);
+  const mw_param *param = &info->params[i];
+  if (param->offset + param->type->size > bytes) {
+    mw_place place = mw_launch_place(launch, i);
+    int code = fail(MW_INVALID_VALUE, "a parameter block of %zu bytes ends before %s, which has %zu from byte %zu on",
+                    bytes, place.text, param->type->size, param->offset);
+    mw_error_kernel(info->name, NULL, NULL);
+    return code;
+  }
+  return mw_launch_bytes(launch, i, (const char *)block + param->offset, param->type->size);
+}
+
 int mw_launch_keep(mw_launch *launch, mw_array *array) {
   const mw_device *here = launch->kernel->module->device, *there = array->buffer->device;
   const char *kernel = launch->kernel->info->name;

@@ -79,7 +79,7 @@ static int array_free(lua_State *L) {
 
 mwl_array *mwl_check_array(lua_State *L, mwl_state *state, int index, const char *what) {
   mwl_array *array = mwl_check(L, state, index, MWL_ARRAY, what);
-  if (!array->handle) mwl_usage(L, state, "%s: this array was closed", what);
+  if (!array->handle) mwl_closed(L, state, what, "array");
   return array;
 }
 
@@ -87,10 +87,7 @@ mwl_array *mwl_check_array(lua_State *L, mwl_state *state, int index, const char
 
 static size_t check_dimension(lua_State *L, mwl_state *state, int index) {
   int64_t size;
-  char got[64];
-  if (!mwl_whole(L, index, &size) || size < 0)
-    mwl_usage(L, state, "a shape is a whole number or a table of them, such as {height, width}; got %s",
-              mwl_describe(L, state, index, got, sizeof got));
+  if (!mwl_whole(L, index, &size) || size < 0) mwl_refusal(L, state, "shape", "v", index);
   return (size_t)size;
 }
 
@@ -100,8 +97,7 @@ int mwl_check_shape(lua_State *L, mwl_state *state, int index, size_t shape[MWL_
     return 1;
   }
   size_t rank = lua_rawlen(L, index);
-  if (rank < 1 || rank > MWL_MAX_RANK)
-    mwl_usage(L, state, "a shape has 1 to %d dimensions, this one has %d", MWL_MAX_RANK, (int)rank);
+  if (rank < 1 || rank > MWL_MAX_RANK) mwl_refusal(L, state, "rank", "nn", (double)rank, (double)MWL_MAX_RANK);
   for (size_t i = 0; i < rank; i++) {
     lua_rawgeti(L, index, (int)i + 1);
     shape[i] = check_dimension(L, state, -1);
@@ -147,14 +143,13 @@ static int array_strided(lua_State *L) {
   int64_t strides[MWL_MAX_RANK], offset;
   mwl_array *array = mwl_check_array(L, state, 1, "a view");
   mw_module *module = array->module;
-  if (!mwl_whole(L, 2, &offset)) return mwl_usage(L, state, "an offset is a whole number of bytes");
+  if (!mwl_whole(L, 2, &offset)) return mwl_refusal(L, state, "offset", "");
   const mw_type *dtype = lua_isnil(L, 3) ? array->dtype : mwl_check_dtype(L, state, 3, NULL, &module);
   int rank = mwl_check_shape(L, state, 4, shape);
   luaL_checktype(L, 5, LUA_TTABLE);
   for (int d = 0; d < rank; d++) {
     lua_rawgeti(L, 5, d + 1);
-    if (!mwl_whole(L, -1, &strides[d]))
-      return mwl_usage(L, state, "strides are whole numbers of bytes, one a dimension");
+    if (!mwl_whole(L, -1, &strides[d])) return mwl_refusal(L, state, "strides", "");
     lua_pop(L, 1);
   }
   mwl_array *view = mwl_array_push(L, state, array->device);
@@ -175,14 +170,8 @@ static mwl_array *push_row(lua_State *L, mwl_state *state, mwl_array *array, siz
 
 /* ---- elements ---- */
 
-static int bad_index(lua_State *L, mwl_state *state, int index, size_t size, int dimension) {
-  char got[64], which[32] = "";
-  if (dimension) snprintf(which, sizeof which, "index %d: ", dimension);
-  mwl_describe(L, state, index, got, sizeof got);
-  int64_t i;
-  if (!mwl_whole(L, index, &i)) return mwl_usage(L, state, "%san index is a whole number, got %s", which, got);
-  return mwl_usage(L, state, "%s%lld is outside 1..%zu%s", which, (long long)i, size,
-                   i == 0 ? " (Lua counts from 1: C's [0] is [1] here)" : "");
+static int bad_index(lua_State *L, mwl_state *state, size_t size) {
+  return mwl_refusal(L, state, "index", "vn", 2, (double)size);
 }
 
 /* Room for an element: `local`, of ELEMENT bytes, or for a larger struct a userdata left on the stack. */
@@ -235,7 +224,7 @@ static int array_index(lua_State *L) {
   size_t size = array->shape[0];
   if (!mwl_whole(L, 2, &i) || i < 1 || (uint64_t)i > size) {
     if (lua_tonumber(L, 2) == (lua_Number)size + 1) return 0;
-    return bad_index(L, state, 2, size, 0);
+    return bad_index(L, state, size);
   }
   if (array->rank == 1) return push_element(L, state, array, (size_t)i - 1);
   push_row(L, state, array, (size_t)i - 1);
@@ -246,12 +235,9 @@ static int array_newindex(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_array *array = mwl_check_array(L, state, 1, "indexing");
   int64_t i;
-  char got[64];
   if (is_selector(L, 2)) return select_by(L, 2, 3), 0;
-  if (lua_type(L, 2) != LUA_TNUMBER)
-    return mwl_usage(L, state, "an array takes elements by number; there is nothing to assign at %s",
-                     mwl_describe(L, state, 2, got, sizeof got));
-  if (!mwl_whole(L, 2, &i) || i < 1 || (uint64_t)i > array->shape[0]) return bad_index(L, state, 2, array->shape[0], 0);
+  if (lua_type(L, 2) != LUA_TNUMBER) return mwl_refusal(L, state, "key", "v", 2);
+  if (!mwl_whole(L, 2, &i) || i < 1 || (uint64_t)i > array->shape[0]) return bad_index(L, state, array->shape[0]);
   if (array->rank == 1) {
     set_element(L, state, array, (size_t)i - 1, 3);
     return 0;
@@ -263,14 +249,12 @@ static int array_newindex(lua_State *L) {
 
 /* The element at the indices from stack place 2 on, as many as there are dimensions. */
 static size_t check_indices(lua_State *L, mwl_state *state, mwl_array *array, const char *name, int given) {
-  if (given != array->rank)
-    mwl_usage(L, state, "%s wants %d ind%s, one for each dimension, got %d", name, array->rank,
-              array->rank == 1 ? "ex" : "ices", given);
+  if (given != array->rank) mwl_refusal(L, state, "indices", "snn", name, (double)array->rank, (double)given);
   size_t place = 0;
   for (int d = 0; d < array->rank; d++) {
     int64_t i;
     if (!mwl_whole(L, d + 2, &i) || i < 1 || (uint64_t)i > array->shape[d])
-      bad_index(L, state, d + 2, array->shape[d], d + 1);
+      mwl_refusal(L, state, "index", "vnn", d + 2, (double)array->shape[d], (double)(d + 1));
     place = place * array->shape[d] + (size_t)i - 1;
   }
   return place;

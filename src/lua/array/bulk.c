@@ -104,13 +104,10 @@ static void write_table(block *b, int table, int depth) {
   lua_State *L = b->L;
   const mwl_array *array = b->array;
   size_t length = array->shape[depth];
-  char what[128], got[64];
+  char what[128];
   if (lua_type(L, table) != LUA_TTABLE || lua_rawlen(L, table) != length) {
     name_element(b, depth, what, sizeof what);
-    if (lua_type(L, table) != LUA_TTABLE)
-      mwl_usage(L, b->state, "%s: wants a table of %zu, got %s", what, length,
-                mwl_describe(L, b->state, table, got, sizeof got));
-    mwl_usage(L, b->state, "%s: wants a table of %zu, this one has %zu", what, length, (size_t)lua_rawlen(L, table));
+    mwl_refusal(L, b->state, "table", "snv", what, (double)length, table);
   }
   if (depth == array->rank - 1) {
     for (size_t done = 0; done < length;) {
@@ -135,8 +132,12 @@ static void assign_table(lua_State *L, mwl_state *state, mwl_array *array, int i
   flush(&b);
 }
 
+static int refuse_source(lua_State *L, mwl_state *state, const mwl_array *array, int index) {
+  return mwl_refusal(L, state, "source", "vnns", index, (double)mw_array_bytes(array->handle),
+                     (double)mw_array_count(array->handle), mw_type_dtype(array->dtype));
+}
+
 void mwl_array_assign(lua_State *L, mwl_state *state, mwl_array *array, int index) {
-  char got[64];
   int is = lua_type(L, index);
   if (is == LUA_TTABLE || is == LUA_TSTRING) mwl_drain(L, state, array->device);
   if (is == LUA_TTABLE && !mw_array_is_contiguous(array->handle)) {
@@ -149,15 +150,12 @@ void mwl_array_assign(lua_State *L, mwl_state *state, mwl_array *array, int inde
   } else if (is == LUA_TSTRING) {
     size_t length;
     const char *bytes = lua_tolstring(L, index, &length);
-    if (length != mw_array_bytes(array->handle))
-      mwl_usage(L, state, "a string of %zu bytes does not fill an array of %zu bytes (%zu elements of %s)", length,
-                mw_array_bytes(array->handle), mw_array_count(array->handle), mw_type_dtype(array->dtype));
+    if (length != mw_array_bytes(array->handle)) refuse_source(L, state, array, index);
     mwl_must(L, state, mw_array_write(array->handle, 0, mw_array_count(array->handle), bytes));
   } else if (mwl_test(L, state, index, MWL_ARRAY)) {
     mwl_must(L, state, mw_array_copy(array->handle, mwl_check_array(L, state, index, "the source")->handle));
   } else {
-    mwl_usage(L, state, "an array takes a table, another array or a string of bytes, got %s",
-              mwl_describe(L, state, index, got, sizeof got));
+    refuse_source(L, state, array, index);
   }
 }
 
@@ -176,28 +174,25 @@ static int infer_shape(lua_State *L, mwl_state *state, int index, const mw_type 
   bool is_struct = dtype->kind == MW_TYPE_STRUCT;
   lua_pushvalue(L, index);
   while (lua_type(L, -1) == LUA_TTABLE && (rank == 0 || !is_struct || lua_rawlen(L, -1) > 0)) {
-    if (rank > MWL_MAX_RANK) mwl_usage(L, state, "a table nested deeper than %d levels", MWL_MAX_RANK);
+    if (rank > MWL_MAX_RANK) mwl_refusal(L, state, "depth", "n", (double)MWL_MAX_RANK);
     shape[rank++] = lua_rawlen(L, -1);
     lua_rawgeti(L, -1, 1);
     luaL_checkstack(L, 8, "a table nested too deeply");
   }
   lua_settop(L, top);
   if (dtype->kind == MW_TYPE_VECTOR && rank > 1) rank--;
-  if (rank > MWL_MAX_RANK) mwl_usage(L, state, "a table nested deeper than %d levels", MWL_MAX_RANK);
+  if (rank > MWL_MAX_RANK) mwl_refusal(L, state, "depth", "n", (double)MWL_MAX_RANK);
   return rank;
 }
 
 /* array_from(table, dtype) -> array */
 static int array_from(lua_State *L) {
   mwl_state *state = mwl_of(L);
-  char got[64];
   size_t shape[MWL_MAX_RANK + 1];
   mw_module *module;
   const mw_type *dtype = mwl_check_dtype(L, state, 2, "float", &module);
   lua_settop(L, 2);
-  if (lua_type(L, 1) != LUA_TTABLE)
-    return mwl_usage(L, state, "mw.array wants a table of numbers, or of such tables, got %s",
-                     mwl_describe(L, state, 1, got, sizeof got));
+  luaL_checktype(L, 1, LUA_TTABLE);
   int rank = infer_shape(L, state, 1, dtype, shape);
   mwl_array *array = mwl_array_push(L, state, mwl_current(L, state));
   mwl_array_fill_new(L, state, array, dtype, module, rank, shape);
@@ -306,11 +301,9 @@ static int array_convert(lua_State *L) {
   mwl_array *source = mwl_array_packed(L, state, mwl_check_array(L, state, 2, "the source"));
   const mw_type *from = source->dtype, *to = target->dtype;
   size_t width = from->kind == MW_TYPE_VECTOR ? from->count : 1;
-  if (from->kind == MW_TYPE_STRUCT || to->kind == MW_TYPE_STRUCT)
-    return mwl_usage(L, state, "%s does not convert to %s", mw_type_dtype(from), mw_type_dtype(to));
-  if ((to->kind == MW_TYPE_VECTOR ? to->count : 1) != width)
-    return mwl_usage(L, state, "%s does not convert to %s: they differ in components", mw_type_dtype(from),
-                     mw_type_dtype(to));
+  bool structs = from->kind == MW_TYPE_STRUCT || to->kind == MW_TYPE_STRUCT;
+  if (structs || (to->kind == MW_TYPE_VECTOR ? to->count : 1) != width)
+    return mwl_refusal(L, state, "conversion", "ssb", mw_type_dtype(from), mw_type_dtype(to), !structs);
   if (from->kind == MW_TYPE_VECTOR) from = from->element, to = to->element;
   mwl_settle(L, state, source->device);
   block in;

@@ -69,8 +69,7 @@ static int elementwise_new(lua_State *L) {
   lua_getfield(L, 1, "operands");
   luaL_checktype(L, -1, LUA_TTABLE);
   size_t count = lua_rawlen(L, -1);
-  if (count > MOST)
-    mwl_usage(L, state, "a function of elements has at most %d operands, this one has %d", MOST, (int)count);
+  if (count > MOST) mwl_refusal(L, state, "operands", "nn", (double)count, (double)MOST);
   for (size_t k = 0; k < count; k++) {
     lua_rawgeti(L, -1, (int)k + 1);
     take_operand(L, state, f, &operands[k], (int)k);

@@ -19,29 +19,12 @@ static int array_host(lua_State *L) {
   memset(host, 0, sizeof *host);
   mwl_set_class(L, state, MWL_HOST);
   mwl_settle(L, state, array->device);
-  mw_buffer *buffer = mw_array_buffer(array->handle);
-  if (mw_buffer_is_freed(buffer)) return mwl_usage(L, state, "host: this array was freed");
-  if (!mw_array_is_contiguous(array->handle))
-    return mwl_usage(L, state,
-                     "host: this is a strided view, which is no one piece of memory; write a:contiguous():host()");
-  unsigned char *bytes = mw_buffer_host(buffer);
-  size_t count = mw_array_count(array->handle);
-  if (!bytes && count) {
-    lua_createtable(L, 0, 4);
-    lua_pushliteral(L, "device");
-    lua_setfield(L, -2, "kind");
-    lua_pushstring(L, mw_result_name(MW_NOT_SUPPORTED));
-    lua_setfield(L, -2, "code");
-    lua_pushfstring(L, "host: the memory of %s is not the host's; a:totable() and a:bytes() copy it",
-                    mw_device_name(array->device->handle));
-    lua_setfield(L, -2, "message");
-    lua_replace(L, 1);
-    return mwl_raise_table(L, state);
-  }
+  void *bytes;
+  mwl_must(L, state, mw_array_host(array->handle, &bytes));
   host->dtype = array->dtype;
-  host->count = count;
-  host->buffer = buffer;
-  host->bytes = bytes ? bytes + mw_array_offset(array->handle) : NULL;
+  host->count = mw_array_count(array->handle);
+  host->buffer = mw_array_buffer(array->handle);
+  host->bytes = bytes;
   host->module = array->module ? mw_module_retain(array->module) : NULL;
   host->handle = mw_array_retain(array->handle);
   return 1;
@@ -56,15 +39,12 @@ static mwl_host *check_host(lua_State *L, mwl_state *state) {
 /* The element at the key at stack place 2; NULL for the one behind the last. */
 static unsigned char *check_place(lua_State *L, mwl_state *state, const mwl_host *host) {
   int64_t i;
-  char got[64];
-  if (mw_buffer_is_freed(host->buffer)) mwl_usage(L, state, "the array of this host view was freed");
+  if (mw_buffer_is_freed(host->buffer)) mwl_refusal(L, state, "host_view", "");
   if (mwl_whole(L, 2, &i)) {
     if (i >= 1 && (uint64_t)i <= host->count) return host->bytes + (size_t)(i - 1) * host->dtype->size;
     if (i > 0 && (uint64_t)i == host->count + 1) return NULL;
-    mwl_usage(L, state, "%lld is outside 1..%zu%s", (long long)i, host->count,
-              i == 0 ? " (Lua counts from 1: C's [0] is [1] here)" : "");
   }
-  mwl_usage(L, state, "an index is a whole number, got %s", mwl_describe(L, state, 2, got, sizeof got));
+  mwl_refusal(L, state, "index", "vn", 2, (double)host->count);
   return NULL;
 }
 
@@ -82,7 +62,7 @@ static int host_newindex(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_host *host = check_host(L, state);
   unsigned char *element = check_place(L, state, host);
-  if (!element) return mwl_usage(L, state, "%zu is outside 1..%zu", host->count + 1, host->count);
+  if (!element) return mwl_refusal(L, state, "index", "vn", 2, (double)host->count);
   /* By way of a copy: of a value that is refused half way nothing is written. */
   _Alignas(32) unsigned char local[4096];
   void *copy = host->dtype->size <= sizeof local ? local : mwl_plain(L, host->dtype->size);

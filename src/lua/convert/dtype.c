@@ -12,24 +12,16 @@ const mw_type *mwl_check_dtype(lua_State *L, mwl_state *state, int index, const 
   const char *name = fallback;
   *module = NULL;
   if (!fallback || !lua_isnoneornil(L, index)) {
-    char got[64];
     mwl_dtype *dtype = mwl_test(L, state, index, MWL_DTYPE);
     if (dtype && dtype->module) {
       *module = dtype->module;
       return dtype->type;
     }
-    if (lua_type(L, index) != LUA_TSTRING)
-      mwl_usage(L, state, "a dtype is a name such as \"float\" or \"uchar4\", or a struct's m:dtype(name), got %s",
-                mwl_describe(L, state, index, got, sizeof got));
+    if (lua_type(L, index) != LUA_TSTRING) mwl_refusal(L, state, "dtype", "v", index);
     name = lua_tostring(L, index);
   }
   const mw_type *type = mw_dtype(name);
-  if (!type)
-    mwl_usage(L, state,
-              "there is no dtype \"%s\"; dtypes have CUDA's names: bool, char, uchar, short, ushort, int, uint, "
-              "longlong, ulonglong, half, bfloat16, float, double, complex64, complex128, and with 1 to 4 after it "
-              "the vector types; a struct of a module is m:dtype(name)",
-              name);
+  if (!type) mwl_refusal(L, state, "dtype", "s", name);
   return type;
 }
 
@@ -69,12 +61,8 @@ int mwl_module_dtype(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_module *module = mwl_check(L, state, 1, MWL_MODULE, "dtype");
   const mw_type *type = NULL;
-  char got[64];
-  if (!module->handle) return mwl_usage(L, state, "this module was closed");
-  if (lua_type(L, 2) != LUA_TSTRING)
-    return mwl_usage(L, state, "m:dtype wants the name of a struct, got %s",
-                     mwl_describe(L, state, 2, got, sizeof got));
-  const char *name = lua_tostring(L, 2);
+  if (!module->handle) return mwl_closed(L, state, "dtype", "module");
+  const char *name = luaL_checkstring(L, 2);
   mwl_must(L, state, mw_module_type(module->handle, name, &type));
   mwl_dtype_push(L, state, type, type->kind == MW_TYPE_STRUCT ? module->handle : NULL);
   return 1;
@@ -85,7 +73,7 @@ int mwl_module_dtype(lua_State *L) {
 static mwl_dtype *check_dtype(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_dtype *dtype = mwl_check(L, state, 1, MWL_DTYPE, "a dtype's field");
-  if (!dtype->module) mwl_usage(L, state, "this dtype was closed");
+  if (!dtype->module) mwl_closed(L, state, "a dtype's field", "dtype");
   return dtype;
 }
 

@@ -22,7 +22,7 @@ void mwl_kernel_push(lua_State *L, mwl_state *state, int module_index, const cha
 
 static mwl_kernel *check_kernel(lua_State *L, mwl_state *state, const char *what) {
   mwl_kernel *kernel = mwl_check(L, state, 1, MWL_KERNEL, what);
-  if (!kernel->handle) mwl_usage(L, state, "%s: this kernel was closed", what);
+  if (!kernel->handle) mwl_closed(L, state, what, "kernel");
   return kernel;
 }
 
@@ -33,17 +33,11 @@ enum { STREAM = 5 }; /* the stack place of k(grid, block, shared, stream) */
 static const char *const axes[3] = {"x", "y", "z"};
 
 static unsigned check_size(lua_State *L, mwl_state *state, int index, const char *what, int axis) {
-  char got[64], where[40];
+  char where[40];
   int64_t size;
   if (mwl_whole(L, index, &size) && size >= 0 && size <= UINT32_MAX) return (unsigned)size;
   snprintf(where, sizeof where, axis < 0 ? "%s" : "%s.%s", what, axis < 0 ? "" : axes[axis]);
-  mwl_describe(L, state, index, got, sizeof got);
-  if (lua_type(L, index) == LUA_TNUMBER && !mwl_whole(L, index, &size))
-    mwl_usage(L, state, "%s: %s is not whole; mw.cdiv(n, block) divides and rounds up", where, got);
-  if (lua_type(L, index) == LUA_TNUMBER) mwl_usage(L, state, "%s: %s is out of range", where, got);
-  mwl_usage(L, state,
-            "%s wants a number or a table {x, y, z}, got %s; a kernel is launched as k(grid, block)(arguments)", where,
-            got);
+  mwl_refusal(L, state, "launch_size", "sv", where, index);
   return 0;
 }
 
@@ -70,7 +64,7 @@ static int check_sizes(lua_State *L, mwl_state *state, int index, const char *wh
     }
     lua_pop(L, 1);
   }
-  if (lua_rawlen(L, index) > 3) mwl_usage(L, state, "%s has three sizes at most: {x, y, z}", what);
+  if (lua_rawlen(L, index) > 3) mwl_refusal(L, state, "launch_sizes", "s", what);
   return given;
 }
 
@@ -119,40 +113,27 @@ static int push_launch(lua_State *L, mwl_state *state, mwl_kernel *kernel, const
   return 1;
 }
 
-/* The third value is no number of bytes: most often it is the first argument. */
-static int refuse_shared(lua_State *L, mwl_state *state, const char *name) {
-  char got[64];
-  mwl_describe(L, state, 4, got, sizeof got);
-  if (lua_type(L, 4) == LUA_TNUMBER && lua_tonumber(L, 4) < 0)
-    return mwl_usage(L, state, "shared wants the bytes of dynamic shared memory, got %s", got);
-  return mwl_usage(L, state,
-                   "the third value of a launch is shared, the bytes of dynamic shared memory, and this is %s: the "
-                   "kernel's arguments are given in a second call, %s(grid, block)(arguments)",
-                   got, name);
-}
-
 static int configure(lua_State *L, bool cooperative) {
   mwl_state *state = mwl_of(L);
   mwl_kernel *kernel = check_kernel(L, state, "a launch");
   mwl_config config = {.cooperative = cooperative};
-  if (lua_gettop(L) > STREAM)
-    mwl_usage(L, state, "a launch takes grid, block, shared and stream, got %d values; write k(grid, block)(arguments)",
-              lua_gettop(L) - 1);
+  if (lua_gettop(L) > STREAM) mwl_refusal(L, state, "launch_values", "n", (double)(lua_gettop(L) - 1));
   check_sizes(L, state, 2, "grid", config.grid);
   check_sizes(L, state, 3, "block", config.block);
   int given = lua_gettop(L);
   if (given >= 4 && !lua_isnil(L, 4)) {
     int64_t shared;
     if (!mwl_whole(L, 4, &shared) || shared < 0)
-      return refuse_shared(L, state, mw_kernel_describe(kernel->handle)->name);
+      return mwl_refusal(L, state, "shared", "vs", 4, mw_kernel_describe(kernel->handle)->name);
     config.shared = (size_t)shared;
   }
   if (given >= STREAM && !lua_isnil(L, STREAM) &&
       !(lua_type(L, STREAM) == LUA_TNUMBER && lua_tonumber(L, STREAM) == 0)) {
-    config.stream = mwl_check_stream(L, state, STREAM, "the fourth value of a launch, its stream,");
+    if (!mwl_test(L, state, STREAM, MWL_STREAM)) return mwl_refusal(L, state, "launch_stream", "v", STREAM);
+    config.stream = mwl_check_stream(L, state, STREAM, "a launch");
     if (config.stream->device != kernel->device)
-      return mwl_usage(L, state, "the kernel is compiled for %s, and the stream is %s's",
-                       mw_device_name(kernel->device->handle), mw_device_name(config.stream->device->handle));
+      return mwl_refusal(L, state, "launch_device", "ss", mw_device_name(kernel->device->handle),
+                         mw_device_name(config.stream->device->handle));
   }
   return push_launch(L, state, kernel, &config);
 }
@@ -168,10 +149,7 @@ static int kernel_each(lua_State *L) {
   mwl_kernel *kernel = check_kernel(L, state, "each");
   mwl_config config = {0};
   unsigned count[3];
-  if (lua_gettop(L) > 2)
-    mwl_usage(L, state,
-              "k:each takes one size, or a table of up to three, got %d values; write k:each{nx, ny}(arguments)",
-              lua_gettop(L) - 1);
+  if (lua_gettop(L) > 2) mwl_refusal(L, state, "each", "n", (double)(lua_gettop(L) - 1));
   int axes_given = check_sizes(L, state, 2, "each", count);
   unsigned most = (unsigned)mw_kernel_describe(kernel->handle)->max_threads, threads = 1;
   for (int i = 0; i < 3; i++) {

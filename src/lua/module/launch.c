@@ -30,8 +30,7 @@ typedef enum outcome { DONE, CORE_FAILED, REFUSED /* a sentence is on top of the
 static outcome refuse_count(lua_State *L, const mw_kernel_info *info, int given) {
   char signature[1024];
   mw_kernel_signature(info, signature, sizeof signature);
-  lua_pushfstring(L, "%s takes %d argument%s, got %d", signature, (int)info->param_count,
-                  info->param_count == 1 ? "" : "s", given);
+  mwl_sentence(L, "arguments", "snn", signature, (double)info->param_count, (double)given);
   return REFUSED;
 }
 
@@ -121,7 +120,7 @@ static int raise_outcome(lua_State *L, mwl_state *state, outcome result, const m
 static mwl_launch *check_launch(lua_State *L, mwl_state *state) {
   mwl_launch *launch = mwl_check(L, state, 1, MWL_LAUNCH, "a launch");
   launch->used = true;
-  if (!launch->kernel->handle) mwl_usage(L, state, "this kernel was closed");
+  if (!launch->kernel->handle) mwl_closed(L, state, "a launch", "kernel");
   return launch;
 }
 
@@ -130,7 +129,7 @@ static int run(mw_launch *launch, const mwl_stream *stream, const char *site) {
 }
 
 static void check_open(lua_State *L, mwl_state *state, const mwl_stream *stream) {
-  if (stream && !stream->handle) mwl_usage(L, state, "the stream of this launch was closed");
+  if (stream && !stream->handle) mwl_refusal(L, state, "stream_closed", "");
 }
 
 /* The launch at stack place 1, its kernel ready to be given arguments. */
@@ -170,16 +169,10 @@ static int launch_block(lua_State *L) {
   const mw_kernel_info *info = mw_kernel_describe(kernel->handle);
   outcome result = DONE;
   for (size_t i = 0; i < info->param_count && result == DONE; i++) {
-    const mw_param *param = &info->params[i];
     lua_rawgeti(L, 3, (int)i + 1);
     if (!lua_isnil(L, 4)) {
       result = set_argument(L, state, kernel->launch, info, i, 4, kernel->device);
-    } else if (param->offset + param->type->size > bytes) {
-      lua_pushfstring(L,
-                      "a parameter block of %d bytes ends before parameter %d '%s' of %s, which has %d from byte %d on",
-                      (int)bytes, (int)i + 1, param->name, info->name, (int)param->type->size, (int)param->offset);
-      result = REFUSED;
-    } else if (mw_launch_bytes(kernel->launch, i, block + param->offset, param->type->size)) {
+    } else if (mw_launch_from_block(kernel->launch, i, block, bytes)) {
       result = CORE_FAILED;
     }
     if (result == DONE) lua_settop(L, 3);
@@ -253,14 +246,8 @@ static int launch_gc(lua_State *L) {
   mwl_launch *launch = mwl_test(L, mwl_of(L), 1, MWL_LAUNCH);
   if (!launch || launch->used || !launch->site[0]) return 0;
   launch->used = true;
-  char message[400];
   const mw_kernel *kernel = launch->kernel->handle;
-  const char *name = kernel ? mw_kernel_describe(kernel)->name : "k";
-  snprintf(message, sizeof message,
-           "a launch of %.100s was configured here and never called: the arguments are given in a second call, "
-           "%.100s(grid, block)(arguments)",
-           name, name);
-  mwl_tell_mistake(L, message, launch->site);
+  mwl_tell_unused(L, kernel ? mw_kernel_describe(kernel)->name : "k", launch->site);
   return 0;
 }
 
@@ -274,8 +261,8 @@ static int refuse_call(lua_State *L) __attribute__((cold, noinline));
 static int refuse_call(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_bound *bound = mwl_check(L, state, 1, MWL_BOUND, "a bound launch");
-  if (!bound->launch) return mwl_usage(L, state, "this bound launch was closed");
-  if (lua_gettop(L) > 1) return mwl_usage(L, state, "a bound launch has its arguments and takes none");
+  if (!bound->launch) return mwl_refusal(L, state, "bound_closed", "");
+  if (lua_gettop(L) > 1) return mwl_refusal(L, state, "bound_arguments", "");
   check_open(L, state, bound->stream);
   return mwl_raise(L, state);
 }

@@ -27,7 +27,7 @@ static mwl_module *push_module(lua_State *L, mwl_state *state) {
 
 static mwl_module *check_module(lua_State *L, mwl_state *state, const char *what) {
   mwl_module *module = mwl_check(L, state, 1, MWL_MODULE, what);
-  if (!module->handle) mwl_usage(L, state, "%s: this module was closed", what);
+  if (!module->handle) mwl_closed(L, state, what, "module");
   return module;
 }
 
@@ -74,8 +74,7 @@ static const mw_header *header_list(lua_State *L, mwl_state *state, size_t *coun
   mw_header *list = mwl_plain(L, (room + 1) * sizeof *list);
   if (given) {
     for (lua_pushnil(L); lua_next(L, -3) && used < room; lua_pop(L, 1)) {
-      if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TSTRING)
-        mwl_usage(L, state, "headers are a table of texts by name: {[\"vec.h\"] = \"…\"}");
+      if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TSTRING) mwl_refusal(L, state, "headers", "");
       list[used++] = (mw_header){lua_tostring(L, -2), lua_tostring(L, -1)};
     }
   }
@@ -177,9 +176,7 @@ static void push_named(lua_State *L, mwl_state *state) {
 }
 
 static void check_name(lua_State *L, mwl_state *state) {
-  char got[64];
-  if (lua_type(L, 2) != LUA_TSTRING)
-    mwl_usage(L, state, "a module is asked by names of its source, got %s", mwl_describe(L, state, 2, got, sizeof got));
+  if (lua_type(L, 2) != LUA_TSTRING) mwl_refusal(L, state, "name", "v", 2);
 }
 
 static int module_index(lua_State *L) {
@@ -204,9 +201,7 @@ static int module_newindex(lua_State *L) {
   check_module(L, state, "a module's field");
   check_name(L, state);
   push_named(L, state);
-  if (!mwl_test(L, state, -1, MWL_SYMBOL))
-    return mwl_usage(L, state, "'%s' is a kernel; only variables (__device__, __constant__) can be assigned",
-                     lua_tostring(L, 2));
+  if (!mwl_test(L, state, -1, MWL_SYMBOL)) return mwl_refusal(L, state, "assigned_kernel", "v", 2);
   return mwl_symbol_set(L, state, lua_gettop(L), 3);
 }
 
@@ -244,16 +239,9 @@ static int module_names(lua_State *L) {
 
 /* ---- the rest ---- */
 
-/* A source may have a kernel of a method's name; then m.save(1, 32) gets here. */
 static int module_save(lua_State *L) {
   mwl_state *state = mwl_of(L);
-  if (!mwl_test(L, state, 1, MWL_MODULE))
-    return mwl_usage(L, state, "m:save(path) writes a module to a file; a kernel called save is m:kernel(\"save\")");
-  mwl_module *module = check_module(L, state, "save");
-  char got[64];
-  if (lua_type(L, 2) != LUA_TSTRING)
-    return mwl_usage(L, state, "m:save wants a path, got %s", mwl_describe(L, state, 2, got, sizeof got));
-  mwl_must(L, state, mw_module_save(module->handle, lua_tostring(L, 2)));
+  mwl_must(L, state, mw_module_save(check_module(L, state, "save")->handle, luaL_checkstring(L, 2)));
   lua_settop(L, 1);
   return 1;
 }

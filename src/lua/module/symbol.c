@@ -22,7 +22,7 @@ bool mwl_symbol_push(lua_State *L, mwl_state *state, int module_index, const cha
 
 static mwl_symbol *check_symbol(lua_State *L, mwl_state *state, int index) {
   mwl_symbol *symbol = mwl_check(L, state, index, MWL_SYMBOL, "a symbol's method");
-  if (!symbol->handle) mwl_usage(L, state, "this symbol was closed");
+  if (!symbol->handle) mwl_closed(L, state, "a symbol's method", "symbol");
   return symbol;
 }
 
@@ -124,10 +124,9 @@ static int symbol_set_bytes(lua_State *L) {
   mwl_symbol *symbol = check_symbol(L, state, 1);
   size_t length;
   const char *bytes = luaL_checklstring(L, 2, &length);
-  lua_Integer offset = luaL_optinteger(L, 3, 0);
-  if (offset < 0) return mwl_usage(L, state, "an offset is not negative");
+  size_t offset = lua_isnoneornil(L, 3) ? 0 : mwl_check_size(L, state, 3, "an offset");
   mwl_drain(L, state, symbol->device);
-  mwl_must(L, state, mw_symbol_write(symbol->handle, (size_t)offset, bytes, length));
+  mwl_must(L, state, mw_symbol_write(symbol->handle, offset, bytes, length));
   return 0;
 }
 

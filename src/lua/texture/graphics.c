@@ -3,11 +3,8 @@
 
 static unsigned number_at(lua_State *L, mwl_state *state, int index, const char *what) {
   int64_t value;
-  char got[64];
   if (lua_isnoneornil(L, index)) return 0;
-  if (!mwl_whole(L, index, &value) || value < 0 || value > UINT32_MAX)
-    mwl_usage(L, state, "%s is a whole number that is not negative, got %s", what,
-              mwl_describe(L, state, index, got, sizeof got));
+  if (!mwl_whole(L, index, &value) || value < 0 || value > UINT32_MAX) mwl_refusal(L, state, "size", "sv", what, index);
   return (unsigned)value;
 }
 

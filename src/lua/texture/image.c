@@ -24,10 +24,7 @@ static int read_into(lua_State *L, mwl_state *state, mwl_array *array, const cha
 /* image_read(path) -> array */
 static int image_read(lua_State *L) {
   mwl_state *state = mwl_of(L);
-  char got[64];
-  if (lua_type(L, 1) != LUA_TSTRING)
-    return mwl_usage(L, state, "mw.read_image wants a path, got %s", mwl_describe(L, state, 1, got, sizeof got));
-  const char *path = lua_tostring(L, 1);
+  const char *path = luaL_checkstring(L, 1);
   mwl_array *array = mwl_array_push(L, state, mwl_current(L, state));
   int code = read_into(L, state, array, path);
   for (int attempt = 0; code == MW_MEMORY_ALLOCATION && mwl_collect_all(L, state, array->device, attempt); attempt++)
@@ -37,40 +34,18 @@ static int image_read(lua_State *L) {
   return 1;
 }
 
-/* How many channels an array has as an image, or 0 where it is none: {h, w} of uchar, {h, w, c} of uchar, {h, w} of
-   uchar1, uchar3 or uchar4. */
-static int channels_of(const mwl_array *array) {
-  const mw_type *type = array->dtype;
-  bool vector = type->kind == MW_TYPE_VECTOR;
-  const mw_type *scalar = vector ? type->element : type;
-  if (scalar->kind != MW_TYPE_UINT || scalar->size != 1) return 0;
-  size_t channels = vector ? type->count : 1;
-  if (array->rank == 3 && !vector)
-    channels = array->shape[2];
-  else if (array->rank != 2)
-    return 0;
-  return channels == 1 || channels == 3 || channels == 4 ? (int)channels : 0;
-}
-
 /* image_write(path, array) */
 static int image_write(lua_State *L) {
   mwl_state *state = mwl_of(L);
-  char got[64];
-  if (lua_type(L, 1) != LUA_TSTRING)
-    return mwl_usage(L, state, "mw.write_image wants a path and an array, got %s",
-                     mwl_describe(L, state, 1, got, sizeof got));
+  const char *path = luaL_checkstring(L, 1);
   mwl_array *array = mwl_check_array(L, state, 2, "mw.write_image");
-  int channels = channels_of(array);
-  if (!channels)
-    return mwl_usage(L, state,
-                     "mw.write_image wants uchar pixels of shape {height, width} or {height, width, 1, 3 or 4}, got an "
-                     "array of %s with %d dimension%s",
-                     mw_type_dtype(array->dtype), array->rank, array->rank == 1 ? "" : "s");
+  int channels;
+  mwl_must(L, state, mw_array_channels(array->handle, "mw.write_image", &channels));
   size_t bytes = mw_array_bytes(array->handle);
   unsigned char *pixels = mwl_plain(L, bytes + 1);
   mwl_settle(L, state, array->device);
   mwl_must(L, state, mw_array_read(array->handle, 0, mw_array_count(array->handle), pixels));
-  mwl_must(L, state, mw_image_write(lua_tostring(L, 1), (int)array->shape[1], (int)array->shape[0], channels, pixels));
+  mwl_must(L, state, mw_image_write(path, (int)array->shape[1], (int)array->shape[0], channels, pixels));
   return 0;
 }
 
@@ -80,8 +55,8 @@ static int image_texels(lua_State *L) {
   mwl_array *array = mwl_check_array(L, state, 1, "texels of a picture");
   mw_module *module;
   const mw_type *dtype = mwl_check_dtype(L, state, 2, NULL, &module);
-  int channels = channels_of(array);
-  if (!channels) return mwl_usage(L, state, "a picture is uchar of shape {height, width} or {height, width, 3 or 4}");
+  int channels;
+  mwl_must(L, state, mw_array_channels(array->handle, "a picture", &channels));
   size_t bytes = mw_array_bytes(array->handle), *shape = (size_t[]){array->shape[0], array->shape[1]};
   unsigned char *pixels = mwl_plain(L, bytes + 1);
   void *texels = mwl_plain(L, shape[0] * shape[1] * dtype->size + 1);

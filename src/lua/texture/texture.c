@@ -84,29 +84,13 @@ static void describe_memory(lua_State *L, mwl_state *state, int index, mw_resour
   mwl_cuda_array *array = mwl_test(L, state, index, MWL_CUDA_ARRAY);
   mwl_pitched *pitched = mwl_test(L, state, index, MWL_PITCHED);
   mwl_array *memory = mwl_test_memory(L, state, index);
-  char got[64];
   if (array && array->handle) {
     resource->array = array->handle;
     return;
   }
-  if (!memory || !memory->handle)
-    mwl_usage(L, state, "a texture reads an array, a pitched one (mw.pitched) or a CUDA array (mw.cuda_array), got %s",
-              mwl_describe(L, state, index, got, sizeof got));
-  if (memory->rank > 2)
-    mwl_usage(
-        L, state,
-        "a texture over an array of %d dimensions: linear memory has one, pitched memory two; copy it into a CUDA "
-        "array with mw.cuda_array",
-        memory->rank);
-  mwl_must(L, state, mw_channels_of(memory->dtype, &resource->channels));
-  if (!mw_array_is_contiguous(memory->handle))
-    mwl_usage(L, state, "a texture reads memory in order, and this array is a strided view: give it a:contiguous()");
-  resource->buffer = mw_array_buffer(memory->handle);
-  resource->offset = mw_array_offset(memory->handle);
-  resource->width = pitched ? pitched->width : memory->shape[memory->rank - 1];
-  if (memory->rank == 1) return;
-  resource->height = memory->shape[0];
-  resource->row_pitch = memory->shape[1] * memory->dtype->size;
+  if (!memory || !memory->handle) mwl_refusal(L, state, "texture_memory", "v", index);
+  mwl_must(L, state, mw_array_as_resource(memory->handle, resource));
+  if (pitched) resource->width = pitched->width;
 }
 
 static mwl_texture *push_closed(lua_State *L, mwl_state *state, mwl_class which, mwl_device *device) {
@@ -149,7 +133,7 @@ static int texture_new(lua_State *L) {
 static int surface_new(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_cuda_array *array = mwl_check(L, state, 1, MWL_CUDA_ARRAY, "mw.surface");
-  if (!array->handle) return mwl_usage(L, state, "mw.surface: this CUDA array was closed");
+  if (!array->handle) return mwl_closed(L, state, "mw.surface", "CUDA array");
   mwl_texture *surface = push_closed(L, state, MWL_SURFACE, array->device);
   keep_memory(L);
   mwl_must(L, state, mw_surface_new(array->handle, (size_t)luaL_optinteger(L, 2, 0), &surface->handle));
@@ -169,7 +153,7 @@ static mwl_texture *check_texture(lua_State *L, mwl_state *state) {
   if (texture) return texture;
   texture = mwl_test(L, state, 1, MWL_SURFACE);
   if (!texture) texture = mwl_check(L, state, 1, MWL_TEXTURE, "a texture's method");
-  mwl_usage(L, state, "this texture or surface was freed");
+  mwl_refusal(L, state, "texture_freed", "");
   return texture;
 }
 
@@ -268,12 +252,9 @@ int mwl_reference_set(lua_State *L, mwl_state *state, int index, int value) {
   mwl_symbol *symbol = lua_touserdata(L, index);
   mwl_texture *texture = mwl_test_texture(L, state, value);
   bool surface = mw_symbol_reference(symbol->handle)->kind == MW_REFERENCE_SURFACE;
-  char got[64];
   if (!texture && !lua_isnoneornil(L, value))
-    return mwl_usage(L, state, "'%s' is a %s reference (%s): assign mw.%s, or nil for none; got %s",
-                     mw_symbol_name(symbol->handle), surface ? "surface" : "texture",
-                     mw_symbol_type(symbol->handle)->name, surface ? "surface(array)" : "texture(array, {...})",
-                     mwl_describe(L, state, value, got, sizeof got));
+    return mwl_refusal(L, state, "reference", "ssbv", mw_symbol_name(symbol->handle),
+                       mw_symbol_type(symbol->handle)->name, surface, value);
   mwl_must(L, state, mw_symbol_bind(symbol->handle, texture ? texture->handle : NULL));
   mwl_getenv(L, index);
   if (texture)

@@ -5,17 +5,9 @@
 
 /* ---- numbers ---- */
 
-static size_t check_count(lua_State *L, mwl_state *state, int index, const char *what) {
-  int64_t value;
-  char got[64];
-  if (!mwl_whole(L, index, &value) || value < 0)
-    mwl_usage(L, state, "%s is a whole number, got %s", what, mwl_describe(L, state, index, got, sizeof got));
-  return (size_t)value;
-}
-
 static size_t field_count(lua_State *L, mwl_state *state, int table, const char *name) {
   lua_getfield(L, table, name);
-  size_t value = lua_isnil(L, -1) ? 0 : check_count(L, state, -1, name);
+  size_t value = lua_isnil(L, -1) ? 0 : mwl_check_size(L, state, -1, name);
   lua_pop(L, 1);
   return value;
 }
@@ -24,16 +16,8 @@ static size_t field_count(lua_State *L, mwl_state *state, int table, const char 
 
 static mwl_pitched *check_pitched(lua_State *L, mwl_state *state, const char *what) {
   mwl_pitched *pitched = mwl_check(L, state, 1, MWL_PITCHED, what);
-  if (!pitched->rows.handle) mwl_usage(L, state, "%s: this array was closed", what);
+  if (!pitched->rows.handle) mwl_closed(L, state, what, "array");
   return pitched;
-}
-
-/* Elements from a row to the next: the fewest that are whole alignments. */
-static size_t row_elements(size_t width, size_t size, size_t align) {
-  size_t step = align;
-  while (step % size) step += align;
-  step /= size;
-  return (width + step - 1) / step * step;
 }
 
 /* pitched_new(dtype, height, width) -> pitched, contents undefined */
@@ -41,13 +25,10 @@ static int pitched_new(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mw_module *module;
   const mw_type *dtype = mwl_check_dtype(L, state, 1, "float", &module);
-  size_t height = check_count(L, state, 2, "a height"), width = check_count(L, state, 3, "a width");
+  size_t height = mwl_check_size(L, state, 2, "a height"), width = mwl_check_size(L, state, 3, "a width");
   mwl_device *device = mwl_current(L, state);
-  mw_properties properties;
-  mwl_must(L, state, mw_device_properties(device->handle, &properties));
-  if (width > SIZE_MAX / 16 / dtype->size) return mwl_usage(L, state, "a width of %zu is more than memory has", width);
-  size_t align = properties.texture_alignment ? properties.texture_alignment : 256;
-  size_t shape[2] = {height, row_elements(width ? width : 1, dtype->size, align)};
+  size_t shape[2] = {height, 0};
+  mwl_must(L, state, mw_pitched_elements(device->handle, dtype, width, &shape[1]));
   mwl_pitched *pitched = mwl_plain(L, sizeof *pitched);
   *pitched = (mwl_pitched){.rows = {.device = device}, .width = width};
   mwl_set_class(L, state, MWL_PITCHED);
@@ -78,7 +59,7 @@ static int pitched_index(lua_State *L) {
   int64_t i;
   if (!mwl_whole(L, 2, &i) || i < 1 || (uint64_t)i > rows->shape[0]) {
     if (lua_tonumber(L, 2) == (lua_Number)rows->shape[0] + 1) return 0;
-    return mwl_usage(L, state, "row %g is outside 1..%zu", (double)lua_tonumber(L, 2), rows->shape[0]);
+    return mwl_refusal(L, state, "row", "vn", 2, (double)rows->shape[0]);
   }
   mwl_array *row = mwl_array_push(L, state, rows->device);
   mw_array *handle;
@@ -141,7 +122,7 @@ static int pitched_freed(lua_State *L) {
 
 static mwl_cuda_array *check_cuda_array(lua_State *L, mwl_state *state, int index, const char *what) {
   mwl_cuda_array *array = mwl_check(L, state, index, MWL_CUDA_ARRAY, what);
-  if (!array->handle) mwl_usage(L, state, "%s: this CUDA array was closed", what);
+  if (!array->handle) mwl_closed(L, state, what, "CUDA array");
   return array;
 }
 
@@ -175,7 +156,7 @@ static int cuda_array_new(lua_State *L) {
 static int cuda_array_level(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_cuda_array *whole = check_cuda_array(L, state, 1, "a level");
-  size_t level = check_count(L, state, 2, "a level");
+  size_t level = mwl_check_size(L, state, 2, "a level");
   mwl_cuda_array *array = mwl_plain(L, sizeof *array);
   *array = (mwl_cuda_array){.device = whole->device};
   mwl_set_class(L, state, MWL_CUDA_ARRAY);
@@ -213,7 +194,7 @@ static int cuda_array_describe(lua_State *L) {
   mwl_cuda_array *array = check_cuda_array(L, state, 1, "a CUDA array");
   const mw_cuda_array_desc *desc = mw_cuda_array_describe(array->handle);
   const mw_type *dtype;
-  size_t level = lua_isnoneornil(L, 2) ? 0 : check_count(L, state, 2, "a level"), extent[3];
+  size_t level = lua_isnoneornil(L, 2) ? 0 : mwl_check_size(L, state, 2, "a level"), extent[3];
   mwl_must(L, state, mw_channels_dtype(&desc->channels, &dtype));
   mwl_must(L, state, mw_cuda_array_extent(array->handle, level, extent));
   lua_pushstring(L, mw_type_dtype(dtype));
@@ -255,9 +236,9 @@ static void array_side(mwl_array *array, mw_box_side *side) {
 static size_t check_side(lua_State *L, mwl_state *state, int index, mw_box_side *side) {
   size_t size;
   mwl_array *memory = mwl_test_memory(L, state, index);
-  *side = (mw_box_side){.y = check_count(L, state, index + 2, "y"),
-                        .z = check_count(L, state, index + 3, "z"),
-                        .level = check_count(L, state, index + 4, "a level")};
+  *side = (mw_box_side){.y = mwl_check_size(L, state, index + 2, "y"),
+                        .z = mwl_check_size(L, state, index + 3, "z"),
+                        .level = mwl_check_size(L, state, index + 4, "a level")};
   if (memory && memory->handle) {
     array_side(memory, side);
     size = memory->dtype->size;
@@ -268,7 +249,7 @@ static size_t check_side(lua_State *L, mwl_state *state, int index, mw_box_side 
     side->array = array->handle;
     size = dtype->size;
   }
-  side->x = check_count(L, state, index + 1, "x") * size;
+  side->x = mwl_check_size(L, state, index + 1, "x") * size;
   return size;
 }
 
@@ -277,10 +258,9 @@ static int box_copy(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mw_box_side target, source;
   size_t to = check_side(L, state, 1, &target), from = check_side(L, state, 6, &source);
-  if (to != from)
-    return mwl_usage(L, state, "a copy between elements of %zu and %zu bytes: both sides have to be alike", from, to);
-  size_t width = check_count(L, state, 11, "a width"), height = check_count(L, state, 12, "a height");
-  size_t depth = check_count(L, state, 13, "a depth");
+  if (to != from) return mwl_refusal(L, state, "box_elements", "nn", (double)from, (double)to);
+  size_t width = mwl_check_size(L, state, 11, "a width"), height = mwl_check_size(L, state, 12, "a height");
+  size_t depth = mwl_check_size(L, state, 13, "a depth");
   mw_owner_use(state->owner);
   mwl_must(L, state,
            lua_toboolean(L, 14) ? mw_copy_box_queued(&target, &source, width * to, height, depth)

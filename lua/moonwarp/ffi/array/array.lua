@@ -168,17 +168,14 @@ end
 ---@param array any
 ---@param what string
 ---@return moonwarp.array
-function M.check(array, what) return errors.check_open(array, "array", what, "array was closed") end
+function M.check(array, what) return errors.check_open(array, "array", what) end
 local check = M.check
 
 -- ---- shapes and making ----
 
 local function check_dimension(size)
   local whole = value.whole(size)
-  if not whole or whole < 0 then
-    errors.usage("a shape is a whole number or a table of them, such as {height, width}; got %s",
-      errors.describe(size))
-  end
+  if not whole or whole < 0 then errors.refuse("shape", size) end
   return whole
 end
 
@@ -193,9 +190,7 @@ function M.check_shape(shape)
     return 1, sizes
   end
   local rank = #shape
-  if rank < 1 or rank > MAX_RANK then
-    errors.usage("a shape has 1 to %d dimensions, this one has %d", MAX_RANK, rank)
-  end
+  if rank < 1 or rank > MAX_RANK then errors.refuse("rank", rank, MAX_RANK) end
   for i = 1, rank do sizes[i - 1] = check_dimension(rawget(shape, i)) end
   return rank, sizes
 end
@@ -225,13 +220,6 @@ local function is_selector(key)
 end
 
 -- ---- elements ----
-
-local function bad_index(key, size, dimension)
-  local which = dimension and ("index %d: "):format(dimension) or ""
-  local i = value.whole(key)
-  if not i then errors.usage("%san index is a whole number, got %s", which, errors.describe(key)) end
-  errors.usage("%s%d is outside 1..%d%s", which, i, size, i == 0 and " (Lua counts from 1: C's [0] is [1] here)" or "")
-end
 
 local function read_slowly(array, i)
   local element = ffi.new("uint8_t[?]", array._type.size)
@@ -286,20 +274,18 @@ function meta.index(array, key, rest)
     return row(array, key - 1)
   end
   if key == size + 1 then return nil end
-  return bad_index(key, size)
+  return errors.refuse("index", key, size)
 end
 
 function meta.newindex(array, key, element)
   if array._handle == nil then check(array, "indexing") end
   if type(key) ~= "number" then
     if is_selector(key) then return assign_selected(array, key, element) end
-    if not value.is_int64(key) then
-      errors.usage("an array takes elements by number; there is nothing to assign at %s", errors.describe(key))
-    end
+    if not value.is_int64(key) then errors.refuse("key", key) end
     key = tonumber(key)
   end
   local size = tonumber(array._shape[0])
-  if not (key >= 1 and key <= size and key % 1 == 0) then bad_index(key, size) end
+  if not (key >= 1 and key <= size and key % 1 == 0) then errors.refuse("index", key, size) end
   if array._rank == 1 then return write(array, key - 1, element) end
   return M.assign(row(array, key - 1), element)
 end
@@ -323,13 +309,11 @@ function meta.ipairs(array) return next_element, check(array, "ipairs"), 0 end
 -- The place of the element at `indices`, as many as there are dimensions.
 local function check_indices(array, name, given, indices)
   local rank = array._rank
-  if given ~= rank then
-    errors.usage("%s wants %d ind%s, one for each dimension, got %d", name, rank, rank == 1 and "ex" or "ices", given)
-  end
+  if given ~= rank then errors.refuse("indices", name, rank, given) end
   local place = 0
   for d = 1, rank do
     local i, size = value.whole(indices[d]), tonumber(array._shape[d - 1])
-    if not i or i < 1 or i > size then bad_index(indices[d], size, d) end
+    if not i or i < 1 or i > size then errors.refuse("index", indices[d], size, d) end
     place = place * size + i - 1
   end
   return place
@@ -406,13 +390,13 @@ M.raw = {
   -- array_strided(array, offset in bytes, dtype or nil, shape, strides in bytes) -> a view of the same memory
   array_strided = function(array, offset, of, shape, strides)
     check(array, "a view")
-    if not value.whole(offset) then errors.usage "an offset is a whole number of bytes" end
+    if not value.whole(offset) then errors.refuse "offset" end
     local type, module = array._type, array._module
     if of ~= nil then type, module = dtype.check(of) end
     local rank, sizes = M.check_shape(shape)
     local steps = ffi.new "int64_t[8]"
     for d = 1, rank do
-      if not value.whole(strides[d]) then errors.usage "strides are whole numbers of bytes, one a dimension" end
+      if not value.whole(strides[d]) then errors.refuse "strides" end
       steps[d - 1] = strides[d]
     end
     local view, out = M.push(array._device), ffi.new "mw_array *[1]"

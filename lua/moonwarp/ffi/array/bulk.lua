@@ -59,10 +59,8 @@ end
 
 local function write_table(block, list, depth)
   local rank, length = block.array._rank, tonumber(block.array._shape[depth])
-  if type(list) ~= "table" then
-    errors.usage("%s: wants a table of %d, got %s", name_element(block, depth), length, errors.describe(list))
-  elseif #list ~= length then
-    errors.usage("%s: wants a table of %d, this one has %d", name_element(block, depth), length, #list)
+  if type(list) ~= "table" or #list ~= length then
+    errors.refuse("table", name_element(block, depth), length, list)
   end
   for i = 1, length do
     block.at[depth + 1] = i
@@ -80,6 +78,11 @@ local function assign_table(target, list)
   flush(block)
 end
 
+local function refuse_source(target, source)
+  errors.refuse("source", source, tonumber(C.mw_array_bytes(target._handle)),
+    tonumber(C.mw_array_count(target._handle)), dtype.name(target._type))
+end
+
 -- Write a nested table, an array of equal count and type, or a string of bytes over a whole array.
 function array.assign(target, source)
   local handle = target._handle
@@ -91,16 +94,12 @@ function array.assign(target, source)
   elseif type(source) == "table" then
     assign_table(target, source)
   elseif type(source) == "string" then
-    local bytes, count = tonumber(C.mw_array_bytes(handle)), C.mw_array_count(handle)
-    if #source ~= bytes then
-      errors.usage("a string of %d bytes does not fill an array of %d bytes (%d elements of %s)", #source, bytes,
-        tonumber(count), dtype.name(target._type))
-    end
-    errors.must(C.mw_array_write(handle, 0, count, source))
+    if #source ~= tonumber(C.mw_array_bytes(handle)) then refuse_source(target, source) end
+    errors.must(C.mw_array_write(handle, 0, C.mw_array_count(handle), source))
   elseif class.is(source, "array") then
     errors.must(C.mw_array_copy(handle, array.check(source, "the source")._handle))
   else
-    errors.usage("an array takes a table, another array or a string of bytes, got %s", errors.describe(source))
+    refuse_source(target, source)
   end
 end
 
@@ -109,13 +108,13 @@ end
 local function infer_shape(list, of)
   local shape, rank, is_struct = ffi.new "size_t[10]", 0, value.kind(of) == value.STRUCT
   while type(list) == "table" and (rank == 0 or not is_struct or #list > 0) do
-    if rank > array.MAX_RANK then errors.usage("a table nested deeper than %d levels", array.MAX_RANK) end
+    if rank > array.MAX_RANK then errors.refuse("depth", array.MAX_RANK) end
     shape[rank] = #list
     rank = rank + 1
     list = rawget(list, 1)
   end
   if value.kind(of) == value.VECTOR and rank > 1 then rank = rank - 1 end
-  if rank > array.MAX_RANK then errors.usage("a table nested deeper than %d levels", array.MAX_RANK) end
+  if rank > array.MAX_RANK then errors.refuse("depth", array.MAX_RANK) end
   return rank, shape
 end
 
@@ -188,10 +187,9 @@ local function array_convert(target, source)
   source = array.packed(array.check(source, "the source"))
   local from, to = source._type, target._type
   local width = value.kind(from) == value.VECTOR and tonumber(from.count) or 1
-  if value.kind(from) == value.STRUCT or value.kind(to) == value.STRUCT then
-    errors.usage("%s does not convert to %s", dtype.name(from), dtype.name(to))
-  elseif (value.kind(to) == value.VECTOR and tonumber(to.count) or 1) ~= width then
-    errors.usage("%s does not convert to %s: they differ in components", dtype.name(from), dtype.name(to))
+  local structs = value.kind(from) == value.STRUCT or value.kind(to) == value.STRUCT
+  if structs or (value.kind(to) == value.VECTOR and tonumber(to.count) or 1) ~= width then
+    errors.refuse("conversion", dtype.name(from), dtype.name(to), not structs)
   end
   if value.kind(from) == value.VECTOR then from, to = from.element, to.element end
   device.settle(source._device)
@@ -218,9 +216,6 @@ return {
     -- array_from(table, dtype) -> array
     array_from = function(list, of)
       local type_, module = dtype.check(of, "float")
-      if type(list) ~= "table" then
-        errors.usage("mw.array wants a table of numbers, or of such tables, got %s", errors.describe(list))
-      end
       local rank, shape = infer_shape(list, type_)
       local made = array.new(device.current(), type_, module, rank, shape)
       assign_table(made, list)

@@ -31,7 +31,7 @@ local function elementwise_new(what)
   local source = ffi.new "mw_elementwise_source"
   local operands, options = ffi.new("mw_operand[?]", MOST), ffi.new("const char *[?]", MOST)
   local count = #what.operands
-  if count > MOST then errors.usage("a function of elements has at most %d operands, this one has %d", MOST, count) end
+  if count > MOST then errors.refuse("operands", count, MOST) end
   for k, operand in ipairs(what.operands) do
     local of, module = dtype.check(operand[3])
     operands[k - 1].name, operands[k - 1].kind, operands[k - 1].dtype = operand[1], kinds[operand[2]], of

@@ -42,11 +42,10 @@ local host_type = class.struct("host", [[struct {
 -- The place of a key, from 0; nil for the one behind the last.
 local function place_of(self, key)
   local i, count = value.whole(key), tonumber(self._count)
-  if C.mw_buffer_is_freed(self._buffer) ~= 0 then errors.usage("the array of this host view was freed") end
+  if C.mw_buffer_is_freed(self._buffer) ~= 0 then errors.refuse "host_view" end
   if i and i >= 1 and i <= count then return i - 1 end
   if i == count + 1 then return nil end
-  if not i then errors.usage("an index is a whole number, got %s", errors.describe(key)) end
-  return errors.usage("%d is outside 1..%d%s", i, count, i == 0 and " (Lua counts from 1: C's [0] is [1] here)" or "")
+  return errors.refuse("index", key, count)
 end
 
 function host_meta.index(self, key, rest)
@@ -66,7 +65,7 @@ local nobody = {}
 
 function host_meta.newindex(self, key, element)
   local i, code = place_of(self, key), self._code
-  if not i then errors.usage("%d is outside 1..%d", tonumber(key), tonumber(self._count)) end
+  if not i then errors.refuse("index", key, tonumber(self._count)) end
   if code ~= 0 and type(element) == "number" and array.fits(code, element) then
     ffi.cast(pointers[code], self._bytes)[i] = element
     return
@@ -83,28 +82,14 @@ end
 function class.methods.array.host(self)
   array.check(self, "host")
   device.settle(self._device)
-  local buffer = C.mw_array_buffer(self._handle)
-  if C.mw_buffer_is_freed(buffer) ~= 0 then errors.usage("host: this array was freed") end
-  if C.mw_array_is_contiguous(self._handle) == 0 then
-    errors.usage "host: this is a strided view, which is no one piece of memory; write a:contiguous():host()"
-  end
-  local bytes = C.mw_buffer_host(buffer)
-  local count = C.mw_array_count(self._handle)
-  if bytes == nil and count > 0 then
-    errors.raw.raise {
-      kind = "device", code = "cudaErrorNotSupported",
-      message = ("host: the memory of %s is not the host's; a:totable() and a:bytes() copy it"):format(
-        ffi.string(C.mw_device_name(self._device._handle))),
-    }
-  end
+  local bytes = ffi.new "void *[1]"
+  errors.must(C.mw_array_host(self._handle, bytes))
   local host = host_type()
   host._handle = C.mw_array_retain(self._handle)
   if self._module ~= nil then host._module = C.mw_module_retain(self._module) end
-  host._buffer, host._type, host._count, host._code = buffer, self._type, count, self._code
-  if bytes ~= nil then
-    host._bytes = value.bytes(bytes) + C.mw_array_offset(self._handle)
-    host._words = value.words(host._bytes)
-  end
+  host._buffer, host._type, host._code = C.mw_array_buffer(self._handle), self._type, self._code
+  host._count = C.mw_array_count(self._handle)
+  host._bytes, host._words = value.bytes(bytes[0]), value.words(bytes[0])
   return host
 end
 

@@ -62,16 +62,9 @@ function M.check(given, fallback)
   local name = given
   if given == nil and fallback then name = fallback end
   if class.is(name, "dtype") then return name._type, name._module end
-  if type(name) ~= "string" then
-    errors.usage("a dtype is a name such as \"float\" or \"uchar4\", or a struct's m:dtype(name), got %s",
-      errors.describe(name))
-  end
+  if type(name) ~= "string" then errors.refuse("dtype", name) end
   local of = C.mw_dtype(name)
-  if of == nil then
-    errors.usage("there is no dtype \"%s\"; dtypes have CUDA's names: bool, char, uchar, short, ushort, int, uint, " ..
-      "longlong, ulonglong, half, bfloat16, float, double, complex64, complex128, and with 1 to 4 after it the " ..
-      "vector types; a struct of a module is m:dtype(name)", name)
-  end
+  if of == nil then errors.refuse("dtype", name) end
   return of, nil
 end
 

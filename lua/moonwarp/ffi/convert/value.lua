@@ -111,6 +111,16 @@ function M.whole(value)
   return nil
 end
 
+---The whole number that a value is, which is not negative, or a usage error in which `what` names it.
+---@param value any
+---@param what string
+---@return number
+function M.check_size(value, what)
+  local size = M.whole(value)
+  if not size or size < 0 then errors.refuse("size", what, value) end
+  return size
+end
+
 -- The range of an integer type of less than 8 bytes.
 local function range(kind, size)
   if kind == INT then return -2 ^ (8 * size - 1), 2 ^ (8 * size - 1) - 1 end

@@ -41,14 +41,8 @@ local axes = { "x", "y", "z" }
 local function check_size(size, what, given)
   local whole = value.whole(size)
   if whole and whole >= 0 and whole <= 0xffffffff then return whole end
-  local got = given == false and "nothing" or errors.describe(size)
-  if type(size) == "number" and not whole then
-    errors.usage("%s: %s is not whole; mw.cdiv(n, block) divides and rounds up", what, got)
-  elseif type(size) == "number" then
-    errors.usage("%s: %s is out of range", what, got)
-  end
-  return errors.usage("%s wants a number or a table {x, y, z}, got %s; a kernel is launched as " ..
-    "k(grid, block)(arguments)", what, got)
+  if given == false then return errors.refuse("launch_size", what) end
+  return errors.refuse("launch_size", what, size)
 end
 
 -- A number or {x[, y[, z]]}, by place or by name: three numbers, and how many were given.
@@ -63,7 +57,7 @@ local function check_sizes(sizes, what, is_given)
       given = i
     end
   end
-  if #sizes > 3 then errors.usage("%s has three sizes at most: {x, y, z}", what) end
+  if #sizes > 3 then errors.refuse("launch_sizes", what) end
   return list[1], list[2], list[3], given
 end
 
@@ -105,36 +99,25 @@ local function push_launch(self, state, config)
   return state.last
 end
 
--- The third value is no number of bytes: most often it is the first argument.
-local function refuse_shared(shared, name)
-  local got = errors.describe(shared)
-  if type(shared) == "number" and shared < 0 then
-    errors.usage("shared wants the bytes of dynamic shared memory, got %s", got)
-  end
-  errors.usage("the third value of a launch is shared, the bytes of dynamic shared memory, and this is %s: the " ..
-    "kernel's arguments are given in a second call, %s(grid, block)(arguments)", got, name)
-end
-
 local function configure(self, cooperative, ...)
   local state = check(self, "a launch")
   local grid, block, shared, stream = ...
   if select("#", ...) > 4 then
-    errors.usage("a launch takes grid, block, shared and stream, got %d values; write k(grid, block)(arguments)",
-      select("#", ...))
+    errors.refuse("launch_values", select("#", ...))
   end
   local config = { shared = 0, empty = false, cooperative = cooperative }
   config.gx, config.gy, config.gz = check_sizes(grid, "grid", select("#", ...) > 0)
   config.bx, config.by, config.bz = check_sizes(block, "block", select("#", ...) > 1)
   if shared ~= nil then
     local bytes = value.whole(shared)
-    if not bytes or bytes < 0 then refuse_shared(shared, ffi.string(state.info.name)) end
+    if not bytes or bytes < 0 then errors.refuse("shared", shared, state.name) end
     config.shared = bytes
   end
   if stream ~= nil and stream ~= 0 then
-    config.stream = streams.check(stream, "the fourth value of a launch, its stream,")
+    if not class.is(stream, "stream") then errors.refuse("launch_stream", stream) end
+    config.stream = streams.check(stream, "a launch")
     if stream._device._handle ~= state.device._handle then
-      errors.usage("the kernel is compiled for %s, and the stream is %s's", tostring(state.device),
-        tostring(device.object(stream._device)))
+      errors.refuse("launch_device", tostring(state.device), tostring(device.object(stream._device)))
     end
   end
   return push_launch(self, state, config)
@@ -150,8 +133,7 @@ local wanted = { { 256, 1, 1 }, { 32, 8, 1 }, { 32, 4, 2 } }
 function class.methods.kernel.each(self, size, ...)
   local state = check(self, "each")
   if select("#", ...) > 0 then
-    errors.usage("k:each takes one size, or a table of up to three, got %d values; write k:each{nx, ny}(arguments)",
-      select("#", ...) + 1)
+    errors.refuse("each", select("#", ...) + 1)
   end
   if size == state.each_size and type(size) == "number" then return state.each end
   local nx, ny, nz, given = check_sizes(size, "each")

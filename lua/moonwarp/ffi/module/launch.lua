@@ -18,8 +18,7 @@ local kernel = require "moonwarp.ffi.module.kernel"
 local MAX_SCALAR = value.FLOAT -- kinds up to here are numbers
 
 local function refuse_count(info, given)
-  local count = tonumber(info.param_count)
-  return ("%s takes %d argument%s, got %d"):format(kernel.signature(info), count, count == 1 and "" or "s", given)
+  return errors.sentence("arguments", kernel.signature(info), tonumber(info.param_count), given)
 end
 
 -- Through the value conversion: structs, vectors, 64-bit integers, and whatever is a mistake.
@@ -109,16 +108,14 @@ function kernel.launch_meta.__gc(self)
   local state = class.state(self)
   if state.used or not state.site then return end
   state.used = true
-  local name = state.of.name:sub(1, 100)
-  errors.tell_mistake(("a launch of %s was configured here and never called: the arguments are given in a second " ..
-    "call, %s(grid, block)(arguments)"):format(name, name), state.site)
+  errors.tell_unused(state.of.name, state.site)
 end
 
 -- The state of a launch, its kernel ready to be given arguments.
 local function begin(self)
   local state = check(self)
   local stream = state.config.stream
-  if stream and stream._handle == nil then errors.usage("the stream of this launch was closed") end
+  if stream and stream._handle == nil then errors.refuse "stream_closed" end
   errors.must(kernel.stand_at(state.of, state.config))
   return state
 end
@@ -149,14 +146,8 @@ end
 
 -- Parameter i (from 0) of a block, or the value that is given for it: a result code, or nil and a sentence.
 local function set_from_block(of, i, block, given)
-  local info, param = of.info, of.info.params[i]
-  if given ~= nil then return set_argument(of.launch, info, i, given, of.device) end
-  local offset, size = tonumber(param.offset), tonumber(param.type.size)
-  if offset + size > #block then
-    return nil, ("a parameter block of %d bytes ends before parameter %d '%s' of %s, which has %d from byte %d on")
-      :format(#block, i + 1, ffi.string(param.name), ffi.string(info.name), size, offset)
-  end
-  return C.mw_launch_bytes(of.launch, i, ffi.cast("const char *", block) + offset, size)
+  if given ~= nil then return set_argument(of.launch, of.info, i, given, of.device) end
+  return C.mw_launch_from_block(of.launch, i, block, #block)
 end
 
 -- launch_block(launch, block, values): run it with a parameter block as a string, whose bytes hold but for parameters
@@ -203,15 +194,15 @@ local bound_type = class.struct("bound", [[struct {
   char _site[500];
 }]], {
   __call = function(self, ...)
-    if select("#", ...) > 0 then errors.usage("a bound launch has its arguments and takes none") end
-    if self._handle == nil then errors.usage("this bound launch was closed") end
+    if select("#", ...) > 0 then errors.refuse "bound_arguments" end
+    if self._handle == nil then errors.refuse "bound_closed" end
     if self._empty ~= 0 then return end
     local stream = self._stream
     if stream == nil then
       self._device._pending = 1
       if C.mw_launch_run(self._handle, self._site) ~= 0 then errors.raise() end
     else
-      if stream._handle == nil then errors.usage("the stream of this launch was closed") end
+      if stream._handle == nil then errors.refuse "stream_closed" end
       self._device._pending = 1
       if C.mw_launch_run_in(self._handle, stream._handle, self._site) ~= 0 then errors.raise() end
     end

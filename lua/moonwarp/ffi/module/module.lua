@@ -47,7 +47,7 @@ local function header_list(headers)
   local names = {}
   for name, text in pairs(type(headers) == "table" and headers or {}) do
     if type(name) ~= "string" or type(text) ~= "string" then
-      errors.usage("headers are a table of texts by name: {[\"vec.h\"] = \"…\"}")
+      errors.refuse "headers"
     end
     names[#names + 1] = name
   end
@@ -109,9 +109,7 @@ local function find(self, name)
 end
 
 local function check_name(name)
-  if type(name) ~= "string" then
-    errors.usage("a module is asked by names of its source, got %s", errors.describe(name))
-  end
+  if type(name) ~= "string" then errors.refuse("name", name) end
 end
 
 function meta.__index(self, name)
@@ -126,9 +124,7 @@ end
 function meta.__newindex(self, name, value)
   check_name(name)
   local object = find(self, name)
-  if not class.is(object, "symbol") then
-    errors.usage("'%s' is a kernel; only variables (__device__, __constant__) can be assigned", name)
-  end
+  if not class.is(object, "symbol") then errors.refuse("assigned_kernel", name) end
   symbol.set(object, value)
 end
 
@@ -161,13 +157,8 @@ end
 
 -- ---- the rest ----
 
--- A source may have a kernel of a method's name; then m.save(1, 32) gets here.
 function methods.save(self, path)
-  if not class.is(self, "module") then
-    errors.usage("m:save(path) writes a module to a file; a kernel called save is m:kernel(\"save\")")
-  end
-  if type(path) ~= "string" then errors.usage("m:save wants a path, got %s", errors.describe(path)) end
-  errors.must(C.mw_module_save(class.state(self).handle, path))
+  errors.must(C.mw_module_save(check(self, "save").handle, path))
   return self
 end
 

@@ -99,10 +99,9 @@ end
 -- s:set_bytes(string[, offset in bytes]): cudaMemcpyToSymbol
 function methods.set_bytes(self, bytes, offset)
   local state = check(self)
-  if type(bytes) ~= "string" then errors.usage("set_bytes wants a string, got %s", errors.describe(bytes)) end
-  if (offset or 0) < 0 then errors.usage("an offset is not negative") end
+  local first = value.check_size(offset or 0, "an offset")
   device.drain(state.device)
-  errors.must(C.mw_symbol_write(state.handle, offset or 0, bytes, #bytes))
+  errors.must(C.mw_symbol_write(state.handle, first, bytes, #bytes))
 end
 
 function properties.name(self) return ffi.string(C.mw_symbol_name(check(self).handle)) end

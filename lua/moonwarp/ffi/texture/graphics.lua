@@ -13,7 +13,7 @@ local function number(given, what)
   if given == nil then return 0 end
   local whole = value.whole(given)
   if not whole or whole < 0 or whole >= 2 ^ 32 then
-    errors.usage("%s is a whole number that is not negative, got %s", what, errors.describe(given))
+    errors.refuse("size", what, given)
   end
   return whole
 end

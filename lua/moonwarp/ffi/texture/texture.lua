@@ -49,25 +49,9 @@ local function describe_memory(memory, resource)
     return
   end
   local rows = class.memory(memory)
-  if not rows or rows._handle == nil then
-    errors.usage("a texture reads an array, a pitched one (mw.pitched) or a CUDA array (mw.cuda_array), got %s",
-      errors.describe(memory))
-  end
-  local rank = rows._rank
-  if rank > 2 then
-    errors.usage("a texture over an array of %d dimensions: linear memory has one, pitched memory two; copy it into " ..
-      "a CUDA array with mw.cuda_array", rank)
-  end
-  errors.must(C.mw_channels_of(rows._type, resource.channels))
-  if C.mw_array_is_contiguous(rows._handle) == 0 then
-    errors.usage "a texture reads memory in order, and this array is a strided view: give it a:contiguous()"
-  end
-  resource.buffer, resource.offset = C.mw_array_buffer(rows._handle), C.mw_array_offset(rows._handle)
-  resource.width = class.is(memory, "pitched") and class.state(memory).width or rows._shape[rank - 1]
-  if rank == 2 then
-    resource.height = rows._shape[0]
-    resource.row_pitch = rows._shape[1] * rows._type.size
-  end
+  if not rows or rows._handle == nil then errors.refuse("texture_memory", memory) end
+  errors.must(C.mw_array_as_resource(rows._handle, resource))
+  if class.is(memory, "pitched") then resource.width = class.state(memory).width end
 end
 
 local metas = { texture = class.proxy_meta "texture", surface = class.proxy_meta "surface" }
@@ -105,7 +89,7 @@ local function check(self)
   local state = class.texture(self)
   if state then return state end
   if not class.is(self, "surface") then errors.check(self, "texture", "a texture's method") end
-  return errors.usage "this texture or surface was freed"
+  return errors.refuse "texture_freed"
 end
 
 -- The object lets go of the texture. Where it is bound, the module still keeps it.
@@ -168,10 +152,8 @@ function M.reference_set(symbol, object)
   local texture = class.texture(object)
   if not texture and object ~= nil then
     local surface = C.mw_symbol_reference(symbol.handle).kind == C.MW_REFERENCE_SURFACE
-    errors.usage("'%s' is a %s reference (%s): assign mw.%s, or nil for none; got %s",
-      ffi.string(C.mw_symbol_name(symbol.handle)), surface and "surface" or "texture",
-      ffi.string(C.mw_symbol_type(symbol.handle).name), surface and "surface(array)" or "texture(array, {...})",
-      errors.describe(object))
+    errors.refuse("reference", ffi.string(C.mw_symbol_name(symbol.handle)),
+      ffi.string(C.mw_symbol_type(symbol.handle).name), surface, object)
   end
   errors.must(C.mw_symbol_bind(symbol.handle, texture and texture.handle or nil))
   symbol.bound = object

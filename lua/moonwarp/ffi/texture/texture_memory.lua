@@ -14,11 +14,7 @@ local collect = require "moonwarp.ffi.collect"
 
 local M = {}
 
-local function check_count(count, what)
-  local whole = value.whole(count)
-  if not whole or whole < 0 then errors.usage("%s is a whole number, got %s", what, errors.describe(count)) end
-  return whole
-end
+local check_count = value.check_size
 
 -- ---- pitched arrays: whole rows, of which the first `width` elements count ----
 
@@ -26,28 +22,17 @@ local pitched_meta = class.proxy_meta "pitched"
 
 local function check_pitched(self, what)
   local state = class.state(errors.check(self, "pitched", what))
-  if state.rows._handle == nil then errors.usage("%s: this array was closed", what) end
+  if state.rows._handle == nil then errors.closed(what, "array") end
   return state
-end
-
--- Elements from a row to the next: the fewest that are whole alignments.
-local function row_elements(width, size, align)
-  local step = align
-  while step % size ~= 0 do step = step + align end
-  step = step / size
-  return math.ceil(width / step) * step
 end
 
 -- pitched_new(dtype, height, width) -> pitched, contents undefined
 local function pitched_new(of, height, width)
   local element, module = dtype.check(of, "float")
   height, width = check_count(height, "a height"), check_count(width, "a width")
-  local where, properties = device.current(), ffi.new "mw_properties"
-  errors.must(C.mw_device_properties(where._handle, properties))
-  local size, align = tonumber(element.size), tonumber(properties.texture_alignment)
-  if width > 2 ^ 60 / size then errors.usage("a width of %d is more than memory has", width) end
-  local shape = ffi.new("size_t[2]", height, row_elements(math.max(width, 1), size, align > 0 and align or 256))
-  local rows = array.new(where, element, module, 2, shape)
+  local where, width_of_rows = device.current(), ffi.new "size_t[1]"
+  errors.must(C.mw_pitched_elements(where._handle, element, width, width_of_rows))
+  local rows = array.new(where, element, module, 2, ffi.new("size_t[2]", height, width_of_rows[0]))
   return class.proxy("pitched", { rows = rows, width = width }, pitched_meta)
 end
 
@@ -60,7 +45,7 @@ function pitched_meta.__index(self, key)
   local height = tonumber(rows._shape[0])
   if key == height + 1 then return nil end
   if not (key >= 1 and key <= height and key % 1 == 0) then
-    errors.usage("row %g is outside 1..%d", key, height)
+    errors.refuse("row", key, height)
   end
   local pitch = rows._shape[1] * rows._type.size
   return array.view(rows, (key - 1) * pitch, rows._type, rows._module, 1, ffi.new("size_t[1]", state.width))
@@ -206,7 +191,7 @@ M.raw = {
     local to, to_size = check_side(target, tx, ty, tz, target_level)
     local from, from_size = check_side(source, sx, sy, sz, source_level)
     if to_size ~= from_size then
-      errors.usage("a copy between elements of %d and %d bytes: both sides have to be alike", from_size, to_size)
+      errors.refuse("box_elements", from_size, to_size)
     end
     C.mw_owner_use(device.owner)
     local copy = queued and C.mw_copy_box_queued or C.mw_copy_box
