@@ -57,7 +57,6 @@ local not_in_lua = {
   mw_texture_retain = references,
   mw_cuda_array_device = "an object knows its device",
   mw_type_accepts = "mw_array_as_pointer and mw_array_as_elements ask it",
-  mw_error_clear = "an error is raised where it happens; nobody asks later",
 }
 local in_one_only = {
   c = { mw_abi_text = "for LuaJIT's ffi.cdef" },

@@ -92,6 +92,8 @@ function M.operands(count, most)
   return say("a function of elements has at most %d operands, this one has %d", most, count)
 end
 
+function M.factorisation(most) return say("a factorisation is of 1 to %d arrays", most) end
+
 function M.host_view() return "the array of this host view was freed" end
 
 -- ---- dtypes ----

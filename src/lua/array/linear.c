@@ -48,7 +48,7 @@ static int array_factor(lua_State *L) {
   mw_array *arrays[MOST];
   const char *name = luaL_checkstring(L, 1);
   int count = lua_gettop(L) - 1;
-  if (count < 1 || count > MOST) return mwl_usage(L, state, "a factorisation is of 1 to %d arrays", (int)MOST);
+  if (count < 1 || count > MOST) return mwl_refusal(L, state, "factorisation", "n", (double)MOST);
   for (int i = 0; i < count; i++) arrays[i] = mwl_check_array(L, state, i + 2, "a factorisation")->handle;
   int code = mw_array_factor(name, arrays, (size_t)count);
   return outcome(L, state, code, mwl_check_array(L, state, 2, "a factorisation")->device);

@@ -42,7 +42,7 @@ end
 -- array_factor(name, arrays…): as mw_array_factor -> true; or false, why the library cannot
 local function array_factor(name, ...)
   local count, list = select("#", ...), { ... }
-  if count < 1 or count > MOST then errors.usage("a factorisation is of 1 to %d arrays", MOST) end
+  if count < 1 or count > MOST then errors.refuse("factorisation", MOST) end
   local arrays = ffi.new("mw_array *[5]")
   for i = 1, count do arrays[i - 1] = array.check(list[i], "a factorisation")._handle end
   return outcome(C.mw_array_factor(name, arrays, count), list[1]._device)
