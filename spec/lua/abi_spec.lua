@@ -38,7 +38,6 @@ local not_in_lua = {
   mw_buffer_free = arrays,
   mw_buffer_size = arrays,
   mw_buffer_device = arrays,
-  mw_buffer_host = "mw_array_host does",
   mw_buffer_write = arrays,
   mw_buffer_read = arrays,
   mw_buffer_copy = arrays,
@@ -62,6 +61,7 @@ local in_one_only = {
   c = { mw_abi_text = "for LuaJIT's ffi.cdef" },
   ffi = {
     mw_array_new = "mw_array_new_kind makes device memory too",
+    mw_buffer_host = "mw_array_host is what host views need, and a:bytes() reads",
     mw_launch_kernel = "a launch's state has its kernel's description at hand",
   },
 }
