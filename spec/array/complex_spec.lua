@@ -7,14 +7,14 @@ local function message(...) return failure(...).message end
 
 describe("complex arrays", function()
   it("compute what NumPy computes", function()
-    assert.is_true(cases.run "spec/data/arrays/complex.lua" > 120)
+    assert.is_true(cases.run "spec/data/arrays/complex/complex.lua" > 120)
   end)
 
   it("round as NumPy's do", function()
-    cases.run("spec/data/arrays/complex_rounded.lua", { tolerance = 2 ^ -20, only = "x" })
-    cases.run("spec/data/arrays/complex_rounded.lua", { tolerance = 2 ^ -20, only = "single" })
-    cases.run("spec/data/arrays/complex_rounded.lua", { tolerance = 2 ^ -20, only = "^f" })
-    cases.run("spec/data/arrays/complex_rounded.lua", { tolerance = 2 ^ -47, only = "^[zidnghu2%(][^x]*$" })
+    cases.run("spec/data/arrays/complex/rounded.lua", { tolerance = 2 ^ -20, only = "x" })
+    cases.run("spec/data/arrays/complex/rounded.lua", { tolerance = 2 ^ -20, only = "single" })
+    cases.run("spec/data/arrays/complex/rounded.lua", { tolerance = 2 ^ -20, only = "^f" })
+    cases.run("spec/data/arrays/complex/rounded.lua", { tolerance = 2 ^ -47, only = "^[zidnghu2%(][^x]*$" })
   end)
 
   it("are written from numbers, tables and values, and read as values", function()

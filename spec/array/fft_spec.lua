@@ -39,16 +39,16 @@ local LIMIT = 3
 
 describe("Fourier transforms", function()
   it("are NumPy's", function()
-    cases.run("spec/data/arrays/fft_float.lua", { tolerance = 2 ^ -19 })
-    cases.run("spec/data/arrays/fft_double.lua", { tolerance = 2 ^ -48 })
+    cases.run("spec/data/arrays/complex/fft_float.lua", { tolerance = 2 ^ -19 })
+    cases.run("spec/data/arrays/complex/fft_double.lua", { tolerance = 2 ^ -48 })
   end)
 
   it("are NumPy's convolutions where they make them", function()
     local before = raw.part("fourier.convolve") and raw.convolve_settings.DIRECT
     raw.convolve_settings.DIRECT = 0
     local ok, why = pcall(function()
-      cases.run("spec/data/arrays/fft_float.lua", { tolerance = 2 ^ -18, only = "convolve" })
-      cases.run("spec/data/arrays/fft_double.lua", { tolerance = 2 ^ -47, only = "correlate" })
+      cases.run("spec/data/arrays/complex/fft_float.lua", { tolerance = 2 ^ -18, only = "convolve" })
+      cases.run("spec/data/arrays/complex/fft_double.lua", { tolerance = 2 ^ -47, only = "correlate" })
     end)
     raw.convolve_settings.DIRECT = before
     if not ok then error(why, 0) end

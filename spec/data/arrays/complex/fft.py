@@ -1,4 +1,4 @@
-"""python3 spec/data/arrays/fft.py: Fourier transforms and convolutions."""
+"""PYTHONPATH=spec/data/arrays python3 spec/data/arrays/complex/fft.py: Fourier transforms and convolutions."""
 import numpy as np
 from values import Cases
 
@@ -72,8 +72,8 @@ def file(path, real, complex_):
     case("mw.convolve(x, k)", full)
     case("mw.convolve(x, k, { mode = 'same' })", full[0:4, 1:6])
     case("mw.convolve(k, x, { mode = 'valid' })", full[1:4, 2:5])
-    c.write(path, "fft.py")
+    c.write(path, "complex/fft.py")
 
 
-file("spec/data/arrays/fft_float.lua", np.float32, np.complex64)
-file("spec/data/arrays/fft_double.lua", np.float64, np.complex128)
+file("spec/data/arrays/complex/fft_float.lua", np.float32, np.complex64)
+file("spec/data/arrays/complex/fft_double.lua", np.float64, np.complex128)

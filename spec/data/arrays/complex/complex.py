@@ -1,4 +1,4 @@
-"""python3 spec/data/arrays/complex.py: complex numbers. What rounds is computed in double precision."""
+"""PYTHONPATH=spec/data/arrays python3 spec/data/arrays/complex/complex.py: complex numbers. What rounds is computed in double precision."""
 import numpy as np
 from values import Cases
 
@@ -120,7 +120,7 @@ c.case("t:mm(w)", t @ w)
 c.case("x:mm(row)", x @ row)
 c.case("row:dot(row)", row @ row)
 c.case("mw.outer(row, one)", np.outer(row, one))
-c.write("spec/data/arrays/complex.lua", "complex.py")
+c.write("spec/data/arrays/complex/complex.lua", "complex/complex.py")
 
 # What rounds.
 c = Cases()
@@ -163,4 +163,4 @@ c.case("(x + 3):prod()", np.prod(wide(x) + 3).astype(np.complex64))
 c.case("(d + 3):prod { axis = 2 }", np.prod(d + 3, 1))
 c.case("(d + 3):cumprod { axis = 1 }", np.cumprod(d + 3, 0))
 c.case("x:mean { axis = 2 }", np.mean(wide(x), 1).astype(np.complex64))
-c.write("spec/data/arrays/complex_rounded.lua", "complex.py")
+c.write("spec/data/arrays/complex/rounded.lua", "complex/complex.py")

@@ -1,4 +1,4 @@
--- Written by spec/data/arrays/complex.py, with NumPy 2.4.6.
+-- Written by spec/data/arrays/complex/complex.py, with NumPy 2.4.6.
 -- luacheck: ignore
 local N, I = 0 / 0, 1 / 0
 return {
