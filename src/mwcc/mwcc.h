@@ -198,23 +198,23 @@ typedef struct kernel {
   int assumption_count;
   int64_t most_blocks, most_threads; /* on an axis, as assumed by the variants */
   bool waits;                        /* at a barrier, or for threads of its warp */
-  bool reads_lines;                  /* in place; correct only for grids of several blocks (rows.c) */
-  footprints lines_footprints;       /* and if these memory ranges are disjoint */
-  bool reads_tiles;                  /* in place; all threads of the grid wait once (tiles.c) */
+  bool reads_rows_in_place;          /* in place; correct only for grids of several blocks (rows.c) */
+  footprints row_footprints;         /* and if these memory ranges are disjoint */
+  bool reads_tiles_in_place;         /* in place; all threads of the grid wait once (tiles.c) */
   bool sees_warp;                    /* it uses warp functions */
-  bool takes_turns;                  /* some threads of a block may wait while others continue */
-  bool any_order;                    /* no block can observe which others ran before it: block_independence.c */
-  LLVMValueRef run;                  /* its mw_block_function, from workitem_loops.c */
-  LLVMValueRef outlined;             /* a region of the only variant as a function, or NULL: outline.c */
-  LLVMMetadataRef outlined_scope;    /* the debug scope for one */
-  LLVMValueRef fits;                 /* a function: whether `run` supports a launch; NULL: it supports all */
-  int max_threads;                   /* __launch_bounds__, 0: none */
-  size_t shared_bytes;               /* static, a multiple of 16 */
+  bool has_block_wait;   /* it waits for a cuda::barrier: some threads of a block may wait while others continue */
+  bool any_order;        /* no block can observe which others ran before it: block_independence.c */
+  LLVMValueRef run;      /* its mw_block_function, from workitem_loops.c */
+  LLVMValueRef outlined; /* a region of the only variant as a function, or NULL: outline.c */
+  LLVMMetadataRef outlined_scope; /* the debug scope for one */
+  LLVMValueRef fits;              /* a function: whether `run` supports a launch; NULL: it supports all */
+  int max_threads;                /* __launch_bounds__, 0: none */
+  size_t shared_bytes;            /* static, a multiple of 16 */
   bool dynamic_shared;
   size_t *references; /* indices of the reference variables that it may read: tier_selection.c */
   size_t reference_count;
   const char *tier, *tier_reason;
-  bool chases; /* it mainly gathers: variants.c */
+  bool gather_bound; /* it mostly gathers, so scalar code is faster: variants.c */
   /* The bound of the grid-stride loop whose iterations the body runs, or NULL: interchange.c. */
   LLVMValueRef iterations_end;
   bool iterations_signed;
@@ -351,14 +351,14 @@ void interchange_grid_stride(program *p);
 #define ELEMENTS_LIMIT_HIGH "llvm.nvvm.read.ptx.sreg.envreg6"
 /* Calls that load or store a value that a thread carries from strip to strip, numbered after the dot:
    reduction_state.c. */
-#define SAVED_LOAD  "__mw_kept_load."
-#define SAVED_STORE "__mw_kept_store."
+#define SAVED_LOAD  "__mw_saved_load."
+#define SAVED_STORE "__mw_saved_store."
 /* A call with an address and a value that is added to it when all blocks of the strip are done:
    atomic_privatization.c. */
-#define PRIVATE_ADD "__mw_kept_add."
+#define PRIVATE_ADD "__mw_private_add."
 /* A call with a block's index in its strip: after it, shared memory is that block's copy. Lowered by
    module_variables.c. */
-#define PRIVATE_SHARED "__mw_kept_shared"
+#define PRIVATE_SHARED "__mw_private_shared"
 enum { MOST_STRIP_BLOCKS = 64 /* a power of two */ };
 /* The distance in bytes between the copies of shared memory of successive blocks; addresses decrease. */
 uint32_t shared_stride(const kernel *k);
@@ -376,8 +376,9 @@ void write_output(const char *path, const void *data, size_t length);
 #define MOST_PARTITIONS 8 /* at most */
 
 /* ---- store_to_load_forwarding.c ---- */
-#define REGISTER_BLOCKED "moonwarp-turns" /* attribute of functions whose loops register_blocking.c may transform */
-void show_small_indices(program *p);      /* gather.c: make 32-bit indices visible to code generation */
+/* An attribute of functions whose loops register_blocking.c may transform. */
+#define REGISTER_BLOCKED "moonwarp-register-blocking"
+void show_small_indices(program *p); /* gather.c: make 32-bit indices visible to code generation */
 
 /* ---- the thread record (thread_context.c), used by module_variables.c and workitem_loops.c as well ----
    struct { ptr frame; ptr worker; ptr shared; ptr dynamic; i32 tid[3]; i32 ctaid[3]; }
@@ -426,7 +427,7 @@ enum { MASKED_STORE_MASK = MASKED_LOAD_MASK + 1 };                              
 #define BARRIER_ARRIVE     "__mw_barrier_arrive"
 #define THREAD_EXIT        "__mw_thread_exit"
 /* Calls that wait: until a word changes (spurious wakeups are possible); for a phase of a cuda::barrier. */
-#define TURN       "__mw_wait_word"
+#define WORD_WAIT  "__mw_wait_word"
 #define BLOCK_WAIT "__mw_block_wait"
 /* The prefix of functions of moonwarp/ptx_functions.h, which are not deleted before translate_ptx. */
 #define PTX_FUNCTION "__mw_ptx_"

@@ -103,7 +103,7 @@ __mw_last void __mw_fail(const __mw_failure &what) {
 }
 
 /* A poll: end the thread if the end of its grid was requested. */
-__mw_cold_function void __mw_look() {
+__mw_cold_function void __mw_poll() {
   if (!__mw_guard.words) return;
   unsigned long long grid = __mw_grid_id();
   unsigned int mark = (unsigned int)grid << 1;

@@ -21,7 +21,7 @@ extern "C" __attribute__((device, nodebug, used)) void __mw_guard_begin(unsigned
 }
 
 /* The poll in loops. */
-__mw_called void __mw_guard_look() { __mw_look(); }
+__mw_called void __mw_guard_poll() { __mw_poll(); }
 
 __mw_called void __mw_guard_trap(const char *file, unsigned int line) { __mw_fail_trap(file, line, 0); }
 

@@ -69,7 +69,7 @@
 /* At the start of a body: operations are neither contracted nor replaced by approximate ones. */
 #define __mw_exactly _Pragma("clang fp contract(off) reassociate(off) reciprocal(off)")
 /* A pure function of its arguments: mwcc merges equal calls. */
-#define __mw_once __attribute__((const))
+#define __mw_mergeable __attribute__((const))
 /* A pure function for a branch that is rarely taken: mwcc keeps it out of line and calls it with vectors. */
 #define __mw_cold   __attribute__((cold))
 #define __mw_member __inline__ __attribute__((host, device, always_inline, nodebug))

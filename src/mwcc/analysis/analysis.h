@@ -13,7 +13,7 @@ bool is_warp_access(LLVMValueRef instruction);
 bool waits_for_warp(LLVMValueRef instruction);
 /* The built-in by which threads of a block wait for others in a loop (cuda::barrier): until word & mask differs from
    the value. */
-bool is_turn(const char *name);
+bool is_word_wait(const char *name);
 /* A barrier for a given number of a block's threads: to arrive at, or to wait at. */
 bool is_named_barrier(const char *name);
 /* A wait for a phase of a cuda::barrier. Those that are not treated as barriers become loops (barrier_wait.c). */
@@ -22,7 +22,7 @@ bool takes_vectors(LLVMValueRef f); /* the variant of a cold helper that takes v
 bool is_cold_helper(LLVMValueRef function);
 bool is_cold_call(LLVMValueRef call); /* a call of one */
 /* Whether a block may observe the progress of others there: block_independence.c. */
-bool meets_other_blocks(LLVMValueRef instruction);
+bool observes_other_blocks(LLVMValueRef instruction);
 /* Whether a call through a pointer may reach the function. */
 bool has_address_taken(LLVMValueRef function);
 /* Whether the kernel is run one thread after the other and consists mainly of gathers. */

@@ -18,7 +18,7 @@ static bool is_plain(LLVMValueRef access) {
   return !LLVMGetVolatile(access) && LLVMGetOrdering(access) == LLVMAtomicOrderingNotAtomic;
 }
 
-static bool call_meets_blocks(LLVMValueRef call) {
+static bool call_observes_blocks(LLVMValueRef call) {
   static const char *const own[] = {"llvm.nvvm.read.ptx.sreg.", "llvm.lifetime.", "llvm.dbg.", "llvm.assume"};
   static const char *const clocks[] = {"llvm.nvvm.read.ptx.sreg.clock", "llvm.nvvm.read.ptx.sreg.globaltimer"};
   LLVMValueRef callee = LLVMGetCalledValue(call);
@@ -35,12 +35,12 @@ static bool call_meets_blocks(LLVMValueRef call) {
   return !memory_fact(call, &bits) || bits != 0;
 }
 
-bool meets_other_blocks(LLVMValueRef i) {
+bool observes_other_blocks(LLVMValueRef i) {
   if (LLVMIsALoadInst(i)) return !is_plain(i) && !is_own(LLVMGetOperand(i, 0));
   if (LLVMIsAStoreInst(i)) return !is_plain(i) && !is_own(LLVMGetOperand(i, 1));
   if (LLVMIsAAtomicRMWInst(i))
     return (LLVMGetFirstUse(i) || LLVMGetOrdering(i) != LLVMAtomicOrderingMonotonic) && !is_own(LLVMGetOperand(i, 0));
   if (LLVMIsAAtomicCmpXchgInst(i)) return !is_own(LLVMGetOperand(i, 0));
   if (LLVMIsAFenceInst(i)) return true;
-  return LLVMIsACallInst(i) && call_meets_blocks(i);
+  return LLVMIsACallInst(i) && call_observes_blocks(i);
 }

@@ -154,13 +154,13 @@ static LLVMValueRef do_not_meet(const launch_code *c, const footprint *r, const 
   LLVMBuilderRef b = c->b;
   LLVMValueRef below = LLVMBuildICmp(b, LLVMIntULE, edge(c, r, true), edge(c, other, false), "");
   LLVMValueRef above = LLVMBuildICmp(b, LLVMIntULE, edge(c, other, true), edge(c, r, false), "");
-  LLVMValueRef apart = LLVMBuildOr(b, below, above, "");
-  if (!are_within_elements(r, other)) return apart;
-  return LLVMBuildOr(b, apart, LLVMBuildICmp(b, LLVMIntEQ, pointer_of(c, r), pointer_of(c, other), ""), "");
+  LLVMValueRef disjoint = LLVMBuildOr(b, below, above, "");
+  if (!are_within_elements(r, other)) return disjoint;
+  return LLVMBuildOr(b, disjoint, LLVMBuildICmp(b, LLVMIntEQ, pointer_of(c, r), pointer_of(c, other), ""), "");
 }
 
-LLVMValueRef keep_apart(program *p, LLVMBuilderRef b, const kernel *k, const footprints *all, LLVMValueRef params,
-                        LLVMValueRef last) {
+LLVMValueRef build_disjoint_test(program *p, LLVMBuilderRef b, const kernel *k, const footprints *all,
+                                 LLVMValueRef params, LLVMValueRef last) {
   launch_code c = {p, b, k, params, last};
   LLVMValueRef good = LLVMBuildICmp(b, LLVMIntULT, last, constant_i64(p, (uint64_t)all->most), "");
   for (int i = 0; i < all->count; i++) {

@@ -23,8 +23,8 @@ bool add_footprint(const footprint_search *s, LLVMValueRef access);
 bool are_elements(const footprints *all);
 /* Code for a launch with the parameter block `params`: whether the numbers 0 to `last` are few enough, and memory that
    is stored to through one parameter is not accessed through another, or only for the same numbers. */
-LLVMValueRef keep_apart(program *p, LLVMBuilderRef b, const kernel *k, const footprints *all, LLVMValueRef params,
-                        LLVMValueRef last);
+LLVMValueRef build_disjoint_test(program *p, LLVMBuilderRef b, const kernel *k, const footprints *all,
+                                 LLVMValueRef params, LLVMValueRef last);
 
 /* match.c: whether it is the thread's index in its row of the grid, blockIdx.x * blockDim.x + threadIdx.x. */
 bool is_thread_number(const program *p, LLVMValueRef value);

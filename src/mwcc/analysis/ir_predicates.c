@@ -65,7 +65,9 @@ bool is_entry(const program *p, LLVMValueRef f) {
   return false;
 }
 
-bool is_sparse_loop(const program *p, const kernel *k) { return k->chases && !k->waits && !p->options->launch_kernel; }
+bool is_sparse_loop(const program *p, const kernel *k) {
+  return k->gather_bound && !k->waits && !p->options->launch_kernel;
+}
 
 bool takes_vectors(LLVMValueRef f) {
   return LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, COLD_VECTORS,

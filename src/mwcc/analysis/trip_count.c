@@ -60,9 +60,9 @@ static size_t iterations_by(LLVMValueRef phi, LLVMBasicBlockRef header, LLVMBasi
   if (!next || !now || !LLVMIsAConstantInt(now) || LLVMGetIntTypeWidth(LLVMTypeOf(now)) > 64) return 0;
   bool stays_if = LLVMGetSuccessor(end, 0) == header;
   for (size_t iterations = 1; iterations <= MOST_ITERATIONS; iterations++) {
-    LLVMValueRef goes = value_in_iteration(LLVMGetCondition(end), phi, now, DEEPEST);
-    if (!goes) return 0;
-    if ((LLVMConstIntGetZExtValue(goes) != 0) != stays_if) return iterations;
+    LLVMValueRef taken = value_in_iteration(LLVMGetCondition(end), phi, now, DEEPEST);
+    if (!taken) return 0;
+    if ((LLVMConstIntGetZExtValue(taken) != 0) != stays_if) return iterations;
     now = value_in_iteration(next, phi, now, DEEPEST);
     if (!now) return 0;
   }

@@ -54,7 +54,7 @@ bool is_warp_access(LLVMValueRef i) {
   return memory_of(LLVMGetOperand(i, LLVMIsALoadInst(i) ? 0 : 1)) == MEMORY_SHARED;
 }
 
-bool is_turn(const char *name) { return strcmp(name, TURN) == 0; }
+bool is_word_wait(const char *name) { return strcmp(name, WORD_WAIT) == 0; }
 
 bool is_named_barrier(const char *name) {
   return strcmp(name, BARRIER_SYNC_COUNT) == 0 || strcmp(name, BARRIER_ARRIVE) == 0;
@@ -64,7 +64,7 @@ bool waits_for_warp(LLVMValueRef i) {
   if (is_warp_access(i)) return true;
   if (!LLVMIsACallInst(i)) return false;
   const char *name = callee_name(i);
-  return find_warp_call(name) || is_active_mask(name) || is_turn(name) || is_named_barrier(name);
+  return find_warp_call(name) || is_active_mask(name) || is_word_wait(name) || is_named_barrier(name);
 }
 
 const char *observes_warp(const graph *g) {
@@ -124,7 +124,7 @@ static bool is_wait(const graph *g, const loop *l) {
 
 LLVMValueRef waits_for_other_warps(const graph *g, const order *o) {
   for (int i = 0; i < g->value_count; i++)
-    if (LLVMIsACallInst(g->values[i]) && is_turn(callee_name(g->values[i]))) return g->values[i];
+    if (LLVMIsACallInst(g->values[i]) && is_word_wait(callee_name(g->values[i]))) return g->values[i];
   for (int l = 0; l < o->loop_count; l++)
     if (is_wait(g, &o->loops[l])) return g->nodes[o->loops[l].header].last;
   return NULL;

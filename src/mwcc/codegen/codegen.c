@@ -12,7 +12,7 @@
    loops are not vectorised and unrolled. Nor are loops that mainly gather: their trip counts are small and vary, and an
    unrolled copy adds a branch that is hard to predict. */
 static void mark_general_cold(program *p, const kernel *k) {
-  if (k->chases) add_attribute(p, k->run, "optsize");
+  if (k->gather_bound) add_attribute(p, k->run, "optsize");
   if (!k->general) return;
   add_attribute(p, k->general, "optsize");
   if (k->thread_function) add_attribute(p, k->thread_function, "optsize");

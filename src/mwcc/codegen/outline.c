@@ -281,7 +281,7 @@ static void move_block(program *p, LLVMBasicBlockRef block, LLVMValueRef functio
 
 static LLVMValueRef extract(program *p, const kernel *k, LLVMValueRef from, cfg *g, region *r) {
   transfer h = {.p = p, .b = LLVMCreateBuilderInContext(p->context)};
-  LLVMBasicBlockRef head = LLVMAppendBasicBlockInContext(p->context, from, "rest"),
+  LLVMBasicBlockRef head = LLVMAppendBasicBlockInContext(p->context, from, "outlined"),
                     start = LLVMAppendBasicBlockInContext(p->context, from, "start"),
                     end = LLVMAppendBasicBlockInContext(p->context, from, "end");
   redirect(p, g, r, r->entry, false, head, start);
@@ -296,7 +296,7 @@ static LLVMValueRef extract(program *p, const kernel *k, LLVMValueRef from, cfg 
   choose_types(&h);
   LLVMPositionBuilderBefore(h.b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(from)));
   h.memory = LLVMBuildAlloca(h.b, h.record, "between");
-  char *name = mw_format("rest.%s", k->linkage);
+  char *name = mw_format("outlined.%s", k->linkage);
   LLVMValueRef function = LLVMAddFunction(p->module, name, h.type);
   LLVMSetLinkage(function, LLVMInternalLinkage);
   take_attributes(from, function);

@@ -1,12 +1,13 @@
-/* Addresses as sums: how far one lane's is from lane 0's, and one access from another, where that is known.
+/* Linear forms of addresses: the distance between lanes' addresses and lane 0's, and between two accesses, where it
+ * is known.
  *
- * An address is a root that all lanes share, a sum of numbers with constant factors, and a constant distance. Numbers are
- * signed ones that never wrap, or of 64 bits, so sums may be taken apart; only gangs whose lanes are all active may rely
- * on it, since a lane that is not may hold anything.
+ * An address is a root that all lanes share, a sum of numbers with constant factors, and a constant distance. Numbers
+ * are signed and do not wrap, or have 64 bits, so that sums may be split. Only gangs whose lanes are all active may
+ * rely on that, since an inactive lane may hold any value.
  *
- * Lanes differ by constants in affine numbers, and in what operations on bits make of these: where lane 0's number is a
- * multiple of 16, `i & 3` is 0, 1, 2, 3, 0, 1, … in lanes 0, 1, 2, …. Such a number is B | b(l) in lane l of a vector, where
- * no bit of b(l) is one of B, which all lanes of the vector have in common. */
+ * Lanes differ by constants in affine numbers, and in the results of bit operations on these: if lane 0's number is a
+ * multiple of 16, `i & 3` is 0, 1, 2, 3, 0, 1, … in lanes 0, 1, 2, …. Such a number is B | b(l) in lane l of a
+ * vector, where B is common to all lanes of the vector, and b(l) has no bit of B. */
 #include "address_form.h"
 
 #include <string.h>
@@ -39,8 +40,8 @@ static uint64_t reversed(uint64_t bits, unsigned width) {
   return result;
 }
 
-/* b(l) of those bits of the value that are asked for. */
-static bool lane_bits(const shapes *s, LLVMValueRef value, uint64_t asked, uint64_t *bits, int depth) {
+/* b(l), restricted to those bits of the value that are demanded. */
+static bool lane_bits(const shapes *s, LLVMValueRef value, uint64_t demanded, uint64_t *bits, int depth) {
   int lanes = s->cut.lanes;
   shape a = shape_of(s, value);
   unsigned width = width_of(value);
@@ -51,8 +52,8 @@ static bool lane_bits(const shapes *s, LLVMValueRef value, uint64_t asked, uint6
     unsigned align = vector_align(a);
     if (!alike && (a.stride < 0 || a.stride > INT32_MAX || align > 62)) return false;
     uint64_t low = alike ? UINT64_MAX : ((uint64_t)1 << align) - 1;
-    if (!alike && (asked & ~low) && (uint64_t)a.stride * (unsigned)(lanes - 1) > low) return false;
-    for (int l = 0; l < lanes; l++) bits[l] = alike ? 0 : (uint64_t)a.stride * (unsigned)l & asked & low;
+    if (!alike && (demanded & ~low) && (uint64_t)a.stride * (unsigned)(lanes - 1) > low) return false;
+    for (int l = 0; l < lanes; l++) bits[l] = alike ? 0 : (uint64_t)a.stride * (unsigned)l & demanded & low;
     return true;
   }
   if (!LLVMIsAInstruction(value)) return false;
@@ -60,9 +61,9 @@ static bool lane_bits(const shapes *s, LLVMValueRef value, uint64_t asked, uint6
   bool constant = constant_operand(value, &number);
   LLVMOpcode opcode = LLVMGetInstructionOpcode(value);
   if (opcode == LLVMZExt || opcode == LLVMTrunc)
-    return lane_bits(s, from, asked & all_bits(width_of(from)), bits, depth - 1);
+    return lane_bits(s, from, demanded & all_bits(width_of(from)), bits, depth - 1);
   if (opcode == LLVMCall && starts_with(callee_name(value), "llvm.bitreverse.")) {
-    if (!lane_bits(s, from, reversed(asked, width), bits, depth - 1)) return false;
+    if (!lane_bits(s, from, reversed(demanded, width), bits, depth - 1)) return false;
     for (int l = 0; l < lanes; l++) bits[l] = reversed(bits[l], width);
     return true;
   }
@@ -70,14 +71,14 @@ static bool lane_bits(const shapes *s, LLVMValueRef value, uint64_t asked, uint6
   bool shift = opcode == LLVMShl || opcode == LLVMLShr;
   if (shift && number >= width) return false;
   switch (opcode) {
-  case LLVMAnd: asked &= number; break;
-  case LLVMOr: asked &= ~number; break;
+  case LLVMAnd: demanded &= number; break;
+  case LLVMOr: demanded &= ~number; break;
   case LLVMXor: break;
-  case LLVMShl: asked >>= number; break;
-  case LLVMLShr: asked = asked << number & all_bits(width); break;
+  case LLVMShl: demanded >>= number; break;
+  case LLVMLShr: demanded = demanded << number & all_bits(width); break;
   default: return false;
   }
-  if (!lane_bits(s, from, asked, bits, depth - 1)) return false;
+  if (!lane_bits(s, from, demanded, bits, depth - 1)) return false;
   for (int l = 0; l < lanes; l++) differ |= bits[l];
   for (int l = 0; l < lanes; l++) {
     if (opcode == LLVMShl) bits[l] = bits[l] << number & all_bits(width);

@@ -287,7 +287,7 @@ int plan_next(const plan *p, int level, int item, int target) {
   return target >= 0 && v->place[target] < v->place[pending->list[0]] ? target : pending->list[0];
 }
 
-int plan_next_apart(const plan *p, int level, int item) {
+int plan_next_divergent(const plan *p, int level, int item) {
   const level_edges *v = &p->edges[level + 1];
   int next = plan_next(p, level, item, -1);
   for (int s = 0; s < v->succs[item].count; s++) {
@@ -297,7 +297,7 @@ int plan_next_apart(const plan *p, int level, int item) {
   return next;
 }
 
-bool plan_comes_first(const plan *p, int level, int source, int target) {
+bool plan_is_first(const plan *p, int level, int source, int target) {
   const level_edges *v = &p->edges[level + 1];
   const node *join = &p->graph->nodes[target];
   int to = plan_item(p, level, target);

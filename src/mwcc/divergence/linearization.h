@@ -78,14 +78,14 @@ int plan_loop_at(const plan *p, int level, int item);       /* that inner loop's
 bool plan_item_divergent(const plan *p, int level, int item);
 int plan_class_of_item(const plan *p, int level, int item);
 /* The item that control goes to, or -1: this iteration of the level is done. plan_next: all lanes of the item
-   continued to `target` (-1: none of them remains in the level, or the item was skipped). plan_next_apart: they may
+   continued to `target` (-1: none of them remains in the level, or the item was skipped). plan_next_divergent: they may
    have continued to different successors. */
 int plan_next(const plan *p, int level, int item, int target);
-int plan_next_apart(const plan *p, int level, int item);
+int plan_next_divergent(const plan *p, int level, int item);
 /* Whether no lane can have reached `target`, in this iteration of the level, before lanes of the node `source` go
    there: all other edges come from later in the sequence, or from inside the loop that is entered. False where the
    node is in an inner loop, which sends lanes in every iteration. */
-bool plan_comes_first(const plan *p, int level, int source, int target);
+bool plan_is_first(const plan *p, int level, int source, int target);
 /* Whether nothing is pending when control is at the item. */
 bool plan_alone(const plan *p, int level, int item);
 /* The class that an item leads, or -1. */

@@ -201,7 +201,7 @@ static void build_fiber(program *p, kernel *k, const char *name) {
   LLVMTypeRef params[] = {p->pointer, p->pointer, p->pointer, p->i32};
   LLVMValueRef arguments[] = {f.frame, f.worker, thread_function, count};
   size_t service =
-      k->sees_warp || k->takes_turns ? offsetof(mw_services, run_warps) : offsetof(mw_services, run_fibers);
+      k->sees_warp || k->has_block_wait ? offsetof(mw_services, run_warps) : offsetof(mw_services, run_fibers);
   call_service(p, f.b, f.frame, service, LLVMFunctionType(p->void_type, params, 4, 0), arguments, 4);
   end_loop(&f, blocks);
   finish(&f);
@@ -212,7 +212,7 @@ void build_block_functions(program *p) {
   for (size_t i = 0; i < p->kernel_count; i++) {
     kernel *k = &p->kernels[i];
     if (p->options->launch_kernel && !k->variant_count)
-      die("%s cannot be specialised for a block size, because it is not vectorised: %s", k->name, k->tier_reason);
+      die("%s cannot be specialised for a block size: %s", k->name, k->tier_reason);
     if (p->options->launch_kernel) {
       build_launched(p, k);
       continue;

@@ -28,7 +28,7 @@
 #define ENDING        ".pch"
 #define KEY_DIGITS    32
 #define NAME_SIZE     (sizeof PREFIX ENDING + KEY_DIGITS)
-#define KEPT          16  /* PCHs in the cache folder: enough for each -std, with and without fast math */
+#define MOST_PCHS     16  /* PCHs in the cache folder: enough for each -std, with and without fast math */
 #define STALE_SECONDS 600 /* a temporary file this old was left by a process that was killed */
 
 typedef struct pch_trailer {
@@ -183,8 +183,8 @@ static void make_room(const char *path) {
     list[count].made = facts.st_mtime;
     memcpy(list[count++].name, item->d_name, NAME_SIZE);
   }
-  if (count > KEPT) qsort(list, count, sizeof *list, newest_first);
-  for (size_t i = KEPT; i < count; i++) unlinkat(dirfd(folder), list[i].name, 0);
+  if (count > MOST_PCHS) qsort(list, count, sizeof *list, newest_first);
+  for (size_t i = MOST_PCHS; i < count; i++) unlinkat(dirfd(folder), list[i].name, 0);
   if (folder) closedir(folder);
   free(list);
 }

@@ -354,7 +354,7 @@ void guard_drop_unused(program *p, bool keep_poll) {
     size_t length;
     const char *name = LLVMGetValueName2(f, &length);
     if (LLVMIsDeclaration(f) || !starts_with(name, GUARD_FUNCTION)) continue;
-    if (!keep_poll || strcmp(name, "__mw_guard_look") != 0) LLVMSetLinkage(f, LLVMInternalLinkage);
+    if (!keep_poll || strcmp(name, "__mw_guard_poll") != 0) LLVMSetLinkage(f, LLVMInternalLinkage);
   }
 }
 

@@ -1,6 +1,6 @@
 /* Safepoints in GPU kernels (--stoppable): each loop polls for the host's request to end.
  *
- *   if ((++counter & (POLL_EVERY - 1)) == 0) __mw_guard_look();     at each back edge
+ *   if ((++counter & (POLL_EVERY - 1)) == 0) __mw_guard_poll();     at each back edge
  *
  * This runs after optimisation, because calls in loops prevent many optimisations. */
 #include "instrument.h"
@@ -77,7 +77,7 @@ static void insert_poll(program *p, LLVMBuilderRef b, LLVMValueRef end, LLVMValu
   LLVMValueRef low = LLVMBuildAnd(b, more, constant_i32(p, POLL_EVERY - 1), "");
   build_likely(p, b, LLVMBuildICmp(b, LLVMIntNE, low, constant_i32(p, 0), ""), rest, poll);
   LLVMPositionBuilderAtEnd(b, poll);
-  guard_call(b, guard_function(p, "__mw_guard_look"), NULL, 0);
+  guard_call(b, guard_function(p, "__mw_guard_poll"), NULL, 0);
   LLVMBuildBr(b, rest);
 }
 

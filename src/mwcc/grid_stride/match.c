@@ -104,8 +104,8 @@ static bool is_launch_wide(LLVMValueRef v, int depth) {
 /* ---- the loop ---- */
 
 /* Whether the branch goes to `then` exactly as long as `count` < *end, which is set. */
-static bool goes_on_below(LLVMValueRef branch, LLVMBasicBlockRef then, LLVMValueRef count, LLVMValueRef *end,
-                          bool *is_signed) {
+static bool continues_below(LLVMValueRef branch, LLVMBasicBlockRef then, LLVMValueRef count, LLVMValueRef *end,
+                            bool *is_signed) {
   if (!LLVMIsABranchInst(branch) || !LLVMIsConditional(branch)) return false;
   LLVMValueRef test = LLVMGetCondition(branch);
   if (!LLVMIsAICmpInst(test)) return false;
@@ -226,10 +226,10 @@ static bool is_entered_from(const program *p, const kernel *k, LLVMBasicBlockRef
   bool is_signed;
   l->before = before, l->header = only_successor(before);
   if (!l->header || count_repeatable(before) > MOST_BEFORE || !find_count(p, l) ||
-      !goes_on_below(l->guard, before, l->first, &l->end, &l->is_signed))
+      !continues_below(l->guard, before, l->first, &l->end, &l->is_signed))
     return false;
   LLVMValueRef back = LLVMGetBasicBlockTerminator(l->latch);
-  if (!goes_on_below(back, l->header, l->next, &end, &is_signed)) return false;
+  if (!continues_below(back, l->header, l->next, &end, &is_signed)) return false;
   if (end != l->end || is_signed != l->is_signed || !is_launch_wide(end, DEPTH)) return false;
   l->exit = other_successor(back, l->header);
   l->after = other_successor(l->guard, before);

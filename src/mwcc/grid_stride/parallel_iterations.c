@@ -62,7 +62,7 @@ void build_iteration_count(program *p, kernel *k) {
   LLVMValueRef end = repeat_value(c.b, k->iterations_end, parameter_of, &c);
   end = k->iterations_signed ? LLVMBuildSExt(c.b, end, p->i64, "") : LLVMBuildZExt(c.b, end, p->i64, "");
   LLVMValueRef last = LLVMBuildSub(c.b, end, one, "");
-  LLVMValueRef good = keep_apart(p, c.b, k, &k->iteration_footprints, c.params, last);
+  LLVMValueRef good = build_disjoint_test(p, c.b, k, &k->iteration_footprints, c.params, last);
   LLVMValueRef blocks = load_invariant(p, c.b, p->i32, frame, offsetof(mw_frame, grid));
   LLVMValueRef threads =
       LLVMBuildMul(c.b, LLVMBuildZExt(c.b, blocks, p->i64, ""), constant_i64(p, block_size(p, 'x')), "");

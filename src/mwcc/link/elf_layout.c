@@ -140,17 +140,17 @@ void choose_outputs(linker *l) {
 static int rank(const output *o) { return 2 * (int)o->place + (o->type == SHT_NOBITS); }
 
 static void sort_outputs(linker *l) {
-  size_t kept = 0;
+  size_t count = 0;
   for (size_t i = 0; i < l->output_count; i++)
-    if (l->outputs[i]->size) l->outputs[kept++] = l->outputs[i];
-  l->output_count = kept;
-  for (size_t i = 1; i < kept; i++) {
+    if (l->outputs[i]->size) l->outputs[count++] = l->outputs[i];
+  l->output_count = count;
+  for (size_t i = 1; i < count; i++) {
     output *o = l->outputs[i];
     size_t at = i;
     for (; at > 0 && rank(l->outputs[at - 1]) > rank(o); at--) l->outputs[at] = l->outputs[at - 1];
     l->outputs[at] = o;
   }
-  for (size_t i = 0; i < kept; i++) l->outputs[i]->index = (uint32_t)i + 1;
+  for (size_t i = 0; i < count; i++) l->outputs[i]->index = (uint32_t)i + 1;
 }
 
 size_t count_segments(const linker *l) {

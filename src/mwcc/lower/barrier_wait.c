@@ -12,34 +12,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-static LLVMValueRef turn_function(program *p) {
-  LLVMValueRef function = LLVMGetNamedFunction(p->module, TURN);
+static LLVMValueRef word_wait_function(program *p) {
+  LLVMValueRef function = LLVMGetNamedFunction(p->module, WORD_WAIT);
   if (function) return function;
   LLVMTypeRef params[] = {p->pointer, p->i32, p->i32};
-  function = LLVMAddFunction(p->module, TURN, LLVMFunctionType(p->void_type, params, 3, 0));
+  function = LLVMAddFunction(p->module, WORD_WAIT, LLVMFunctionType(p->void_type, params, 3, 0));
   add_attribute(p, function, "convergent");
   return function;
 }
 
 static void expand(program *p, LLVMValueRef wait) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
-  LLVMValueRef function = turn_function(p), phase = LLVMGetOperand(wait, 0);
+  LLVMValueRef function = word_wait_function(p), phase = LLVMGetOperand(wait, 0);
   LLVMBasicBlockRef after = LLVMGetInstructionParent(wait), head = split_block(p, wait);
-  LLVMBasicBlockRef look = LLVMInsertBasicBlockInContext(p->context, after, "look");
-  LLVMBasicBlockRef turn = LLVMInsertBasicBlockInContext(p->context, after, "turn");
+  LLVMBasicBlockRef poll = LLVMInsertBasicBlockInContext(p->context, after, "poll");
+  LLVMBasicBlockRef wait_block = LLVMInsertBasicBlockInContext(p->context, after, "wait");
   LLVMPositionBuilderAtEnd(b, head);
-  LLVMBuildBr(b, look);
-  LLVMPositionBuilderAtEnd(b, look);
+  LLVMBuildBr(b, poll);
+  LLVMPositionBuilderAtEnd(b, poll);
   LLVMSetCurrentDebugLocation2(b, LLVMInstructionGetDebugLoc(wait));
   LLVMValueRef now = LLVMBuildLoad2(b, p->i32, phase, "phase");
   LLVMSetOrdering(now, LLVMAtomicOrderingMonotonic);
   LLVMSetAlignment(now, sizeof(uint32_t));
   now = LLVMBuildAnd(b, now, LLVMGetOperand(wait, 1), "");
-  LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, now, LLVMGetOperand(wait, 2), ""), turn, after);
-  LLVMPositionBuilderAtEnd(b, turn);
+  LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, now, LLVMGetOperand(wait, 2), ""), wait_block, after);
+  LLVMPositionBuilderAtEnd(b, wait_block);
   LLVMValueRef arguments[] = {phase, LLVMGetOperand(wait, 1), LLVMGetOperand(wait, 2)};
   LLVMBuildCall2(b, LLVMGlobalGetValueType(function), function, arguments, 3, "");
-  LLVMBuildBr(b, look);
+  LLVMBuildBr(b, poll);
   LLVMDisposeBuilder(b);
   LLVMInstructionEraseFromParent(wait);
 }

@@ -143,7 +143,7 @@ static const struct builtin {
     {"llvm.nvvm.barrier.cta.sync.all", BARRIER, 0},         /* the same from LLVM 21 on */
     {BARRIER_SYNC_COUNT, BARRIER_NAMED, 0},
     {BARRIER_ARRIVE, BARRIER_NAMED, 1},
-    {TURN, WAIT_WORD, 0},
+    {WORD_WAIT, WAIT_WORD, 0},
     {"llvm.nvvm.membar.*", FENCE, 0},
     {"llvm.nvvm.fence.*", FENCE, 0},
     {"llvm.nvvm.nanosleep", NOTHING, 0},

@@ -240,7 +240,7 @@ static item *row_of(commoning *l, const item *load) {
   return index->base == NONE || index->second ? index : &l->items[index->base];
 }
 
-static void ask_for_blocks(commoning *l, const item *i, LLVMValueRef load) {
+static void prefetch_blocks_ahead(commoning *l, const item *i, LLVMValueRef load) {
   enum {
     SHORT = TUNE_PREFETCH_FILTER_ROW,
     LINE = 64,
@@ -283,12 +283,12 @@ static LLVMValueRef make(commoning *l, int which) {
   drop_flags(l->p, copy);
   if (i->align) LLVMSetAlignment(copy, i->align);
   LLVMInsertIntoBuilder(l->b, copy);
-  if (is_vector_load(copy)) ask_for_blocks(l, i, copy);
+  if (is_vector_load(copy)) prefetch_blocks_ahead(l, i, copy);
   i->epoch = l->epoch;
   return i->made = copy;
 }
 
-static bool is_used_behind(const commoning *l, LLVMValueRef value) {
+static bool is_used_after_loop(const commoning *l, LLVMValueRef value) {
   for (LLVMUseRef use = LLVMGetFirstUse(value); use; use = LLVMGetNextUse(use))
     if (LLVMGetInstructionParent(LLVMGetUser(use)) != l->block) return true;
   return false;
@@ -299,7 +299,7 @@ void unroll_commoned(commoning *l) {
   const int *last = l->known + (l->iterations - 1) * l->body_count;
   LLVMValueRef end = LLVMGetBasicBlockTerminator(l->block);
   for (size_t i = 0; i < l->body_count; i++)
-    if (is_used_behind(l, l->body[i])) l->items[last[i]].root = true;
+    if (is_used_after_loop(l, l->body[i])) l->items[last[i]].root = true;
   link_users(l);
   schedule(l);
   find_reloadable(l);
@@ -309,7 +309,7 @@ void unroll_commoned(commoning *l) {
   for (int i = 0; i < l->placed_count; i++)
     if (!is_fused(l, &l->items[l->placed[i]])) make(l, l->placed[i]);
   for (size_t i = 0; i < l->body_count; i++)
-    if (is_used_behind(l, l->body[i])) LLVMReplaceAllUsesWith(l->body[i], make(l, last[i]));
+    if (is_used_after_loop(l, l->body[i])) LLVMReplaceAllUsesWith(l->body[i], make(l, last[i]));
   LLVMBuildBr(l->b, l->exit);
   LLVMInstructionEraseFromParent(end);
   for (size_t i = 0; i < l->body_count; i++) LLVMReplaceAllUsesWith(l->body[i], LLVMGetPoison(LLVMTypeOf(l->body[i])));

@@ -92,7 +92,7 @@ static bool find_needs(blocking *t) {
   bool *scalar = mw_alloc((size_t)t->count * sizeof *scalar), good = true;
   t->needed = mw_alloc((size_t)t->count * sizeof *t->needed);
   t->begins = mw_alloc((size_t)t->count * sizeof(LLVMValueRef));
-  t->goes_on = mw_alloc((size_t)t->count * sizeof(LLVMValueRef));
+  t->continues = mw_alloc((size_t)t->count * sizeof(LLVMValueRef));
   for (int i = 0; i < t->phi_count; i++) {
     int next = item_of(t, next_of(t, i));
     if (next != NONE && !is_vector(LLVMTypeOf(t->items[i]))) scalar[next] = true;
@@ -160,7 +160,7 @@ static LLVMValueRef copy_induction(blocking *t, group *in, int i) {
   LLVMPositionBuilderAtEnd(t->b, in->loop);
   LLVMValueRef next = copy_of(t, in, next_of(t, i));
   LLVMAddIncoming(phi, (LLVMValueRef[]){t->begins[i], next}, (LLVMBasicBlockRef[]){in->before, in->loop}, 2);
-  if (!t->goes_on[i]) t->goes_on[i] = next;
+  if (!t->continues[i]) t->continues[i] = next;
   return phi;
 }
 
@@ -327,7 +327,7 @@ static void build_groups(blocking *t) {
   LLVMBuildCondBr(t->b, remain, t->list[0].before, t->block);
   for (int i = 0; i < t->phi_count; i++) {
     if (!t->begins[i]) continue;
-    LLVMValueRef values[] = {incoming(t, i, false), t->goes_on[i]};
+    LLVMValueRef values[] = {incoming(t, i, false), t->continues[i]};
     LLVMAddIncoming(t->begins[i], values, (LLVMBasicBlockRef[]){enter, last}, 2);
   }
   replace_loop(t);
@@ -339,7 +339,7 @@ static void free_blocking(blocking *t) {
   free(t->needed);
   free(t->buffers);
   free(t->begins);
-  free(t->goes_on);
+  free(t->continues);
 }
 
 static bool carries_many(const program *p, LLVMBasicBlockRef block) {

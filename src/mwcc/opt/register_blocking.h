@@ -52,7 +52,7 @@ typedef struct blocking {
   uint64_t *needed;                         /* by instruction: the set of accumulators that it is computed for */
   LLVMValueRef memory[MOST_CARRIED];        /* by accumulator: its place between groups */
   /* by phi: a scalar at the beginning of a strip, and after its iterations */
-  LLVMValueRef *begins, *goes_on;
+  LLVMValueRef *begins, *continues;
   LLVMValueRef *buffers; /* by instruction: the buffer that it is left in; NULL: none */
   group list[MOST_GROUPS];
   int group_count;

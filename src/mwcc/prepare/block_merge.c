@@ -87,7 +87,7 @@ static bool find_products(products *all, const instructions *code) {
 }
 
 static bool are_independent(const kernel *k, const instructions *code) {
-  if (!k->any_order || (k->waits && !k->reads_tiles) || k->sees_warp || k->shared_bytes || k->dynamic_shared ||
+  if (!k->any_order || (k->waits && !k->reads_tiles_in_place) || k->sees_warp || k->shared_bytes || k->dynamic_shared ||
       k->iterations_end)
     return false;
   for (size_t i = 0; i < code->count; i++)

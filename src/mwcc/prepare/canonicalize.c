@@ -18,7 +18,7 @@ enum { MOST_INSTRUCTIONS = 20000 }; /* with its callees inlined; a larger functi
 typedef struct callee {
   LLVMValueRef function;
   size_t size; /* with all that is inlined into it */
-  enum { NEW, OPEN, DONE, KEPT } state;
+  enum { NEW, OPEN, DONE, CALLED } state;
 } callee;
 
 typedef struct callees {
@@ -51,7 +51,7 @@ static void measure(program *p, const callees *list, callee *here) {
     if (target->state == DONE) here->size += target->size;
   }
   free(all.items);
-  here->state = stays || here->size > MOST_INSTRUCTIONS ? KEPT : DONE;
+  here->state = stays || here->size > MOST_INSTRUCTIONS ? CALLED : DONE;
   if (here->state == DONE) add_attribute(p, here->function, "alwaysinline");
 }
 
@@ -173,7 +173,7 @@ void drop_noalias(program *p) {
 }
 
 void promote_values(program *p) {
-  if (!call_once(p)) run_passes(p, "function(sroa<modify-cfg>,early-cse<memssa>)");
+  if (!merge_pure_calls(p)) run_passes(p, "function(sroa<modify-cfg>,early-cse<memssa>)");
 }
 
 /* Branches that only choose between values become selects first, since instcombine would sink the computations of the

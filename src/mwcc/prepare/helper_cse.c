@@ -2,15 +2,15 @@
  * the cosine of an angle share its reduction.
  *
  * LLVM does this by itself for inlined helpers without branches, but not for those with branches: two merges of the
- * same branch are two values. So the device headers mark such helpers (__mw_once, which clang sees as "const"), and
- * they are inlined after all others, when equal calls have been merged. */
+ * same branch are two values. So the device headers mark such helpers (__mw_mergeable, which clang sees as "const"),
+ * and they are inlined after all others, when equal calls have been merged. */
 #include "mwcc/mwcc.h"
 #include "prepare.h"
 #include "mwcc/read/read.h"
 
 #include <string.h>
 
-static const char MARK[] = "mw.once";
+static const char MARK[] = "mw.mergeable";
 
 static bool is_marked(LLVMValueRef f) {
   return LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, MARK, sizeof MARK - 1) !=
@@ -19,7 +19,7 @@ static bool is_marked(LLVMValueRef f) {
 
 /* Only marks of the device headers are trusted: a "const" function of the source may still read ids, which differ
    between threads. */
-static void mark_once(program *p, LLVMValueRef f) {
+static void mark_mergeable(program *p, LLVMValueRef f) {
   const LLVMAttributeIndex whole = (LLVMAttributeIndex)LLVMAttributeFunctionIndex;
   LLVMAttributeRef memory = LLVMGetEnumAttributeAtIndex(f, whole, LLVMGetEnumAttributeKindForName("memory", 6));
   size_t length;
@@ -31,7 +31,7 @@ static void mark_once(program *p, LLVMValueRef f) {
 
 void mark_pure_helpers(program *p) {
   EACH_FUNCTION(p, f) {
-    if (is_of_source(f)) mark_once(p, f);
+    if (is_of_source(f)) mark_mergeable(p, f);
   }
 }
 
@@ -49,7 +49,7 @@ static size_t release_calls(LLVMValueRef f) {
   return calls;
 }
 
-bool call_once(program *p) {
+bool merge_pure_calls(program *p) {
   bool some = false, several = false;
   EACH_FUNCTION(p, f) {
     if (LLVMIsDeclaration(f) || !is_marked(f)) continue;

@@ -13,9 +13,10 @@
 
 typedef struct node { /* one defined function */
   LLVMValueRef function;
-  bool waits, sees_warp, takes_turns; /* itself: for others of the block, of the warp, or in a loop (cuda::barrier) */
-  bool meets;                         /* itself: observes other blocks */
-  bool *uses;                         /* the shared variables, and after them the variables, that it refers to itself */
+  bool waits, sees_warp,
+      has_block_wait;   /* itself: for others of the block, of the warp, or in a loop (cuda::barrier) */
+  bool observes_blocks; /* itself: observes other blocks */
+  bool *uses;           /* the shared variables, and after them the variables, that it refers to itself */
   bool calls_pointers, address_taken;
   size_t *callees, callee_count;
 } node;
@@ -71,8 +72,8 @@ static void read_node(graph *g, node *n) {
     for (int o = 0; o < count; o++)
       if (!LLVMValueIsBasicBlock(LLVMGetOperand(i, (unsigned)o))) note_globals(g, n, LLVMGetOperand(i, (unsigned)o));
     if (waits_for_warp(i)) n->sees_warp = true;
-    if (is_block_wait(i)) n->waits = n->takes_turns = true;
-    if (meets_other_blocks(i)) n->meets = true;
+    if (is_block_wait(i)) n->waits = n->has_block_wait = true;
+    if (observes_other_blocks(i)) n->observes_blocks = true;
     if (LLVMIsACallInst(i)) note_call(g, n, i);
   }
   free(list.items);
@@ -148,15 +149,15 @@ void choose_tiers(program *p) {
       if (!seen[i]) continue;
       for (size_t s = 0; s < globals; s++) used[k][s] = used[k][s] || g.nodes[i].uses[s];
       owner->sees_warp = owner->sees_warp || g.nodes[i].sees_warp;
-      owner->takes_turns = owner->takes_turns || g.nodes[i].takes_turns;
-      owner->any_order = owner->any_order && !g.nodes[i].meets;
+      owner->has_block_wait = owner->has_block_wait || g.nodes[i].has_block_wait;
+      owner->any_order = owner->any_order && !g.nodes[i].observes_blocks;
       owner->waits = owner->waits || owner->sees_warp || g.nodes[i].waits;
     }
     if (owner->waits) {
       owner->tier = "fiber";
-      owner->tier_reason = owner->sees_warp     ? "its threads wait for others of their warp"
-                           : owner->takes_turns ? "its threads wait for others of their block"
-                                                : "its threads wait at a barrier";
+      owner->tier_reason = owner->sees_warp        ? "its threads wait for others of their warp"
+                           : owner->has_block_wait ? "its threads wait for others of their block"
+                                                   : "its threads wait at a barrier";
     }
     free(seen);
     list_references(p, owner, used[k] + p->shared_count);

@@ -97,9 +97,9 @@ static const feature imports[] = {
 static bool matches(const char *pattern, const char *name) {
   const char *star = strchr(pattern, '*');
   if (!star) return strcmp(pattern, name) == 0;
-  size_t before = (size_t)(star - pattern), behind = strlen(star + 1), length = strlen(name);
-  return length >= before + behind && strncmp(pattern, name, before) == 0 &&
-         strcmp(star + 1, name + length - behind) == 0;
+  size_t before = (size_t)(star - pattern), after = strlen(star + 1), length = strlen(name);
+  return length >= before + after && strncmp(pattern, name, before) == 0 &&
+         strcmp(star + 1, name + length - after) == 0;
 }
 
 const feature *feature_of(const char *name, const char *rest) {

@@ -113,28 +113,28 @@ static slope slope_of(LLVMValueRef value, counting v, int depth) {
   return unknown;
 }
 
-static bool follows_within(const tile_loop *t, LLVMValueRef value, int axis, int depth) {
+static bool steps_match_within(const tile_loop *t, LLVMValueRef value, int axis, int depth) {
   slope by_counter = slope_of(value, (counting){t, NEITHER}, DEPTH),
         by_id = slope_of(value, (counting){t, axis}, DEPTH);
   if (!by_counter.known || !by_id.known || depth == 0) return false;
   if (!by_counter.times && !by_id.times) return true;
   if (by_counter.symbol != by_id.symbol || t->step * by_counter.times != t->iterations * by_id.times) return false;
-  return !is_extension(value) || follows_within(t, LLVMGetOperand(value, 0), axis, depth - 1);
+  return !is_extension(value) || steps_match_within(t, LLVMGetOperand(value, 0), axis, depth - 1);
 }
 
-bool follows_on(const tile_loop *t, LLVMValueRef value, int axis) { return follows_within(t, value, axis, DEPTH); }
+bool steps_match(const tile_loop *t, LLVMValueRef value, int axis) { return steps_match_within(t, value, axis, DEPTH); }
 
-static bool extended_follow_on(const tile_loop *t, LLVMValueRef value, int axis, int depth) {
+static bool extended_steps_match(const tile_loop *t, LLVMValueRef value, int axis, int depth) {
   if (!LLVMIsAInstruction(value) || value == t->counter || LLVMIsACallInst(value)) return true;
   if (depth == 0 || --*t->patience < 0) return false;
-  if (is_extension(value) && !follows_within(t, LLVMGetOperand(value, 0), axis, depth)) return false;
+  if (is_extension(value) && !steps_match_within(t, LLVMGetOperand(value, 0), axis, depth)) return false;
   for (int i = 0; i < LLVMGetNumOperands(value) && !is_common(t, value); i++)
-    if (!extended_follow_on(t, LLVMGetOperand(value, (unsigned)i), axis, depth - 1)) return false;
+    if (!extended_steps_match(t, LLVMGetOperand(value, (unsigned)i), axis, depth - 1)) return false;
   return true;
 }
 
-bool all_follow_on(const tile_loop *t, LLVMValueRef value, int axis) {
-  return follows_on(t, value, axis) && extended_follow_on(t, value, axis, DEPTH);
+bool all_steps_match(const tile_loop *t, LLVMValueRef value, int axis) {
+  return steps_match(t, value, axis) && extended_steps_match(t, value, axis, DEPTH);
 }
 
 bool grows_along_x(const tile_loop *t, LLVMValueRef value, uint64_t by) {

@@ -20,7 +20,7 @@
  * - elements that other threads load for themselves. So each such access may only be to the thread's own element, by
  * its number in the
  *    grid, and at the launch the memory that is stored to is compared with the memory that is loaded (footprint.h,
- *    kernel.lines_footprints).
+ *    kernel.row_footprints).
  *
  * By itself this gains nothing: reading shared memory is a little faster. So it is done for grids of few blocks only,
  * whose blocks workers then share (gang_loop.c). */
@@ -200,9 +200,9 @@ static bool is_noted(const row_loop *l, const footprint_search *s, LLVMValueRef 
 static bool is_isolated(const row_loop *l, kernel *k) {
   instructions all = instructions_of_function(l->t.function);
   const footprint_search s = {
-      .p = l->t.p, .k = k, .is_number = is_thread, .context = l->t.p, .into = &k->lines_footprints};
+      .p = l->t.p, .k = k, .is_number = is_thread, .context = l->t.p, .into = &k->row_footprints};
   bool good = true;
-  k->lines_footprints.count = 0;
+  k->row_footprints.count = 0;
   for (size_t n = 0; n < all.count && good; n++) {
     LLVMValueRef i = all.items[n];
     if (!contains(l, LLVMGetInstructionParent(i)))
@@ -212,7 +212,7 @@ static bool is_isolated(const row_loop *l, kernel *k) {
     good = good && is_noted(l, &s, i);
   }
   free(all.items);
-  return good && are_elements(&k->lines_footprints);
+  return good && are_elements(&k->row_footprints);
 }
 
 /* ---- rewriting ---- */

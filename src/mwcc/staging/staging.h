@@ -87,9 +87,9 @@ bool is_common_to_grid(const tile_loop *t, LLVMValueRef value);
 bool grows_along_x(const tile_loop *t, LLVMValueRef value, uint64_t by);
 /* Whether adding the trip count of k to the id has the same effect as one step of the counter. Then the value is the
    same if the counter keeps its first value and the id counts on, also in arithmetic that wraps. */
-bool follows_on(const tile_loop *t, LLVMValueRef value, int axis);
+bool steps_match(const tile_loop *t, LLVMValueRef value, int axis);
 /* The same for the value and for every extended value in it. */
-bool all_follow_on(const tile_loop *t, LLVMValueRef value, int axis);
+bool all_steps_match(const tile_loop *t, LLVMValueRef value, int axis);
 
 /* ---- tiles_rewrite.c ---- */
 

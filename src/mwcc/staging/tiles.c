@@ -206,7 +206,7 @@ static bool match_read(tile_loop *t, LLVMValueRef load) {
     if (counts && of->counted != NEITHER) return false;
     if (counts) of->counted = of->axes[d];
   }
-  return of->counted != NEITHER && all_follow_on(t, LLVMGetOperand(of->load, 0), of->counted);
+  return of->counted != NEITHER && all_steps_match(t, LLVMGetOperand(of->load, 0), of->counted);
 }
 
 bool is_plain_barrier(LLVMValueRef i) {
@@ -344,8 +344,8 @@ static bool find_end(tile_loop *t) {
   LLVMValueRef limit = a == t->counter_next ? b : a, first = t->counter_first;
   if ((a != t->counter_next && b != t->counter_next) || !is_common(t, limit)) return false;
   LLVMIntPredicate p = LLVMGetICmpPredicate(condition);
-  bool goes_on = a == t->counter_next && LLVMGetSuccessor(end, 0) == t->head;
-  bool less = goes_on && (p == LLVMIntSLT || p == LLVMIntULT);
+  bool continues = a == t->counter_next && LLVMGetSuccessor(end, 0) == t->head;
+  bool less = continues && (p == LLVMIntSLT || p == LLVMIntULT);
   bool zero = LLVMIsAConstantInt(first) && LLVMConstIntGetZExtValue(first) == 0;
   bool by_tiles = t->step == 1 && zero && less && is_small(limit, t->iterations);
   t->from_zero = zero && less && p == LLVMIntSLT && (by_tiles || t->step == t->iterations);
@@ -368,15 +368,15 @@ static void eliminate_staged_tiles(program *p, kernel *k) {
     p->even_pays = joins;
     if (joins && o->launch_columns % 2) return;
     make_one_loop(&t);
-    k->reads_tiles = true;
+    k->reads_tiles_in_place = true;
     return;
   }
 }
 
 static void read_in_place(program *p, kernel *k) {
   if (has_pass(p, PASS_STAGED_TILES)) eliminate_staged_tiles(p, k);
-  if (k->reads_tiles || !has_pass(p, PASS_STAGED_ROWS)) return;
-  k->reads_lines = eliminate_staged_rows(p, k);
+  if (k->reads_tiles_in_place || !has_pass(p, PASS_STAGED_ROWS)) return;
+  k->reads_rows_in_place = eliminate_staged_rows(p, k);
 }
 
 void eliminate_staging(program *p) {

@@ -34,7 +34,7 @@ typedef enum outcome {
 } outcome;
 
 static bool is_same(const rewriting *r, LLVMValueRef value) {
-  return is_common(r->t, value) || follows_on(r->t, value, r->axis);
+  return is_common(r->t, value) || steps_match(r->t, value, r->axis);
 }
 
 static bool is_signed_sum(LLVMValueRef value) {
@@ -50,7 +50,7 @@ static bool is_exact(const rewriting *r, LLVMValueRef value) {
 }
 
 static outcome outcome_of(const rewriting *r, LLVMValueRef value) {
-  if (!follows_on(r->t, value, r->axis)) return WRAPS;
+  if (!steps_match(r->t, value, r->axis)) return WRAPS;
   bool same = true, exact = is_signed_sum(value);
   for (int i = 0; i < LLVMGetNumOperands(value); i++) {
     LLVMValueRef operand = LLVMGetOperand(value, (unsigned)i);
@@ -77,7 +77,7 @@ static LLVMValueRef rewritten(const rewriting *r, LLVMValueRef value) {
     LLVMOpcode opcode = is_addition(value) ? LLVMAdd : LLVMGetInstructionOpcode(value);
     return LLVMBuildBinOp(r->b, opcode, operands[0], operands[1], "");
   }
-  /* `inbounds` still holds: each index has the same value as before (all_follow_on), 64 bits wide or extended. */
+  /* `inbounds` still holds: each index has the same value as before (all_steps_match), 64 bits wide or extended. */
   made = LLVMInstructionClone(value);
   for (int i = 0; i < count; i++) LLVMSetOperand(made, (unsigned)i, operands[i]);
   LLVMInsertIntoBuilder(r->b, made);

@@ -125,7 +125,7 @@ struct widener {
   const struct spilled *spilled; /* lane_serialization.c's own */
   /* in serialised code: the position of the current lane's code among the copies in sequence */
   uint64_t lane_number;
-  int lanes_behind; /* how many copies follow it; 0: it is the last, or the only one */
+  int lanes_after; /* how many copies follow it; 0: it is the last, or the only one */
   lane_prefetches prefetched;
   deferred_prefetches deferred;
   LLVMValueRef prefetch_count,
@@ -159,13 +159,13 @@ LLVMValueRef iteration_word(widener *w, const char *name);
 
 /* ---- reduction_state.c ---- */
 /* at the function's start: how many blocks are strip-mined together, by what their gangs save */
-void choose_kept_blocks(widener *w);
-void note_kept_block(widener *w, LLVMValueRef number); /* which of the blocks that are strip-mined together is run */
+void choose_strip_blocks(widener *w);
+void note_strip_block(widener *w, LLVMValueRef number); /* which of the blocks that are strip-mined together is run */
 /* a call about a sum that is saved between iterations; false: it is no such call */
-bool widen_kept(widener *w, LLVMValueRef call);
+bool widen_saved(widener *w, LLVMValueRef call);
 
 /* ---- atomic_privatization.c ---- */
-bool widen_kept_add(widener *w, LLVMValueRef call, mask m); /* false: it is no such call */
+bool widen_private_add(widener *w, LLVMValueRef call, mask m); /* false: it is no such call */
 
 /* ---- block_loop.c ---- */
 /* Whether the first rows of all blocks that are side by side are run first, then all second ones, … */
@@ -272,7 +272,7 @@ void prefetch_ahead(widener *w, LLVMValueRef load, uint64_t bytes);
    at several places, for later blocks. */
 void prefetch_next_block(widener *w, LLVMValueRef load, uint64_t bytes);
 /* With a load from shared memory: emits some of what prefetch_ahead deferred. */
-void prefetch_beside(widener *w, LLVMValueRef load);
+void prefetch_deferred_rows(widener *w, LLVMValueRef load);
 /* As prefetch_ahead, for a load that all vectors share. */
 void prefetch_shared_row(widener *w, LLVMValueRef load, uint64_t bytes);
 /* The load is serialised, and this is one lane's, from the address: the prefetches are, too, one for each line. */

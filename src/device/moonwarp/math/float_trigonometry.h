@@ -45,7 +45,7 @@ __mw_both __mw_cold __mw_angle __mw_reduce_large(float a) {
 }
 
 /* Reduces a = |x|; the rest is NaN for infinity and NaN. mwcc merges the calls for a sine and a cosine of one angle. */
-__mw_both __mw_once __mw_angle __mw_reduce(float a) {
+__mw_both __mw_mergeable __mw_angle __mw_reduce(float a) {
   __mw_exactly;
   float t = fmaf(a, 0x1.45f306p-1f, __mw_shifter), k = t - __mw_shifter;
   float r = fmaf(k, 0x1.ee59dap-50f, fmaf(k, 0x1.777a5cp-25f, fmaf(k, -0x1.921fb6p+0f, a)));

@@ -11,14 +11,14 @@
 #ifdef __MW_NVRTC__
 /* std::move is built in, and a GPU's threads make progress independently. */
 __mw_member void __mw_block_wait(const unsigned int *phase, unsigned int mask, unsigned int value) {
-  while ((*(const volatile unsigned int *)phase & mask) == value) __mw_look();
+  while ((*(const volatile unsigned int *)phase & mask) == value) __mw_poll();
 }
 __mw_member void __mw_check_wait(bool) {}
 #else
 #include <utility> /* tokens are moved */
 #ifdef __MW_NVPTX__
 __mw_member void __mw_block_wait(const unsigned int *phase, unsigned int mask, unsigned int value) {
-  while ((*(const volatile unsigned int *)phase & mask) == value) __mw_look();
+  while ((*(const volatile unsigned int *)phase & mask) == value) __mw_poll();
 }
 __mw_member void __mw_check_wait(bool) {}
 #else

@@ -24,7 +24,7 @@ __mw_cold_function void __mw_grid_wait(unsigned int) {
                : "=r"(before)
                : "l"(word), "r"(first ? 0x80000000u - (blocks - 1) : 1)
                : "memory");
-  while (!((before ^ *(volatile unsigned int *)word) & 0x80000000u)) __mw_look();
+  while (!((before ^ *(volatile unsigned int *)word) & 0x80000000u)) __mw_poll();
   __threadfence();
 }
 

@@ -87,8 +87,8 @@ static void define_of_vectors(widener *w, LLVMValueRef f, LLVMValueRef made) {
   const char *why;
   hide_parameters(p, f, list);
   graph_build(p, f, false, &g, &why);
-  flow way = graph_flow(&g);
-  order o = order_of(&way);
+  flow edges = graph_flow(&g);
+  order o = order_of(&edges);
   shapes s = shapes_given(&g, &o, (cut){CUT_ROW, w->width, 1, 1}, list, (int)LLVMCountParams(f), NULL);
   widener own = {.p = p,
                  .k = w->k,

@@ -33,17 +33,17 @@ static privatised_add *add_of(widener *w, LLVMValueRef call) {
   return a;
 }
 
-static LLVMValueRef load_kept(widener *w, LLVMTypeRef type, LLVMValueRef at) {
+static LLVMValueRef load_private(widener *w, LLVMTypeRef type, LLVMValueRef at) {
   LLVMValueRef lanes = LLVMBuildLoad2(w->b, vector_type(w, type), at, "");
   LLVMSetAlignment(lanes, (unsigned)LLVMABISizeOfType(w->p->layout, type));
   return lanes;
 }
 
-static void store_kept(widener *w, LLVMTypeRef type, LLVMValueRef lanes, LLVMValueRef at) {
+static void store_private(widener *w, LLVMTypeRef type, LLVMValueRef lanes, LLVMValueRef at) {
   LLVMSetAlignment(LLVMBuildStore(w->b, lanes, at), (unsigned)LLVMABISizeOfType(w->p->layout, type));
 }
 
-bool widen_kept_add(widener *w, LLVMValueRef call, mask m) {
+bool widen_private_add(widener *w, LLVMValueRef call, mask m) {
   if (!starts_with(callee_name(call), PRIVATE_ADD)) return false;
   privatised_add *a = add_of(w, call);
   vectors active = m.all ? (vectors){0} : mask_vectors(w, m);
@@ -56,10 +56,10 @@ bool widen_kept_add(widener *w, LLVMValueRef call, mask m) {
     LLVMValueRef added = value_vector(w, LLVMGetOperand(call, 1), u), at = value_vector(w, LLVMGetOperand(call, 0), u);
     if (!m.all) {
       added = LLVMBuildSelect(w->b, active.of[u], added, LLVMConstNull(LLVMTypeOf(added)), "");
-      at = LLVMBuildSelect(w->b, active.of[u], at, load_kept(w, a->pointer, where), "");
+      at = LLVMBuildSelect(w->b, active.of[u], at, load_private(w, a->pointer, where), "");
     }
-    store_kept(w, a->type, LLVMBuildAdd(w->b, load_kept(w, a->type, sum), added, ""), sum);
-    store_kept(w, a->pointer, at, where);
+    store_private(w, a->type, LLVMBuildAdd(w->b, load_private(w, a->type, sum), added, ""), sum);
+    store_private(w, a->pointer, at, where);
   }
   return true;
 }

@@ -1,11 +1,12 @@
-/* Sums that threads keep from iteration to iteration of a grid-stride loop (grid_stride/reduction_state.c), in lanes. */
+/* The widened form of sums that threads save between the strips of a grid-stride loop
+ * (grid_stride/reduction_state.c). */
 #include "mwcc/grid_stride/grid_stride.h"
 #include "mwcc/widen/widen.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void choose_kept_blocks(widener *w) {
+void choose_strip_blocks(widener *w) {
   uint64_t lanes = (uint64_t)w->width * (uint64_t)w->vectors * LLVMConstIntGetZExtValue(w->gangs);
   if (!w->k->saves_state) return;
   w->k->strip_blocks = blocks_per_strip(lanes * w->k->saved_bytes);
@@ -20,7 +21,7 @@ static void note_shared_block(widener *w, LLVMValueRef number) {
   LLVMBuildCall2(w->b, type, function, &number, 1, "");
 }
 
-void note_kept_block(widener *w, LLVMValueRef number) {
+void note_strip_block(widener *w, LLVMValueRef number) {
   if (!w->k->saves_state) return;
   if (!w->saved_block) w->saved_block = LLVMBuildAlloca(w->entry, w->p->i32, "saved");
   number = LLVMBuildTrunc(w->b, number, w->p->i32, "");
@@ -28,8 +29,9 @@ void note_kept_block(widener *w, LLVMValueRef number) {
   if (w->k->private_shared) note_shared_block(w, number);
 }
 
-/* The address of the sums of the gang's first vector: those of its vectors are adjacent, and those of the gangs of a block. */
-static LLVMValueRef kept_place(widener *w, unsigned number, LLVMTypeRef type) {
+/* The address of the sums of the gang's first vector: those of its other vectors are adjacent, and so are those of
+   the block's gangs. */
+static LLVMValueRef place_in_strip(widener *w, unsigned number, LLVMTypeRef type) {
   LLVMValueRef count = constant_i32(w->p, (unsigned)w->vectors);
   LLVMTypeRef wide = vector_type(w, type);
   if (!w->saved[number]) {
@@ -43,14 +45,14 @@ static LLVMValueRef kept_place(widener *w, unsigned number, LLVMTypeRef type) {
   return LLVMBuildInBoundsGEP2(w->b, wide, w->saved[number], &at, 1, "");
 }
 
-/* All lanes are saved, including those that are no threads. */
-bool widen_kept(widener *w, LLVMValueRef call) {
+/* All lanes are saved, also those without a thread. */
+bool widen_saved(widener *w, LLVMValueRef call) {
   const char *name = callee_name(call);
   bool loads = starts_with(name, SAVED_LOAD);
   if (!loads && !starts_with(name, SAVED_STORE)) return false;
   unsigned number = (unsigned)strtoul(strrchr(name, '.') + 1, NULL, 10);
   LLVMTypeRef type = loads ? LLVMTypeOf(call) : LLVMTypeOf(LLVMGetOperand(call, 0)), wide = vector_type(w, type);
-  LLVMValueRef first = kept_place(w, number, type);
+  LLVMValueRef first = place_in_strip(w, number, type);
   vectors lanes = {0};
   for (int u = 0; u < w->vectors; u++) {
     LLVMValueRef vector = constant_i32(w->p, (unsigned)u),

@@ -24,7 +24,7 @@ static shape_kind disagreement_at(const emission *e, const plan *p, int n) {
 
 static void check_region(emission *e, const plan *p) {
   int barriers = 0, class = -1;
-  bool returns = false, apart = false, gang_apart = false, raced = false, classes_differ = false;
+  bool returns = false, diverges = false, gang_diverges = false, raced = false, classes_differ = false;
   for (int i = 0; i < p->order.rpo_count; i++) {
     int n = p->order.rpo[i];
     const node *here = &e->w.g->nodes[n];
@@ -39,14 +39,14 @@ static void check_region(emission *e, const plan *p) {
     if (here->returns) returns = true;
     shape_kind kind = disagreement_at(e, p, n);
     if (kind == SHAPE_RACED) raced = true;
-    if (kind > SHAPE_RACED) apart = true;
-    if (kind > SHAPE_RACED && !e->w.shapes->divergent[n]) gang_apart = true;
+    if (kind > SHAPE_RACED) diverges = true;
+    if (kind > SHAPE_RACED && !e->w.shapes->divergent[n]) gang_diverges = true;
   }
-  if (barriers > 1 && (classes_differ || gang_apart))
+  if (barriers > 1 && (classes_differ || gang_diverges))
     refuse(
         &e->w, NULL,
         "its threads may reach different barriers next: place __syncthreads() where all threads of the block reach it");
-  if (barriers && returns && apart) e->can_die = true;
+  if (barriers && returns && diverges) e->can_die = true;
   if (barriers && raced) e->may_disagree = true;
 }
 

@@ -76,11 +76,11 @@ void begin_blocks(emission *e, block_loop *l) {
   for (unsigned axis = 0; axis < 3; axis++)
     LLVMBuildStore(w->b, LLVMBuildTrunc(w->b, ids[axis], p->i32, ""), w->ctaid[axis]);
   save_for_fallback(e);
-  note_kept_block(w, LLVMBuildSub(w->b, block, e->first_block, ""));
+  note_strip_block(w, LLVMBuildSub(w->b, block, e->first_block, ""));
   if (takes_rows_of_blocks(w->k, w->shapes)) {
     LLVMValueRef left = lesser(w, LLVMBuildSub(w->b, gx, ids[0], ""), LLVMBuildSub(w->b, end, block, ""));
     l->count = lesser(w, left, constant_i64(p, MOST_TOGETHER));
-    e->row_of_blocks = LLVMBuildAlloca(w->entry, p->i32, "beside");
+    e->row_of_blocks = LLVMBuildAlloca(w->entry, p->i32, "adjacent");
     e->row_count = LLVMBuildTrunc(w->b, l->count, p->i32, "");
     e->row_first = block;
     e->row_column = LLVMBuildTrunc(w->b, ids[0], p->i32, "");
@@ -97,17 +97,17 @@ void end_blocks(emission *e, const block_loop *l) {
 
 /* ---- within a row of blocks ---- */
 
-counted begin_beside(emission *e) {
+counted begin_adjacent_blocks(emission *e) {
   widener *w = &e->w;
   if (!e->row_of_blocks) return (counted){0};
   counted c = begin_counted(e, e->row_of_blocks, e->row_count, 1);
-  LLVMValueRef beside = load_slot(e, w->p->i32, e->row_of_blocks);
-  LLVMBuildStore(w->b, LLVMBuildAdd(w->b, e->row_column, beside, ""), w->ctaid[0]);
+  LLVMValueRef adjacent = load_slot(e, w->p->i32, e->row_of_blocks);
+  LLVMBuildStore(w->b, LLVMBuildAdd(w->b, e->row_column, adjacent, ""), w->ctaid[0]);
   save_for_fallback(e);
-  note_block(w, LLVMBuildAdd(w->b, e->row_first, LLVMBuildZExt(w->b, beside, w->p->i64, ""), ""));
+  note_block(w, LLVMBuildAdd(w->b, e->row_first, LLVMBuildZExt(w->b, adjacent, w->p->i64, ""), ""));
   return c;
 }
 
-void end_beside(emission *e, counted c) {
+void end_adjacent_blocks(emission *e, counted c) {
   if (c.head) end_counted(e, c);
 }

@@ -109,7 +109,7 @@ static LLVMBasicBlockRef take_edge(emission *e, int source, int target, bool uni
      leaves. So the mask that exists anyway serves. */
   int l = p->order.innermost[source];
   bool leaves = l >= 0 && p->divergent_loop[l] && g.level != l;
-  bool plain = same || plan_comes_first(p, g.level, source, target);
+  bool plain = same || plan_is_first(p, g.level, source, target);
   move_phis(e, source, target, plain, leaves ? here : taken, here);
   if (led >= 0) add_lanes(e, e->path->masks[led], mask_vectors(&e->w, taken));
   if (!uniform) return NULL;
@@ -141,7 +141,7 @@ static void split_by_uniform_half(emission *e, int n, LLVMValueRef common, bool 
   continue_at(e, decided);
   w->stamp++;
   take_edge(e, n, target, false, m);
-  LLVMBuildBr(w->b, enter_item(e, level, plan_next_apart(&e->path->plan, level, n)));
+  LLVMBuildBr(w->b, enter_item(e, level, plan_next_divergent(&e->path->plan, level, n)));
   continue_at(e, open);
   w->stamp++;
 }
@@ -174,7 +174,7 @@ void divide_lanes(emission *e, int n, mask m) {
   take_edge(e, n, here->succs[0], false, (mask){.lanes = yes});
   take_edge(e, n, here->succs[1], false, (mask){.lanes = no});
   int level = e->path->plan.order.innermost[n];
-  LLVMBuildBr(w->b, enter_item(e, level, plan_next_apart(&e->path->plan, level, n)));
+  LLVMBuildBr(w->b, enter_item(e, level, plan_next_divergent(&e->path->plan, level, n)));
 }
 
 LLVMBasicBlockRef take_uniform(emission *e, int n, int target) {
@@ -262,7 +262,8 @@ static void emit_latch(emission *e, int l) {
   store_mask(e, next, e->path->masks[p->class_of[header]]);
   store_mask(e, no_lanes(&e->w), e->path->loop_next[l]);
   LLVMValueRef again = e->path->again[l] ? load_slot(e, e->w.p->i1, e->path->again[l]) : any_lane(&e->w, next);
-  LLVMBuildCondBr(e->w.b, again, e->path->bodies[header], enter_item(e, parent, plan_next_apart(p, parent, header)));
+  LLVMBuildCondBr(e->w.b, again, e->path->bodies[header],
+                  enter_item(e, parent, plan_next_divergent(p, parent, header)));
 }
 
 static void emit_guard(emission *e, int class) {

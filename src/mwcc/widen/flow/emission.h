@@ -106,7 +106,7 @@ LLVMValueRef count_threads(widener *w); /* of a block */
 /* ---- privatized_atomics.c ---- */
 
 /* Where blocks are done that took turns. */
-void end_kept_adds(emission *e);
+void end_private_adds(emission *e);
 
 /* ---- grid_stride_loop.c ---- */
 
@@ -131,13 +131,13 @@ typedef struct block_loop {
 void begin_blocks(emission *e, block_loop *l);
 void end_blocks(emission *e, const block_loop *l);
 /* Around the gangs of a row: the blocks side by side, where they are run together. */
-counted begin_beside(emission *e);
-void end_beside(emission *e, counted c);
+counted begin_adjacent_blocks(emission *e);
+void end_adjacent_blocks(emission *e, counted c);
 
 /* ---- gang_loop.c ---- */
 
 typedef struct gang_loop {
-  counted z, y, beside, x;
+  counted z, y, adjacent, x;
   LLVMBasicBlockRef head, done; /* around the blocks, where workers share their gangs */
 } gang_loop;
 void choose_sharing(emission *e); /* once its regions are known */

@@ -105,7 +105,7 @@ void begin_gangs(emission *e, gang_loop *l) {
   LLVMBuildStore(w->b, constant_i32(w->p, 0), w->gang);
   l->z = begin_counted(e, w->tid[2], line ? one : w->ntid[2], 1);
   l->y = begin_counted(e, w->tid[1], line ? one : w->ntid[1], rows_of(c));
-  l->beside = begin_beside(e);
+  l->adjacent = begin_adjacent_blocks(e);
   l->x = begin_counted(e, w->tid[0], length, columns_of(c));
   w->tid_is_zero[0] = !l->x.head, w->tid_is_zero[1] = !l->y.head, w->tid_is_zero[2] = !l->z.head;
 }
@@ -119,7 +119,7 @@ void end_gangs(emission *e, const gang_loop *l) {
     return;
   }
   end_counted(e, l->x);
-  end_beside(e, l->beside);
+  end_adjacent_blocks(e, l->adjacent);
   end_counted(e, l->y);
   end_counted(e, l->z);
 }

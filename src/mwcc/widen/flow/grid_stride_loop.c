@@ -130,7 +130,7 @@ void begin_iterations(emission *e, iteration_loop *l) {
   LLVMValueRef end = repeat_value(w->b, w->k->iterations_end, parameter_of, w);
   w->elements =
       w->k->iterations_signed ? LLVMBuildSExt(w->b, end, w->p->i64, "") : LLVMBuildZExt(w->b, end, w->p->i64, "");
-  choose_kept_blocks(w);
+  choose_strip_blocks(w);
   build_iteration_count(w->p, w->k);
   if (w->k->iterations) {
     begin_chosen(e, l);
@@ -169,7 +169,7 @@ void end_iterations(emission *e, const iteration_loop *l) {
   /* once more after the last iteration */
   LLVMBuildCondBr(w->b, iterations_remain(w, l->iteration), l->head, l->done);
   continue_at(e, l->done);
-  end_kept_adds(e);
+  end_private_adds(e);
   LLVMBuildStore(w->b, e->end_block, l->group);
   LLVMBuildBr(w->b, l->groups);
   continue_at(e, l->groups_done);

@@ -51,13 +51,13 @@ static LLVMValueRef header_phi_for_exit(const emission *e, int source, int targe
   if (plan_item(p, l, target) >= 0 || plan_item(p, p->order.loops[l].parent, target) < 0) return NULL;
   const node *header = &g->nodes[p->order.loops[l].header];
   /* all lanes continue from there: a back edge elsewhere would overwrite the value */
-  bool goes_round = false, only = true;
+  bool is_back_edge = false, only = true;
   for (int i = 0; i < header->pred_count; i++) {
-    if (header->preds[i] == source) goes_round = true;
+    if (header->preds[i] == source) is_back_edge = true;
     if (header->preds[i] != source && plan_item(p, l, header->preds[i]) >= 0) only = false;
   }
   LLVMValueRef value = incoming_from(phi, from->block);
-  if (!goes_round || !only || !begins_block(header) || !value) return NULL;
+  if (!is_back_edge || !only || !begins_block(header) || !value) return NULL;
   for (LLVMValueRef i = header->first; LLVMIsAPHINode(i); i = LLVMGetNextInstruction(i))
     if (is_varying(&e->w, i) && incoming_from(i, from->block) == value) return i;
   return NULL;

@@ -32,7 +32,7 @@ static void note_several(widener *w) {
                  LLVMBuildInBoundsGEP2(w->b, w->p->i8, w->worker, &at, 1, ""));
 }
 
-void end_kept_adds(emission *e) {
+void end_private_adds(emission *e) {
   widener *w = &e->w;
   for (int n = 0; n < MOST_SAVED; n++) {
     const privatised_add *a = &w->adds[n];

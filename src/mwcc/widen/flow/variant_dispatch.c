@@ -155,11 +155,11 @@ void build_launched(program *p, kernel *k) {
   fits = LLVMBuildAnd(b, fits, gangs_have_room(p, b, &k->variants[0], LLVMGetParam(k->fits, 0)), "");
   fits = LLVMBuildAnd(b, fits, has_blocks_of_that_size(p, b, LLVMGetParam(k->fits, 0)), "");
   LLVMValueRef several = has_several_blocks(p, b, LLVMGetParam(k->fits, 0));
-  if (k->reads_lines) {
+  if (k->reads_rows_in_place) {
     LLVMValueRef params = load_invariant(p, b, p->pointer, LLVMGetParam(k->fits, 0), offsetof(mw_frame, params));
     LLVMValueRef last = LLVMBuildSub(b, threads_of_row(p, b, LLVMGetParam(k->fits, 0)), constant_i64(p, 1), "");
     fits = LLVMBuildAnd(b, fits, several, "");
-    fits = LLVMBuildAnd(b, fits, keep_apart(p, b, k, &k->lines_footprints, params, last), "");
+    fits = LLVMBuildAnd(b, fits, build_disjoint_test(p, b, k, &k->row_footprints, params, last), "");
   }
   if (p->options->launch_one) fits = LLVMBuildAnd(b, fits, LLVMBuildNot(b, several, ""), "");
   LLVMValueRef width = load_invariant(p, b, p->i32, LLVMGetParam(k->fits, 0), offsetof(mw_frame, grid));

@@ -98,17 +98,17 @@ typedef struct variant_query {
 /* Why gangs are as large as they are, for the report. */
 static char *explain_size(const variant_query *q, const cut *c) {
   const kernel *k = q->k;
-  bool asked = q->p->options->width, fewer = c->vectors < q->wanted && !k->sees_warp;
+  bool is_set = q->p->options->width, fewer = c->vectors < q->wanted && !k->sees_warp;
   int native = register_lanes(q->p);
-  const char *why = asked            ? "as set by --width"
+  const char *why = is_set           ? "as set by --width"
                     : k->sees_warp   ? "a gang is a warp, since the kernel uses warp functions"
                     : q->g->seamless ? "the whole block is one gang"
                     : q->vectors_why ? q->vectors_why
                                      : "code for blocks of any size";
   const char *lanes = "";
-  if (!asked && !k->sees_warp && q->lanes_why)
+  if (!is_set && !k->sees_warp && q->lanes_why)
     lanes = q->lanes_why;
-  else if (!asked && !k->sees_warp && c->lanes < native)
+  else if (!is_set && !k->sees_warp && c->lanes < native)
     lanes = lanes_for(q->p, k) < native
                 ? ", fewer lanes because of __launch_bounds__"
                 : ", fewer lanes because the block's rows are short (a larger blockDim.x fills the registers)";
@@ -193,16 +193,16 @@ static cut warp_cut(const variant_query *q, int lanes, const unsigned block[3]) 
 }
 
 /* How blocks are cut, where their size is known and where not. */
-static cut choose_cut(variant_query *q, int lanes, int together) {
+static cut choose_cut(variant_query *q, int lanes, int vector_count) {
   const unsigned *block = q->p->options->launch_kernel ? q->p->block : NULL;
   if (q->k->sees_warp) return warp_cut(q, lanes, block);
-  if (!block) return (cut){CUT_ROW, lanes, together, 1};
-  return rows_that_pay(q->g, q->o, cut_block(block, lanes, together), block, &q->vectors_why);
+  if (!block) return (cut){CUT_ROW, lanes, vector_count, 1};
+  return rows_that_pay(q->g, q->o, cut_block(block, lanes, vector_count), block, &q->vectors_why);
 }
 
 static bool pays(variant_query *q, const shapes *s) {
-  q->k->chases = !q->k->waits && !q->p->options->width && mostly_gathers(q->g, q->o, s);
-  if (q->k->chases)
+  q->k->gather_bound = !q->k->waits && !q->p->options->width && mostly_gathers(q->g, q->o, s);
+  if (q->k->gather_bound)
     q->why = "a divergent loop consists mostly of gathers, so scalar code is faster (--width=16 vectorises it anyway)";
   else if ((q->why_at = waits_for_other_warps(q->g, q->o)))
     q->why = "a loop polls memory that another warp writes: wait at a barrier instead";
@@ -247,7 +247,7 @@ static uint32_t depth_of_loops(const order *o) {
   return (uint32_t)deepest;
 }
 
-static bool widen_with_cut(program *p, kernel *k, int lanes, int together, bool seamless) {
+static bool widen_with_cut(program *p, kernel *k, int lanes, int vector_count, bool seamless) {
   graph g;
   variant_query q = {.p = p, .k = k, .g = &g};
   if (!graph_build(p, k->body, seamless, &g, &q.why)) {
@@ -260,16 +260,16 @@ static bool widen_with_cut(program *p, kernel *k, int lanes, int together, bool 
   q.o = &o, q.live = &live;
   k->loop_depth = depth_of_loops(&o);
   shapes s = shapes_at_best(&g, &o, (cut){CUT_ROW, lanes, 1, 1});
-  if (!together) together = p->options->launch_kernel ? vectors_that_pay(&g, &o, &s, &q.vectors_why) : 1;
-  q.wanted = together;
+  if (!vector_count) vector_count = p->options->launch_kernel ? vectors_that_pay(&g, &o, &s, &q.vectors_why) : 1;
+  q.wanted = vector_count;
   q.blocks_registers = suits_register_blocking(&g, &o, &s);
   bool may_be_wider = p->options->launch_kernel && !p->options->width && !seamless;
   if (may_be_wider) lanes = lanes_that_pay(&g, &o, &s, p->block, k->waits, &q.lanes_why);
-  bool too_wide = seamless && suits_small_gangs(&g, &o, &s, together);
+  bool too_wide = seamless && suits_small_gangs(&g, &o, &s, vector_count);
   if (!too_wide && pays(&q, &s)) {
-    add_variant(&q, choose_cut(&q, lanes, together));
+    add_variant(&q, choose_cut(&q, lanes, vector_count));
     /* gangs of several vectors may need more memory for local arrays than there is: try one vector */
-    if (q.why && !seamless && together > 1) {
+    if (q.why && !seamless && vector_count > 1) {
       q.why = NULL;
       add_variant(&q, choose_cut(&q, lanes, 1));
     }
@@ -333,20 +333,20 @@ static int whole_block(const program *p, const kernel *k, int *lanes) {
   return count;
 }
 
-static void widen_one(program *p, kernel *k, int lanes, int together) {
+static void widen_one(program *p, kernel *k, int lanes, int vector_count) {
   int block_lanes = lanes, whole = whole_block(p, k, &block_lanes);
   if (whole && widen_with_cut(p, k, block_lanes, whole, true)) return;
-  if (!widen_with_cut(p, k, lanes, together, false) && p->options->report)
+  if (!widen_with_cut(p, k, lanes, vector_count, false) && p->options->report)
     printf("kernel %s: %s: %s\n", k->name, k->tier, k->tier_reason);
 }
 
 void widen_kernels(program *p) {
-  int together = p->options->vectors; /* 0: chosen by the cost model */
+  int vector_count = p->options->vectors; /* 0: chosen by the cost model */
   for (size_t i = 0; i < p->kernel_count && p->options->check_memory; i++)
     explain(&p->kernels[i], "each thread's accesses are checked separately (--check-memory)", NULL);
   merge_blocks(p);
   for (size_t i = 0; i < p->kernel_count && p->options->width != 1; i++)
-    widen_one(p, &p->kernels[i], lanes_for(p, &p->kernels[i]), together);
+    widen_one(p, &p->kernels[i], lanes_for(p, &p->kernels[i]), vector_count);
   inline_cold(p);
   verify_module(p, "widening");
 }

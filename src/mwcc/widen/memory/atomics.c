@@ -65,7 +65,7 @@ static LLVMValueRef one_lane(widener *w, LLVMValueRef lane, void *context) {
   if (is_short_atomic(atomic)) {
     one->addresses[one->waiting] = address;
     one->values[one->waiting++] = lane_of(w, LLVMGetOperand(atomic, 1), lane);
-    if (w->lanes_behind && one->waiting < TOGETHER) return NULL;
+    if (w->lanes_after && one->waiting < TOGETHER) return NULL;
     for (int i = 0; i < one->waiting; i++) build_change(w->b, atomic, one->addresses[i], one->values[i]);
     one->waiting = 0;
     return NULL;
@@ -76,9 +76,9 @@ static LLVMValueRef one_lane(widener *w, LLVMValueRef lane, void *context) {
                         lane_of(w, LLVMGetOperand(atomic, 2), lane));
 }
 
-/* ---- one for all lanes ----
-   Where all lanes change one address. Exact for integers. The order of floating-point additions is unspecified, but results
-   are repeatable only lane by lane, so those are done lane by lane. */
+/* ---- joint atomics ----
+   All lanes change one address: one atomic for all of them, which is exact for integers. Floating-point additions are
+   serialised by lane, so that results are repeatable. */
 
 static LLVMValueRef neutral_of(const reduction *r, LLVMTypeRef type) {
   uint64_t sign = 1ull << (LLVMGetIntTypeWidth(type) - 1);
@@ -201,7 +201,7 @@ static void fence_for(widener *w, LLVMValueRef access, LLVMAtomicOrdering wanted
 }
 
 void widen_load(widener *w, LLVMValueRef load, mask m) {
-  prefetch_beside(w, load);
+  prefetch_deferred_rows(w, load);
   widen_plain_load(w, load, m);
   fence_for(w, load, LLVMAtomicOrderingAcquire);
 }

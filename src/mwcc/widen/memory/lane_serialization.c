@@ -122,7 +122,7 @@ static void emit_lanes(widener *w, const results *r, LLVMValueRef first, int cou
   for (int l = 0; l < count; l++) {
     LLVMValueRef lane = LLVMBuildAdd(w->b, first, constant_i32(w->p, (unsigned)l), "");
     w->lane_number = (uint64_t)l;
-    w->lanes_behind = count - 1 - l;
+    w->lanes_after = count - 1 - l;
     put_result(w, r, body(w, lane, context), lane);
   }
 }

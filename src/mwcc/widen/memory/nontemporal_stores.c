@@ -35,7 +35,7 @@ static bool is_own_memory(LLVMValueRef address) {
 }
 
 /* For vectors shorter than lines, how many consecutive ones make a line, as those of one row of a block may; whether
-   they are consecutive is tested at run time (follow_on). Else 0. */
+   they are consecutive is tested at run time (are_consecutive). Else 0. */
 static int vectors_of_line(const widener *w, const place *at, uint64_t bytes_each) {
   const cut *c = &w->shapes->cut;
   int count = bytes_each && bytes_each < LINE ? (int)(LINE / bytes_each) : 0;
@@ -116,7 +116,7 @@ static LLVMValueRef begins_lines(widener *w, const place *at, const LLVMValueRef
 }
 
 /* Whether every `count` vectors are consecutive. */
-static LLVMValueRef follow_on(widener *w, const LLVMValueRef *pointers, int count, uint64_t bytes_each) {
+static LLVMValueRef are_consecutive(widener *w, const LLVMValueRef *pointers, int count, uint64_t bytes_each) {
   LLVMValueRef all = LLVMConstInt(w->p->i1, 1, 0);
   for (int u = 0; u < w->vectors; u++) {
     if (u % count == 0) continue;
@@ -173,7 +173,7 @@ bool store_streamed(widener *w, const place *at, vectors lanes, uint64_t bytes) 
   for (int u = 0; u < w->vectors; u++) pointers[u] = vector_pointer(w, at, u);
   int together = vectors_of_line(w, at, bytes_each);
   past = LLVMBuildAnd(w->b, past, begins_lines(w, at, pointers, bytes_each, together ? together : 1), "");
-  if (together) past = LLVMBuildAnd(w->b, past, follow_on(w, pointers, together, bytes_each), "");
+  if (together) past = LLVMBuildAnd(w->b, past, are_consecutive(w, pointers, together, bytes_each), "");
   LLVMBasicBlockRef streamed = LLVMAppendBasicBlockInContext(w->p->context, w->function, "streamed"),
                     usual = LLVMAppendBasicBlockInContext(w->p->context, w->function, "cached"),
                     done = LLVMAppendBasicBlockInContext(w->p->context, w->function, "stored");

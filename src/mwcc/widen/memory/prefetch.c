@@ -23,7 +23,7 @@
  *   shared tiles       An iteration loads rows of a matrix into shared memory, waits at a barrier, and works on
  *                      them. Prefetches beside these loads would compete with them, since only so many lines can be
  *                      in flight. So the next iteration's rows are prefetched one by one, with the loads from
- *                      shared memory (defer_rows, prefetch_beside). Only where a row is a vector of a whole line
+ *                      shared memory (defer_rows, prefetch_deferred_rows). Only where a row is a vector of a whole line
  *                      and a block is one gang.
  *   barriers           Blocks that wait at barriers load first and then work for long without access to memory.
  *                      Loads outside of loops are prefetched for the next block (prefetch_next_block).
@@ -170,7 +170,7 @@ static bool is_loaded_again(stride_query q, LLVMValueRef address) {
 /* Whether the load is from memory that gangs share (neither shared nor local), in a loop of a specialised kernel. */
 static bool may_prefetch(const widener *w, const stride_query *q, LLVMValueRef address) {
   if (!has_pass(w->p, PASS_PREFETCH)) return false;
-  if (!w->p->options->launch_kernel || (w->several_regions && !w->k->reads_tiles) || q->loop < 0) return false;
+  if (!w->p->options->launch_kernel || (w->several_regions && !w->k->reads_tiles_in_place) || q->loop < 0) return false;
   if (w->k->saves_state && !w->k->private_shared)
     return false; /* strip-mining reads memory in long stretches already */
   return memory_of(address) != MEMORY_SHARED && memory_of(address) != MEMORY_LOCAL;
@@ -258,8 +258,8 @@ static bool is_tile_load(const widener *w, LLVMValueRef value, int at) {
          memory_of(LLVMGetOperand(value, 0)) == MEMORY_SHARED;
 }
 
-/* Note the next iteration's rows for prefetch_beside: rows of one line each, after whose loads this iteration waits at
-   a barrier and works. */
+/* Note the next iteration's rows for prefetch_deferred_rows: rows of one line each, after whose loads this iteration
+   waits at a barrier and works. */
 static void defer_rows(widener *w, LLVMValueRef load, uint64_t bytes, address_stride stride) {
   const graph *g = w->g;
   int at = graph_node_of(g, load), works = 0, waits = 0;
@@ -286,7 +286,7 @@ static void prefetch_row(widener *w, row_prefetch *rows) {
   rows->at = LLVMBuildGEP2(w->b, w->p->i8, rows->at, &rows->step, 1, "");
 }
 
-void prefetch_beside(widener *w, LLVMValueRef load) {
+void prefetch_deferred_rows(widener *w, LLVMValueRef load) {
   deferred_prefetches *a = &w->deferred;
   int all = a->count * w->vectors;
   if (a->next == all || a->stamp != w->stamp || !is_tile_load(w, load, graph_node_of(w->g, load))) return;
