@@ -60,7 +60,8 @@ typedef enum mw_warp_call {
   MW_WARP_UMAX,
   MW_WARP_AND,
   MW_WARP_OR,
-  MW_WARP_XOR
+  MW_WARP_XOR,
+  MW_WARP_APPLY /* a function for all lanes, which modules call themselves */
 } mw_warp_call;
 
 /* mw_object_size: placeholders for sizes that generated code does not know. */

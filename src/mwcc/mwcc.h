@@ -429,6 +429,9 @@ enum { MASKED_STORE_MASK = MASKED_LOAD_MASK + 1 };                              
 /* Calls that wait: until a word changes (spurious wakeups are possible); for a phase of a cuda::barrier. */
 #define WORD_WAIT  "__mw_wait_word"
 #define BLOCK_WAIT "__mw_block_wait"
+/* A call of a function for the 32 lanes of a warp: widen/calls/warp_helper.c. It returns four words of 32 bits. */
+#define WARP_APPLY "__mw_warp_apply"
+enum { WARP_APPLY_RESULTS = 4 };
 /* The prefix of functions of moonwarp/ptx_functions.h, which are not deleted before translate_ptx. */
 #define PTX_FUNCTION "__mw_ptx_"
 /* The prefix of functions of moonwarp/guard_calls.h, which are not deleted before guard_kernels. */

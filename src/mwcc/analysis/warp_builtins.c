@@ -29,6 +29,7 @@ static const warp_call calls[] = {
     {"llvm.nvvm.redux.sync.or", MW_WARP_OR, 0, 1},
     {"llvm.nvvm.redux.sync.xor", MW_WARP_XOR, 0, 1},
     {"llvm.nvvm.bar.warp.sync", MW_WARP_SYNC, -1, 0},
+    {WARP_APPLY, MW_WARP_APPLY, -1, -1},
 };
 
 const warp_call *find_warp_call(const char *name) {

@@ -156,10 +156,23 @@ static void add_instances(mw_text *text, const options *o) {
   }
 }
 
+/* Those of matrix instructions, which take clang longer than a usual source: of the types that the source names. */
+static void add_tensor_functions(mw_text *text, const mw_text *source) {
+  static const char *const types[][2] = {{"f16", "F16"},  {"bf16", "BF16"}, {"tf32", "TF32"}, {"e4m3", "FP8"}, {"e5m2", "FP8"},
+                                         {"s8", "BYTES"}, {"u8", "BYTES"},  {"s4", "NIBBLES"}, {"u4", "NIBBLES"}, {"b1", "BITS"}};
+  const char *data = source->data;
+  if (!data || (!strstr(data, "mma.sync") && !strstr(data, "matrix.sync"))) return;
+  mw_text_addf(text, "\n");
+  for (size_t n = 0; n < MW_COUNT(types); n++)
+    if (strstr(data, types[n][0])) mw_text_addf(text, "#define __MW_TENSOR_%s 1\n", types[n][1]);
+  mw_text_addf(text, "#include \"moonwarp/tensor/ptx_products.h\"\n");
+}
+
 /* The functions that inline PTX is translated to, if the source or a header that it includes may contain some. */
 static void add_ptx_functions(mw_text *text, const mw_text *source) {
   if (source->data && (strstr(source->data, "asm") || strstr(source->data, "#include \"")))
     mw_text_addf(text, "\n#line 1 \"<inline PTX>\"\n#include \"moonwarp/ptx_functions.h\"\n");
+  add_tensor_functions(text, source);
 }
 
 /* The functions that instrumented GPU kernels call (gpu/instrument.c). */

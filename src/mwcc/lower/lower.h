@@ -18,6 +18,9 @@ void expand_block_waits(program *p);
 void unlock_shared(program *p);
 /* The value of a warp built-in on fibers, or NULL where it is none; the builder is before the call. */
 LLVMValueRef lower_warp(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMValueRef frame, LLVMValueRef worker);
+/* Of __mw_warp_apply (widen/calls/warp_helper.c). `services`: the frame and the worker. */
+LLVMValueRef lower_warp_apply(program *p, LLVMBuilderRef b, LLVMValueRef call, const LLVMValueRef services[2],
+                              LLVMValueRef thread, LLVMValueRef lane);
 /* All threads of the warp that reach this place wait for each other: returns which ones. */
 LLVMValueRef lower_converge(program *p, LLVMBuilderRef b, LLVMValueRef frame, LLVMValueRef worker);
 void lower_variables(program *p);

@@ -330,6 +330,12 @@ LLVMValueRef lower_service_builtin(program *p, LLVMBuilderRef b, const char *nam
   return lower_builtin(&s, find_service_builtin(name));
 }
 
+static LLVMValueRef apply_to_warp(site *s) {
+  LLVMValueRef services[2] = {load_frame(s), load_worker(s)};
+  LLVMValueRef lane = LLVMBuildAnd(s->b, linear_id(s), constant_i32(s->p, WARP_LANES - 1), "");
+  return lower_warp_apply(s->p, s->b, s->call, services, s->thread, lane);
+}
+
 static void lower_call(site *s) {
   LLVMValueRef callee = LLVMGetCalledValue(s->call);
   if (LLVMIsAInlineAsm(callee)) {
@@ -346,8 +352,9 @@ static void lower_call(site *s) {
   if (builtin || of_warp) {
     LLVMPositionBuilderBefore(s->b, s->call);
     read_arguments(s);
-    LLVMValueRef value =
-        builtin ? lower_builtin(s, builtin) : lower_warp(s->p, s->b, s->call, load_frame(s), load_worker(s));
+    LLVMValueRef value = builtin                         ? lower_builtin(s, builtin)
+                         : strcmp(name, WARP_APPLY) == 0 ? apply_to_warp(s)
+                                                         : lower_warp(s->p, s->b, s->call, load_frame(s), load_worker(s));
     if (value && LLVMGetTypeKind(LLVMTypeOf(s->call)) != LLVMVoidTypeKind) LLVMReplaceAllUsesWith(s->call, value);
     LLVMInstructionEraseFromParent(s->call);
   } else if (starts_with(name, "llvm.nvvm.")) {

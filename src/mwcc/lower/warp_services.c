@@ -58,3 +58,55 @@ LLVMValueRef lower_warp(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMVal
   LLVMSetTailCallKind(bits, LLVMTailCallKindNoTail); /* reports need the return address of the calling line */
   return LLVMGetTypeKind(type) == LLVMVoidTypeKind ? NULL : from_bits(p, b, bits, type);
 }
+
+/* ---- a function for a whole warp ---- */
+
+static LLVMValueRef word_of_lane(program *p, LLVMBuilderRef b, const LLVMValueRef services[2], LLVMValueRef value,
+                                 unsigned lane) {
+  LLVMTypeRef params[] = {p->pointer, p->i32, p->i32, p->i64, p->i32, p->i32};
+  LLVMValueRef arguments[] = {services[1],
+                              constant_i32(p, MW_WARP_SHUFFLE),
+                              constant_i32(p, ~0u),
+                              LLVMBuildZExt(b, value, p->i64, ""),
+                              constant_i32(p, lane),
+                              constant_i32(p, WARP_LANES - 1)};
+  LLVMValueRef bits = call_service(p, b, services[0], offsetof(mw_services, warp),
+                                   LLVMFunctionType(p->i64, params, 6, 0), arguments, 6);
+  LLVMSetTailCallKind(bits, LLVMTailCallKindNoTail);
+  return LLVMBuildTrunc(b, bits, p->i32, "");
+}
+
+/* Each fiber collects what all lanes have, and computes for all of them: slow, and only for kernels that lanes cannot
+   run. */
+LLVMValueRef lower_warp_apply(program *p, LLVMBuilderRef b, LLVMValueRef call, const LLVMValueRef services[2],
+                              LLVMValueRef thread, LLVMValueRef lane) {
+  unsigned count = LLVMGetNumArgOperands(call) - 1;
+  LLVMValueRef function = LLVMGetOperand(call, 0), own = LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
+  LLVMBuilderRef entry = LLVMCreateBuilderInContext(p->context);
+  LLVMPositionBuilderBefore(entry, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(own)));
+  LLVMValueRef in = LLVMBuildAlloca(entry, LLVMArrayType2(p->i32, (uint64_t)count * WARP_LANES), "");
+  LLVMValueRef out = LLVMBuildAlloca(entry, LLVMArrayType2(p->i32, WARP_APPLY_RESULTS * WARP_LANES), "");
+  LLVMSetAlignment(in, 64);
+  LLVMSetAlignment(out, 64);
+  LLVMDisposeBuilder(entry);
+  for (unsigned n = 0; n < count; n++) {
+    for (unsigned from = 0; from < WARP_LANES; from++) {
+      LLVMValueRef at = constant_i32(p, n * WARP_LANES + from);
+      LLVMValueRef word = word_of_lane(p, b, services, LLVMGetOperand(call, n + 1), from);
+      LLVMBuildStore(b, word, LLVMBuildInBoundsGEP2(b, p->i32, in, &at, 1, ""));
+    }
+  }
+  LLVMValueRef arguments[] = {thread, in, out}, result = LLVMGetPoison(LLVMTypeOf(call));
+  LLVMBuildCall2(b, with_thread(p, LLVMGlobalGetValueType(function)), function, arguments, 3, "");
+  for (unsigned n = 0; n < 2; n++) {
+    LLVMValueRef words[2];
+    for (unsigned m = 0; m < 2; m++) {
+      LLVMValueRef at = LLVMBuildAdd(b, lane, constant_i32(p, (2 * n + m) * WARP_LANES), "");
+      words[m] = LLVMBuildLoad2(b, p->i32, LLVMBuildInBoundsGEP2(b, p->i32, out, &at, 1, ""), "");
+      words[m] = LLVMBuildZExt(b, words[m], p->i64, "");
+    }
+    words[1] = LLVMBuildShl(b, words[1], constant_i64(p, 32), "");
+    result = LLVMBuildInsertValue(b, result, LLVMBuildOr(b, words[0], words[1], ""), n, "");
+  }
+  return result;
+}

@@ -184,7 +184,7 @@ static bool translate_selp(const ptx_source *x) {
 bool ptx_translate(ptx_statement *s, const ptx_instruction *i) {
   const char *name = i->parts[0];
   int operands = i->operand_count;
-  if (ptx_translate_effect(s, i) || ptx_translate_video(s, i)) return true;
+  if (ptx_translate_effect(s, i) || ptx_translate_video(s, i) || ptx_translate_tensor(s, i)) return true;
   ptx_source x = {.s = s, .i = i};
   if (i->part_count > 1 && strcmp(i->parts[i->part_count - 1], "f16x2") == 0) return ptx_translate_halves(&x);
   int last = strcmp(name, "prmt") == 0 ? 1 : i->part_count - 1; /* prmt's mode follows its type */

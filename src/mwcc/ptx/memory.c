@@ -55,7 +55,7 @@ static LLVMValueRef address_in(const ptx_source *x, const char *text, unsigned s
   return LLVMBuildGEP2(x->s->b, p->i8, pointer, &at, 1, "");
 }
 
-static LLVMValueRef address(const ptx_source *x, const char *text) { return address_in(x, text, space_of(x->i)); }
+LLVMValueRef ptx_address(const ptx_source *x, const char *text) { return address_in(x, text, space_of(x->i)); }
 
 static bool is_among(const char *part, const char *const *list, size_t count) {
   for (size_t n = 0; n < count; n++)
@@ -104,7 +104,7 @@ static bool translate_access(const ptx_source *x, bool load) {
   char names[PTX_ELEMENTS][PTX_NAME];
   LLVMValueRef loaded[PTX_ELEMENTS];
   if (!access_is_known(x->i) || (*list == '{') != (count > 1) || ptx_elements(list, names) != count) return false;
-  LLVMValueRef start = address(x, x->i->operands[load ? 1 : 0]), access;
+  LLVMValueRef start = ptx_address(x, x->i->operands[load ? 1 : 0]), access;
   if (!start) return false;
   for (int n = 0; n < count; n++) {
     LLVMValueRef offset = constant_i64(x->s->p, (uint64_t)n * x->t.bits / 8);
@@ -163,7 +163,7 @@ static bool translate_atomic(const ptx_source *x, bool result) {
   if (!name) return false;
   bool swaps = strcmp(name, "cas") == 0 && operands == 3 && !x->t.is_float;
   if (operands < 2 || x->t.bits < (swaps ? 16u : 32u)) return false;
-  LLVMValueRef at = address(x, x->i->operands[first]), old = NULL;
+  LLVMValueRef at = ptx_address(x, x->i->operands[first]), old = NULL;
   if (!at) return false;
   if (swaps) {
     LLVMValueRef pair =

@@ -261,11 +261,8 @@ const char *ptx_reason(const char *text) {
   static const struct {
     const char *start, *why;
   } table[] = {
-      {"mma", "is for tensor cores, which the CPU device does not have"},
-      {"wmma", "is for tensor cores, which the CPU device does not have"},
-      {"wgmma", "is for tensor cores, which the CPU device does not have"},
-      {"ldmatrix", "is for tensor cores, which the CPU device does not have"},
-      {"stmatrix", "is for tensor cores, which the CPU device does not have"},
+      {"wmma", "is a matrix instruction, which nvcuda::wmma of mma.h provides"},
+      {"wgmma", "is for the tensor cores of compute capability 9.0a alone, where mma.sync is for all"},
       {"bra", "is control flow, which the CPU device takes from CUDA C only"},
       {"brx", "is control flow, which the CPU device takes from CUDA C only"},
       {"call", "is control flow, which the CPU device takes from CUDA C only"},
@@ -280,7 +277,7 @@ const char *ptx_reason(const char *text) {
   };
   size_t word = strcspn(text, " \t.:");
   if (text[word] == ':') return "is a label, and the CPU device takes control flow from CUDA C only";
-  if (strstr(text, "bf16")) return "computes in bfloat16, which the functions of cuda_bf16.h do";
+  if (strstr(text, "bf16") && !starts_with(text, "mma.")) return "computes in bfloat16, which the functions of cuda_bf16.h do";
   for (size_t n = 0; n < MW_COUNT(table); n++)
     if (starts_with(text, table[n].start)) return table[n].why;
   return NULL;

@@ -4,7 +4,7 @@
 
 #include "mwcc/mwcc.h"
 
-enum { PTX_NAME = 64, PTX_OPERANDS = 8, PTX_PARTS = 12, PTX_VARIABLES = 64, PTX_ELEMENTS = 4 };
+enum { PTX_NAME = 64, PTX_OPERANDS = 8, PTX_PARTS = 12, PTX_VARIABLES = 64, PTX_ELEMENTS = 8 };
 
 #define PTX_UNKNOWN "is not among the instructions that the CPU device translates"
 
@@ -81,6 +81,8 @@ LLVMValueRef ptx_number(const ptx_source *x, uint64_t value);
 void ptx_result(const ptx_source *x, LLVMValueRef value);
 /* Call a function of the device headers (moonwarp/ptx_functions.h); NULL if they have none of that name. */
 LLVMValueRef ptx_call(const ptx_source *x, const char *name, LLVMValueRef *arguments, unsigned count);
+/* The address "[$1+8]" in the address space that the instruction names; NULL if it is not written so. */
+LLVMValueRef ptx_address(const ptx_source *x, const char *text);
 /* Declare a function that a later pass lowers. */
 LLVMValueRef ptx_declared(ptx_statement *s, const char *name, LLVMTypeRef type);
 
@@ -94,6 +96,7 @@ bool ptx_translate_warp(const ptx_source *x);
 bool ptx_translate_effect(ptx_statement *s, const ptx_instruction *i); /* barriers, fences, others without a result */
 bool ptx_translate_copy(ptx_statement *s, const ptx_instruction *i);
 bool ptx_translate_space(ptx_statement *s, const ptx_instruction *i);
+bool ptx_translate_tensor(ptx_statement *s, const ptx_instruction *i); /* matrices of a warp */
 bool ptx_translate_video(ptx_statement *s, const ptx_instruction *i);
 
 #endif

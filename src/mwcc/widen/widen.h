@@ -227,10 +227,12 @@ void widen_instruction(widener *w, LLVMValueRef instruction, mask m);
 /* ---- serialized_calls.c ---- */
 /* False where a thread cannot call the callee by itself. */
 bool widen_call_by_lanes(widener *w, LLVMValueRef call, mask m);
+LLVMValueRef serial_thread(widener *w); /* the thread context that functions of the source are called with */
 
 /* ---- warp_intrinsics.c ---- */
 /* A call of a warp function. False: it is none. */
 bool widen_warp(widener *w, LLVMValueRef call, mask m);
+void widen_warp_apply(widener *w, LLVMValueRef call, mask m);
 
 /* ---- thread_ids.c ---- */
 /* A read of a register (its name after "sreg.") that tells a thread's place in its warp; or of threadIdx, where lanes

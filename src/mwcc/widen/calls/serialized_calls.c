@@ -27,7 +27,7 @@ static callee_kind kind_of(LLVMValueRef call) {
 }
 
 /* The thread context that the lanes use in turn. What all of them share is stored once, at the function's top. */
-static LLVMValueRef thread_of(widener *w) {
+LLVMValueRef serial_thread(widener *w) {
   if (!w->thread) w->thread = new_thread(w->p, w->entry, w->frame, w->worker, w->k);
   return w->thread;
 }
@@ -40,7 +40,7 @@ static void set_running(widener *w, LLVMValueRef linear) {
 /* `lane` counts the gang's: see struct cut. */
 static void become(widener *w, LLVMValueRef lane) {
   program *p = w->p;
-  LLVMValueRef thread = thread_of(w), ids[3];
+  LLVMValueRef thread = serial_thread(w), ids[3];
   LLVMValueRef across[3] = {lane, NULL, NULL};
   if (w->shapes->cut.kind == CUT_PLANE) {
     LLVMValueRef width = constant_i32(p, (unsigned)(w->width * w->shapes->cut.columns));
@@ -78,11 +78,11 @@ static LLVMValueRef call_one(widener *w, LLVMValueRef lane, void *context) {
   unsigned count = LLVMGetNumArgOperands(call), hidden = kind == CALLEE_OWN;
   LLVMValueRef *arguments = mw_alloc((count + 1) * sizeof *arguments);
   if (kind != CALLEE_PLAIN) become(w, lane);
-  if (hidden) arguments[0] = thread_of(w);
+  if (hidden) arguments[0] = serial_thread(w);
   for (unsigned i = 0; i < count; i++) arguments[i + hidden] = lane_of(w, LLVMGetOperand(call, i), lane);
   LLVMTypeRef type = LLVMGetCalledFunctionType(call);
   if (kind == CALLEE_BUILTIN) {
-    result = lower_service_builtin(w->p, w->b, callee_name(call), arguments, count, thread_of(w));
+    result = lower_service_builtin(w->p, w->b, callee_name(call), arguments, count, serial_thread(w));
   } else if (kind == CALLEE_OWN) {
     /* functions of the source receive the parameter in lower_threads, as all do */
     if (!LLVMIsAFunction(callee)) callee = function_of(w, callee, lane);
@@ -108,7 +108,7 @@ bool widen_call_by_lanes(widener *w, LLVMValueRef call, mask m) {
     LLVMValueRef operand = LLVMGetOperand(call, i);
     if (LLVMIsAInstruction(operand) || LLVMIsAArgument(operand)) operands[count++] = operand;
   }
-  if (kind != CALLEE_PLAIN) thread_of(w);
+  if (kind != CALLEE_PLAIN) serial_thread(w);
   vectors result =
       each_lane(w, call, m, operands, count, has_result(call) ? LLVMTypeOf(call) : NULL, false, call_one, call);
   if (kind != CALLEE_PLAIN) set_running(w, constant_i32(w->p, ~0u));

@@ -364,6 +364,7 @@ bool widen_warp(widener *w, LLVMValueRef call, mask m) {
     return true;
   }
   switch (kind->call) {
+  case MW_WARP_APPLY: widen_warp_apply(w, call, m); break;
   case MW_WARP_SYNC: break; /* the gang's accesses happen in the program's order */
   case MW_WARP_SHUFFLE:
   case MW_WARP_SHUFFLE_UP:

@@ -1,0 +1,96 @@
+/* The types of tensor cores' operands and sums, in vectors of eight numbers. */
+#ifndef MOONWARP_TENSOR_NUMBERS_H
+#define MOONWARP_TENSOR_NUMBERS_H
+
+#include "truncated_sum.h"
+
+/* ---- factors ----
+ *
+ * A register has `in_word` of them. Those whose place in their registers, modulo `in_word`, is below `group` are summed
+ * before the others, which follow in a sum of their own. `least` is the least normal number; `in` is the arithmetic in
+ * which products are exact. */
+struct __mw_tensor_f16 {
+  enum { in_word = 2, group = 2 };
+  typedef __mw_tensor_in_float in;
+  static __mw_member float least() { return 0x1p-14f; }
+  static __mw_member __mw_float8 numbers(__mw_uint8 words, int n) {
+    return __builtin_convertvector((__mw_half8)__builtin_convertvector(words >> 16 * n, __mw_ushort8), __mw_float8);
+  }
+};
+struct __mw_tensor_bf16 {
+  enum { in_word = 2, group = 2 };
+  typedef __mw_tensor_in_double in;
+  static __mw_member float least() { return 0x1p-126f; }
+  static __mw_member __mw_float8 numbers(__mw_uint8 words, int n) {
+    return (__mw_float8)(n == 0 ? words << 16 : words & 0xffff0000u);
+  }
+};
+/* The low 13 bits of a float are not looked at. */
+struct __mw_tensor_tf32 {
+  enum { in_word = 1, group = 1 };
+  typedef __mw_tensor_in_double in;
+  static __mw_member float least() { return 0x1p-126f; }
+  static __mw_member __mw_float8 numbers(__mw_uint8 words, int) { return (__mw_float8)(words & 0xffffe000u); }
+};
+/* 8-bit numbers are converted to half, which has them all; they are multiplied in two steps. */
+struct __mw_tensor_e5m2 {
+  enum { in_word = 4, group = 2 };
+  typedef __mw_tensor_in_float in;
+  static __mw_member float least() { return 0x1p-14f; }
+  static __mw_member __mw_float8 numbers(__mw_uint8 words, int n) {
+    return __mw_tensor_f16::numbers((words >> 8 * n & 255) << 8, 0);
+  }
+};
+/* Its exponent and fraction, moved to float's place, are the number divided by 2^120; 0x7f is NaN. */
+struct __mw_tensor_e4m3 {
+  enum { in_word = 4, group = 2 };
+  typedef __mw_tensor_in_float in;
+  static __mw_member float least() { return 0x1p-14f; }
+  static __mw_member __mw_float8 numbers(__mw_uint8 words, int n) {
+    __mw_uint8 bits = words >> 8 * n, size = bits & 127;
+    __mw_uint8 value = (__mw_uint8)((__mw_float8)(size << 20) * 0x1p120f);
+    return (__mw_float8)((size == 127 ? (__mw_uint8)0x7fffffffu : value) | (bits & 128) << 24);
+  }
+};
+
+template <int Bits, bool Signed> struct __mw_tensor_integer {
+  enum { in_word = 32 / Bits };
+  static __mw_member __mw_int8 numbers(__mw_uint8 words, int n) {
+    __mw_uint8 top = words << (32 - Bits - Bits * n);
+    return Signed ? (__mw_int8)top >> (32 - Bits) : (__mw_int8)(top >> (32 - Bits));
+  }
+};
+typedef __mw_tensor_integer<8, true> __mw_tensor_s8;
+typedef __mw_tensor_integer<8, false> __mw_tensor_u8;
+typedef __mw_tensor_integer<4, true> __mw_tensor_s4;
+typedef __mw_tensor_integer<4, false> __mw_tensor_u4;
+
+/* ---- sums: numbers from the low bits of registers, and back; there is one NaN ---- */
+
+struct __mw_tensor_to_float {
+  static __mw_member float least() { return 0x1p-126f; }
+  static __mw_member __mw_float8 numbers(__mw_uint8 bits) { return (__mw_float8)bits; }
+  static __mw_member __mw_uint8 nearest(__mw_float8 x) { return x == x ? (__mw_uint8)x : (__mw_uint8)0x7fffffffu; }
+  static __mw_member __mw_uint8 rounded(__mw_double8 sum) {
+    __mw_int8 is_inexact;
+    return nearest(__mw_tensor_cut(sum, &is_inexact));
+  }
+};
+struct __mw_tensor_to_half {
+  static __mw_member float least() { return 0x1p-14f; }
+  static __mw_member __mw_float8 numbers(__mw_uint8 bits) { return __mw_tensor_f16::numbers(bits, 0); }
+  /* The sum of two halves has the same nearest half whether float holds it first or not. */
+  static __mw_member __mw_uint8 nearest(__mw_float8 x) {
+    __mw_uint8 bits = __builtin_convertvector((__mw_ushort8)__builtin_convertvector(x, __mw_half8), __mw_uint8);
+    return x == x ? bits : (__mw_uint8)0x7fffu;
+  }
+  /* Rounding to odd first keeps what decides about the rounding to nearest after it. */
+  static __mw_member __mw_uint8 rounded(__mw_double8 sum) {
+    __mw_int8 is_inexact;
+    __mw_float8 cut = __mw_tensor_cut(sum, &is_inexact);
+    __mw_uint8 bits = nearest((__mw_float8)((__mw_int8)cut | (is_inexact & 1)));
+    return bits == 0x8000u ? (__mw_uint8)0u : bits; /* no sum is -0 */
+  }
+};
+
+#endif
