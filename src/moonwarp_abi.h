@@ -313,6 +313,8 @@ const char *mw_device_name(const mw_device *device); /* "cpu:0"; lives as long a
    The CPU device, which faults do not damage, waits for its work and discards recorded failures. No other thread may
    use the device during the call. (cudaDeviceReset) */
 int mw_device_reset(mw_device *device);
+/* How often the device lost its arrays and modules: by mw_device_reset, or by a kernel's fault or limit of time. */
+unsigned mw_device_resets(const mw_device *device);
 int mw_device_properties(mw_device *device, mw_properties *out);
 int mw_device_memory(mw_device *device, mw_memory *out);
 /* Kernels' printf output is written to the C library's stdout at once, or, with keep = 1, is buffered for

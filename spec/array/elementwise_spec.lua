@@ -73,7 +73,7 @@ describe("a function of elements", function()
 
   it("shows its CUDA C", function()
     local text = raw.elementwise_text(fused)
-    assert.matches("__global__ void f%(unsigned count_, double %*y_, const double %*x_", text)
+    assert.matches("__global__ void f_kernel%(unsigned count_, double %*y_, const double %*x_", text)
     assert.matches("y = a %* x %+ b;", text)
   end)
 

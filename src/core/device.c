@@ -269,6 +269,7 @@ int mw_device_reset(mw_device *device) {
 /* ---- facts ---- */
 
 const char *mw_device_name(const mw_device *device) { return device->name; }
+unsigned mw_device_resets(const mw_device *device) { return atomic_load(&device->epoch); }
 
 int mw_device_properties(mw_device *device, mw_properties *out) {
   *out = device->properties;

@@ -318,6 +318,11 @@ static int device_gc(lua_State *L) {
   return 0;
 }
 
+static int device_resets(lua_State *L) {
+  mwl_pushinteger(L, mw_device_resets(check_device(L, mwl_of(L))->handle));
+  return 1;
+}
+
 static int device_name(lua_State *L) {
   lua_pushstring(L, mw_device_name(check_device(L, mwl_of(L))->handle));
   return 1;
@@ -350,7 +355,7 @@ void mwl_open_device(lua_State *L, mwl_state *state) {
                                      {"disable_peer_access", disable_peer_access},
                                      {"reset", reset},
                                      {NULL, NULL}};
-  static const luaL_Reg facts[] = {{"name", device_name}, {NULL, NULL}};
+  static const luaL_Reg facts[] = {{"name", device_name}, {"resets", device_resets}, {NULL, NULL}};
   mwl_functions(L, functions, state);
   mwl_class_new(L, state, MWL_DEVICE, meta, methods, facts);
   lua_newtable(L);

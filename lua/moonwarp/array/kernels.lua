@@ -39,26 +39,27 @@ local function split(source)
   return head, own
 end
 
----A function of a device that returns the kernels of a text by name. Each is compiled alone, when it is first needed.
+---A function of a device that returns the kernels of a text by name. Each is compiled alone, when it is first needed,
+---and again after a reset of the device.
 ---@param source string what all kernels use, a line "// kernels", and the kernels, extern "C"
 ---@param name string what messages call it
 ---@param more? { options?: string[], headers?: table } for the compiler
 ---@return fun(device: moonwarp.device): table<string, moonwarp.kernel>
 function M.module(source, name, more)
-  local devices, head, own = {}, nil, nil
+  local devices, resets, head, own = {}, {}, nil, nil
   more = more or {}
   return function(device)
-    local made = devices[device.name]
-    if made then return made end
+    local ordinal, count = device.name, device.resets
+    if devices[ordinal] and resets[ordinal] == count then return devices[ordinal] end
     if not head then head, own = split(source) end
-    made = setmetatable({}, { __index = function(kernels, kernel)
+    devices[ordinal] = setmetatable({}, { __index = function(kernels, kernel)
       local m = M.on(device, compile, { source = head .. own[kernel], name = name, options = more.options,
         headers = more.headers })
       kernels[kernel] = m[kernel]
       return kernels[kernel]
     end })
-    devices[device.name] = made
-    return made
+    resets[ordinal] = count
+    return devices[ordinal]
   end
 end
 

@@ -211,6 +211,7 @@ function methods.reset(device)
 end
 
 class.properties.device.name = name_of
+function class.properties.device.resets(self) return tonumber(C.mw_device_resets(self._handle)) end
 
 M.raw = {
   -- use(name) -> device: what arrays and modules are made on from now on.

@@ -125,6 +125,7 @@ function symbol:set_bytes(bytes, offset) end
 
 ---@class moonwarp.device
 ---@field name string "cpu:0"
+---@field resets integer how often it was reset: modules and arrays from before a reset of a GPU are lost
 ---@field capability string its compute capability, "8.0"
 local device = {}
 

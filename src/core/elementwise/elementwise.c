@@ -28,6 +28,7 @@ int mw_elementwise_new(mw_device *device, const mw_elementwise_source *source, m
   mw_refs_init(&f->refs);
   f->device = mw_device_retain(device);
   f->name = mw_strdup(source->name);
+  f->kernel = mw_format("%s_kernel", source->name);
   f->preamble = copy_of(source->preamble);
   f->body = mw_strdup(source->body);
   f->file = copy_of(source->file);
@@ -59,6 +60,7 @@ void mw_elementwise_release(mw_elementwise *f) {
   free(f->options);
   free(f->operands);
   free(f->name);
+  free(f->kernel);
   free(f->preamble);
   free(f->body);
   free(f->file);
@@ -90,7 +92,7 @@ static int compile(mw_elementwise *f, const mw_layout_class *class, mw_launch **
   mw_kernel *kernel = NULL;
   const unsigned one[3] = {1, 1, 1};
   int code = mw_module_compile(f->device, &source, &module);
-  if (code == MW_SUCCESS) code = mw_module_kernel(module, f->name, &kernel);
+  if (code == MW_SUCCESS) code = mw_module_kernel(module, f->kernel, &kernel);
   if (code == MW_SUCCESS) code = mw_launch_new(kernel, one, one, 0, out);
   if (kernel) mw_kernel_release(kernel);
   mw_module_release(module);

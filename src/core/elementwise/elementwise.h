@@ -47,7 +47,7 @@ struct mw_elementwise {
   mw_refs refs;
   mw_device *device;
   bool owned; /* by the device, and so without a reference to it */
-  char *name, *preamble, *body, *file;
+  char *name, *kernel, *preamble, *body, *file; /* kernel: its name, which may be no function of CUDA C */
   int line;
   char **options;
   size_t option_count;

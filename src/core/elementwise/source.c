@@ -55,7 +55,7 @@ static int lines_of(const mw_text *text) {
 
 static void add_flat_head(mw_text *text, const mw_elementwise *f, const mw_layout_class *class) {
   const char *count = class->wide ? "unsigned long long" : "unsigned";
-  mw_text_addf(text, "extern \"C\" __global__ void %s(%s count_", f->name, count);
+  mw_text_addf(text, "extern \"C\" __global__ void %s(%s count_", f->kernel, count);
   add_parameters(text, f);
   mw_text_addf(text, ") {\n  %s i = %sblockIdx.x * blockDim.x + threadIdx.x;\n  if (i >= count_) return;\n",
                class->wide ? "unsigned long long" : "unsigned", class->wide ? "(unsigned long long)" : "");
@@ -89,7 +89,7 @@ static void add_rows_head(mw_text *text, const mw_elementwise *f, const mw_layou
       "struct walk_ { // dimensions, the innermost last; bytes from one element to the next in each, by operand\n"
       "  long long step[%zu];\n  %s extent[%zu], rows;\n};\n",
       operands * rank, index, rank);
-  mw_text_addf(text, "extern \"C\" __global__ void %s(walk_ walk_", f->name);
+  mw_text_addf(text, "extern \"C\" __global__ void %s(walk_ walk_", f->kernel);
   add_parameters(text, f);
   mw_text_addf(text,
                ") {\n  %s j_ = blockIdx.x * blockDim.x + threadIdx.x;\n"

@@ -14,7 +14,7 @@
 #ifndef MOONWARP_ALGORITHMS_SCAN_H
 #define MOONWARP_ALGORITHMS_SCAN_H
 
-#include "warp_scan.h"
+#include "moonwarp/algorithms/warp_scan.h"
 
 namespace moonwarp {
 
