@@ -9,7 +9,7 @@ files="nvrtc/prelude.h nvrtc/cache_hints.h moonwarp/words.h moonwarp/guard_layou
   moonwarp/sync/block_barrier.h cuComplex.h math_constants.h cuda_fp16.h cuda_bf16.h cuda_fp8.h cuda.h nv/target
   moonwarp/arithmetic/narrow_float.h
   cooperative_groups.h moonwarp/warp/group_*.h moonwarp/sync/async_copy.h cooperative_groups/*.h curand*.h moonwarp/random/*.h
-  moonwarp/algorithms/*.h"
+  moonwarp/algorithms/*.h mma.h moonwarp/tensor/fragment.h moonwarp/tensor/fragment_ptx.h"
 n=0
 list=
 for file in $files; do

@@ -5,8 +5,8 @@
 #ifndef MOONWARP_TENSOR_FRAGMENT_H
 #define MOONWARP_TENSOR_FRAGMENT_H
 
-#include "../../cuda_bf16.h"
-#include "../../cuda_fp16.h"
+#include "cuda_bf16.h"
+#include "cuda_fp16.h"
 
 namespace nvcuda {
 namespace wmma {
@@ -109,6 +109,12 @@ template <typename Use, int m, int n, int k, typename T, typename Layout = void>
   typedef element_type storage_element_type;
   element_type x[num_elements];
 };
+
+template <typename Use, int m, int n, int k, typename T, typename Layout, typename V>
+__mw_device_template void fill_fragment(fragment<Use, m, n, k, T, Layout> &f, const V &value) {
+#pragma unroll
+  for (int i = 0; i < (int)f.num_elements; i++) f.x[i] = value;
+}
 
 /* To tf32, which has a fraction of 10 bits: to the nearest, ties away from 0. */
 __mw_device float __float_to_tf32(float x) {

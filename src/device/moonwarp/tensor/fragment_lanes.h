@@ -6,8 +6,8 @@
 #ifndef MOONWARP_TENSOR_FRAGMENT_LANES_H
 #define MOONWARP_TENSOR_FRAGMENT_LANES_H
 
-#include "fragment.h"
-#include "warp_product.h"
+#include "moonwarp/tensor/fragment.h"
+#include "moonwarp/tensor/warp_product.h"
 
 namespace nvcuda {
 namespace wmma {
@@ -246,12 +246,6 @@ __mw_device_template void bmma_sync(fragment<accumulator, m, n, k, int> &d,
     details::multiply<m, n, k, precision::b1, 1>(__mw_tensor_multiply_bits<1, 1, false>, d, a, b, c);
 }
 
-}
-
-template <typename Use, int m, int n, int k, typename T, typename Layout, typename V>
-__mw_device_template void fill_fragment(fragment<Use, m, n, k, T, Layout> &f, const V &value) {
-#pragma unroll
-  for (int i = 0; i < (int)f.num_elements; i++) f.x[i] = value;
 }
 
 }

@@ -2,7 +2,7 @@
 #ifndef MOONWARP_TENSOR_NUMBERS_H
 #define MOONWARP_TENSOR_NUMBERS_H
 
-#include "truncated_sum.h"
+#include "moonwarp/tensor/truncated_sum.h"
 
 /* ---- factors ----
  *

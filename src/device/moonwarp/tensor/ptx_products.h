@@ -4,7 +4,7 @@
 #ifndef MOONWARP_TENSOR_PTX_PRODUCTS_H
 #define MOONWARP_TENSOR_PTX_PRODUCTS_H
 
-#include "warp_product.h"
+#include "moonwarp/tensor/warp_product.h"
 
 typedef double __mw_tensor_doubles __attribute__((ext_vector_type(2)));
 

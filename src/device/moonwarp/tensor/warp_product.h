@@ -16,7 +16,7 @@
 #ifndef MOONWARP_TENSOR_WARP_PRODUCT_H
 #define MOONWARP_TENSOR_WARP_PRODUCT_H
 
-#include "numbers.h"
+#include "moonwarp/tensor/numbers.h"
 
 /* A function for 32 lanes at once, which reads `in` and writes `out` only. */
 #define __mw_tensor_of_warp static __attribute__((device, noinline, nodebug))
