@@ -1,8 +1,9 @@
--- Random numbers in kernels on the CPU device and by mw.random, compared with NVIDIA's host generators in the same run:
--- millions of numbers per second, and ratios. All generate the same numbers, into memory; the best of several runs
--- counts.
---   luajit bench/random.lua [MILLIONS]
--- sh setup.sh --peers downloads the library; without it its columns are empty.
+-- Random numbers in kernels on the CPU device and by mw.random, compared in the same run with NVIDIA's host generators,
+-- which make the same numbers, and with NumPy's and mkl_random's: millions of numbers per second of processor time, and
+-- ratios. Each fills an array of its own; the best of several runs counts.
+--   luajit bench/random.lua [MILLIONS]              or make bench ARGS=--random
+-- sh setup.sh --peers downloads NVIDIA's library; $PYTHON, python3 by default, has the others (pip install numpy
+-- mkl_random). What is missing leaves its columns empty.
 
 local mw = require "moonwarp"
 local ffi = require "ffi"
@@ -16,6 +17,9 @@ local kinds = {
   { name = "mrg32k3a", code = 121, state = "curandStateMRG32k3a", threads = 4096 },
   { name = "mtgp32", code = 141 },
   { name = "sobol32", code = 201, state = "curandStateSobol32_t", threads = 4096, sobol = true },
+  { name = "scrambled_sobol32", code = 202 },
+  { name = "sobol64", code = 203 },
+  { name = "scrambled_sobol64", code = 204 },
 }
 local outputs = { -- the distribution, the host's function, the type, the device's function, and Philox's
   { "bits", "curandGenerate", "unsigned int", "curand", "curand4", "uint4" },
@@ -25,6 +29,8 @@ local outputs = { -- the distribution, the host's function, the type, the device
   { "normal", "curandGenerateNormal", "float", "curand_normal2", "curand_normal4", "float4" },
   { "normal double", "curandGenerateNormalDouble", "double", "curand_normal2_double", "curand_normal4_double",
     "double4" },
+  { "poisson 50", "curandGeneratePoisson", "unsigned int", parameters = { 50 } },
+  { "poisson 5000", "curandGeneratePoisson", "unsigned int", parameters = { 5000 } },
 }
 
 ffi.cdef [[
@@ -37,7 +43,10 @@ int curandGenerateUniform(generator_t, void *, size_t);
 int curandGenerateUniformDouble(generator_t, void *, size_t);
 int curandGenerateNormal(generator_t, void *, size_t, float, float);
 int curandGenerateNormalDouble(generator_t, void *, size_t, double, double);
+int curandGenerateLongLong(generator_t, void *, size_t);
+int curandGeneratePoisson(generator_t, void *, size_t, double);
 void *aligned_alloc(size_t, size_t);
+void free(void *);
 ]]
 local library
 for _, path in ipairs { os.getenv "MOONWARP_CURAND" or "build/peers/nvidia/curand/lib/libcurand.so.10" } do
@@ -48,9 +57,9 @@ end
 local function best(run)
   local least = math.huge
   for _ = 1, runs do
-    local start = mw.time()
+    local start = os.clock() -- of all threads
     run()
-    least = math.min(least, mw.time() - start)
+    least = math.min(least, os.clock() - start)
   end
   return least
 end
@@ -62,10 +71,11 @@ local function host_seconds(kind, output)
   -- MRG32k3a's legacy order: the other takes seconds to initialise
   if kind.name == "mrg32k3a" then library.curandSetGeneratorOrdering(generator[0], 103) end
   local values = ffi.C.aligned_alloc(64, count * 8)
-  local call, normal = library[output[2]], output[1]:find "normal"
-  local seconds = best(function()
-    if normal then call(generator[0], values, count, 0, 1) else call(generator[0], values, count) end
-  end)
+  local wide = kind.name:find "64" and output[1] == "bits"
+  local call, normal = library[wide and "curandGenerateLongLong" or output[2]], output[1]:find "normal"
+  local parameters = output.parameters or normal and { 0, 1 } or {}
+  local seconds = best(function() call(generator[0], values, count, unpack(parameters)) end)
+  ffi.C.free(values)
   library.curandDestroyGenerator(generator[0])
   return seconds
 end
@@ -100,28 +110,56 @@ local function device_seconds(kind, output)
   return seconds, m.fill.tier
 end
 
--- mw.random draws the same stream; each call makes a new array.
+-- mw.random draws the same stream.
 local function stream_seconds(kind, output)
   local g = mw.random(0, kind.name, { ordering = kind.name == "mrg32k3a" and "legacy" or nil })
-  local method, options = output[1]:match "^%a+", output[3] == "double" and { dtype = "double" } or nil
-  return best(function()
-    local x = g[method](g, count, options)
+  local method, wide = output[1]:match "^%a+", kind.name:find "64" and output[1] == "bits"
+  local out = mw.zeros(count, wide and "ulonglong" or output[3])
+  local options = { out = out, lambda = output.parameters and output.parameters[1] }
+  local seconds = best(function()
+    g[method](g, nil, options)
     mw.synchronize()
-    x:free()
   end)
+  out:free()
+  return seconds
 end
 
-local function rate(seconds) return seconds and ("%.1f"):format(count / seconds / 1e6) or "" end
+local function rate(seconds) return seconds and ("%.0f"):format(count / seconds / 1e6) or "" end
 local function ratio(ours, theirs) return theirs and ("%.2f"):format(theirs / ours) or "" end
 
-print(("%-10s %-15s %10s %10s %10s %7s %7s  %s"):format("generator", "numbers", "kernel", "mw.random", "host", "kernel",
-  "random", "tier"))
-for _, kind in ipairs(kinds) do
-  for _, output in ipairs(outputs) do
-    local kernel, tier
-    if kind.state then kernel, tier = device_seconds(kind, output) end
-    local stream, theirs = stream_seconds(kind, output), host_seconds(kind, output)
-    print(("%-10s %-15s %10s %10s %10s %7s %7s  %s"):format(kind.name, output[1], rate(kernel), rate(stream),
-      rate(theirs), kernel and ratio(kernel, theirs) or "", ratio(stream, theirs), tier or ""))
+local function host_table()
+  print(("%-18s %-15s %8s %10s %8s %7s %7s  %s"):format("generator", "numbers", "kernel", "mw.random", "host", "kernel",
+    "random", "tier"))
+  for _, kind in ipairs(kinds) do
+    for _, output in ipairs(outputs) do
+      local kernel, tier
+      if kind.state and not output.parameters then kernel, tier = device_seconds(kind, output) end
+      local stream, theirs = stream_seconds(kind, output), host_seconds(kind, output)
+      print(("%-18s %-15s %8s %10s %8s %7s %7s  %s"):format(kind.name, output[1], rate(kernel), rate(stream),
+        rate(theirs), kernel and ratio(kernel, theirs) or "", ratio(stream, theirs), tier or ""))
+    end
   end
 end
+
+-- Beside those of Python's packages: Philox, whatever the package's generator.
+local function python_table()
+  local command = ("%s bench/peers/numpy_random.py %d 2>&1"):format(os.getenv "PYTHON" or "python3", count)
+  local pipe = assert(io.popen(command))
+  local philox, ours = kinds[2], {}
+  print(("%-11s %-10s %-24s %9s %8s %7s"):format("package", "generator", "numbers", "mw.random", "package", "ratio"))
+  for line in pipe:lines() do
+    local package, generator, numbers, seconds = line:match "^(.-)\t(.-)\t(.-)\t(.*)$"
+    for _, output in ipairs(package and outputs or {}) do
+      if numbers:gsub(" %u%a+$", "") == output[1] then
+        ours[output] = ours[output] or stream_seconds(philox, output)
+        print(("%-11s %-10s %-24s %9s %8s %7s"):format(package, generator, numbers, rate(ours[output]),
+          rate(tonumber(seconds)), ratio(ours[output], tonumber(seconds))))
+      end
+    end
+  end
+  pipe:close()
+end
+
+host_table()
+print()
+python_table()
