@@ -107,6 +107,8 @@ end
 ---@param cu table
 function M.install(cu)
   for name, code in pairs(by_name) do cu[name] = code end
+  -- Two names of CUDA 1.1.
+  cu.CUDA_ERROR_INVALID_DEVICE_IMAGE, cu.CUDA_ERROR_FILE_OPEN_FAILED = 200, 301
 
   function cu.cuGetErrorName(code)
     if not names[code] then return by_name.CUDA_ERROR_INVALID_VALUE end
