@@ -1,22 +1,20 @@
 -- Complex numbers: elements, parts, arithmetic beside NumPy's, and as values of Lua.
 local mw = require "moonwarp"
 local failure = require "support.failure"
-local cases = require "support.array_cases"
+local numpy = require "support.numpy"
 
 local function message(...) return failure(...).message end
 
+local function is_single(expression)
+  return expression:find "x" or expression:find "single" or expression:find "^f"
+end
+
+numpy.run("complex/complex", describe, it)
+numpy.run("complex/rounded", describe, it, { title = "complex, single precision,", error = 2 ^ -20, only = is_single })
+numpy.run("complex/rounded", describe, it, { title = "complex, double precision,", error = 2 ^ -47,
+  only = "^[zidnghu2%(][^x]*$" })
+
 describe("complex arrays", function()
-  it("compute what NumPy computes", function()
-    assert.is_true(cases.run "spec/data/arrays/complex/complex.lua" > 120)
-  end)
-
-  it("round as NumPy's do", function()
-    cases.run("spec/data/arrays/complex/rounded.lua", { tolerance = 2 ^ -20, only = "x" })
-    cases.run("spec/data/arrays/complex/rounded.lua", { tolerance = 2 ^ -20, only = "single" })
-    cases.run("spec/data/arrays/complex/rounded.lua", { tolerance = 2 ^ -20, only = "^f" })
-    cases.run("spec/data/arrays/complex/rounded.lua", { tolerance = 2 ^ -47, only = "^[zidnghu2%(][^x]*$" })
-  end)
-
   it("are written from numbers, tables and values, and read as values", function()
     local a = mw.array({ { 1, 2 }, { re = 3, im = -4 }, 5, mw.complex(6, 7) }, "complex64")
     assert.same({ 4 }, a.shape)

@@ -1,13 +1,13 @@
 -- Sums over indices.
 local mw = require "moonwarp"
 local failure = require "support.failure"
-local cases = require "support.array_cases"
+local numpy = require "support.numpy"
 
 local function message(...) return failure(...).message end
 
-describe("mw.einsum and what is like it", function()
-  it("are NumPy's", function() cases.run "spec/data/arrays/linear/einsum.lua" end)
+numpy.run("linear/einsum", describe, it)
 
+describe("mw.einsum and what is like it", function()
   it("agree with plain loops, for random texts", function()
     local seed = 7
     local function random(n)

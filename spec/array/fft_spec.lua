@@ -2,7 +2,7 @@
 local mw = require "moonwarp"
 local raw = require "moonwarp.binding"
 local failure = require "support.failure"
-local cases = require "support.array_cases"
+local numpy = require "support.numpy"
 
 local function message(...) return failure(...).message end
 
@@ -37,23 +37,23 @@ end
 
 local LIMIT = 3
 
+-- Convolutions by transforms, however short they are.
+local function by_transforms(test)
+  local before = raw.part("fourier.convolve") and raw.convolve_settings.DIRECT
+  raw.convolve_settings.DIRECT = 0
+  local ok, why = pcall(test)
+  raw.convolve_settings.DIRECT = before
+  if not ok then error(why, 0) end
+end
+
+numpy.run("complex/fft_float", describe, it, { error = 2 ^ -19 })
+numpy.run("complex/fft_double", describe, it, { error = 2 ^ -48 })
+numpy.run("complex/fft_float", describe, it, { title = "convolutions in single precision by transforms,",
+  error = 2 ^ -18, only = "convolve", around = by_transforms })
+numpy.run("complex/fft_double", describe, it, { title = "correlations in double precision by transforms,",
+  error = 2 ^ -47, only = "correlate", around = by_transforms })
+
 describe("Fourier transforms", function()
-  it("are NumPy's", function()
-    cases.run("spec/data/arrays/complex/fft_float.lua", { tolerance = 2 ^ -19 })
-    cases.run("spec/data/arrays/complex/fft_double.lua", { tolerance = 2 ^ -48 })
-  end)
-
-  it("are NumPy's convolutions where they make them", function()
-    local before = raw.part("fourier.convolve") and raw.convolve_settings.DIRECT
-    raw.convolve_settings.DIRECT = 0
-    local ok, why = pcall(function()
-      cases.run("spec/data/arrays/complex/fft_float.lua", { tolerance = 2 ^ -18, only = "convolve" })
-      cases.run("spec/data/arrays/complex/fft_double.lua", { tolerance = 2 ^ -47, only = "correlate" })
-    end)
-    raw.convolve_settings.DIRECT = before
-    if not ok then error(why, 0) end
-  end)
-
   it("are the sums of their definition for every length from 1 to 64, and for primes", function()
     local lengths = { 67, 97, 127, 134 }
     for n = 1, 64 do lengths[#lengths + 1] = n end

@@ -7,7 +7,7 @@ local numpy = require "support.numpy"
 local function message(...) return failure(...).message end
 local function flat(array) return array:copy():reshape(-1):totable() end
 
-numpy.run("indices", describe, it)
+numpy.run("indices", describe, it, { layouts = numpy.layouts })
 
 describe("an index outside", function()
   local a = mw.arange(12, "int"):reshape(3, 4)

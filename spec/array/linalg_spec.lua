@@ -2,7 +2,7 @@
 local mw = require "moonwarp"
 local raw = require "moonwarp.binding"
 local failure = require "support.failure"
-local cases = require "support.array_cases"
+local numpy = require "support.numpy"
 local child = require "support.child"
 
 local function message(...) return failure(...).message end
@@ -19,29 +19,21 @@ local function each_route(f)
   if has_library then f "library" end
 end
 
+local function by_kernels(test)
+  settings.own = true
+  local ok, why = pcall(test)
+  settings.own = false
+  if not ok then error(why, 0) end
+end
+
+numpy.run("linear/linalg", describe, it, { error = 1e-9 })
+numpy.run("linear/linalg_float", describe, it, { error = 1e-3 })
+numpy.run("linear/linalg", describe, it, { title = "linalg by kernels,", error = 1e-9, around = by_kernels })
+numpy.run("linear/linalg_float", describe, it, { title = "linalg_float by kernels,", error = 1e-3,
+  around = by_kernels })
+if has_library then numpy.run("linear/linalg_complex", describe, it, { error = 1e-9 }) end
+
 describe("mw.linalg", function()
-  it("is NumPy's in double precision, by the library", function()
-    cases.run("spec/data/arrays/linear/linalg.lua", { tolerance = 1e-9 })
-  end)
-
-  it("is NumPy's in single precision, by the library", function()
-    cases.run("spec/data/arrays/linear/linalg_float.lua", { tolerance = 1e-3 })
-  end)
-
-  it("is NumPy's in double precision, by kernels", function()
-    settings.own = true
-    local ok, why = pcall(cases.run, "spec/data/arrays/linear/linalg.lua", { tolerance = 1e-9 })
-    settings.own = false
-    assert.is_true(ok, tostring(why))
-  end)
-
-  it("is NumPy's in single precision, by kernels", function()
-    settings.own = true
-    local ok, why = pcall(cases.run, "spec/data/arrays/linear/linalg_float.lua", { tolerance = 1e-3 })
-    settings.own = false
-    assert.is_true(ok, tostring(why))
-  end)
-
   it("solves systems whose solution is known, of many sizes", function()
     each_route(function(route)
       for _, n in ipairs { 1, 2, 7, 8, 31, 33, 64, 90 } do
@@ -124,11 +116,6 @@ describe("mw.linalg", function()
     assert.equal("complex64", turn.dtype)
     assert.is_true(turn:real():abs():max() < 1e-6)
     assert.is_true((turn:imag():sort() - mw.array { -1, 1 }):abs():max() < 1e-6)
-  end)
-
-  it("is NumPy's for complex matrices", function()
-    if not has_library then return pending "no library" end
-    cases.run("spec/data/arrays/linear/linalg_complex.lua", { tolerance = 1e-9 })
   end)
 
   it("says which package eigenvalues need", function()

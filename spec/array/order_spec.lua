@@ -2,14 +2,14 @@
 local mw = require "moonwarp"
 local raw = require "moonwarp.binding"
 local failure = require "support.failure"
-local cases = require "support.array_cases"
+local numpy = require "support.numpy"
 local random = require "support.random"
 
 local function message(...) return failure(...).message end
 
-describe("order", function()
-  it("is NumPy's", function() cases.run("spec/data/arrays/order.lua", { tolerance = 1e-14 }) end)
+numpy.run("order", describe, it, { tolerance = 4 })
 
+describe("order", function()
   it("of long lines is stable, by chunks and by tiles", function()
     random "order"
     mw.zeros(1):sort()

@@ -1,13 +1,13 @@
 -- Products of matrices and vectors.
 local mw = require "moonwarp"
 local failure = require "support.failure"
-local cases = require "support.array_cases"
+local numpy = require "support.numpy"
 
 local function message(...) return failure(...).message end
 
-describe("products", function()
-  it("are NumPy's", function() cases.run "spec/data/arrays/linear/products.lua" end)
+numpy.run("linear/products", describe, it)
 
+describe("products", function()
   it("are written into out, also where it is an input", function()
     local a = mw.array { { 1, 2 }, { 3, 4 } }
     local y = mw.zeros(2, 2)

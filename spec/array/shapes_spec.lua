@@ -1,15 +1,15 @@
 -- Arrays joined, taken apart, repeated, padded; matrices with a pattern and diagonals.
 local mw = require "moonwarp"
 local failure = require "support.failure"
-local cases = require "support.array_cases"
+local numpy = require "support.numpy"
 local random = require "support.random"
 
 local function message(...) return failure(...).message end
 local function flat(array) return array:copy():reshape(-1):totable() end
 
-describe("shapes", function()
-  it("are NumPy's", function() cases.run "spec/data/arrays/shapes.lua" end)
+numpy.run("shapes", describe, it)
 
+describe("shapes", function()
   it("are made of elements that are no numbers", function()
     local a = mw.array({ { 1, 2 }, { 3, 4 } }, "float2")
     assert.same({ { 3, 4 }, { 1, 2 } }, flat(a:roll(1, 1)))

@@ -1,30 +1,22 @@
-"""Write what NumPy says: small files of cases, which spec/support/numpy.lua runs.
+"""Calls of functions on random arrays of every dtype, and what NumPy says: scans, indices, statistics.
 
     pip install numpy; python3 spec/data/arrays/make.py [noun...]
 
-A noun's function gives a list of cases; each becomes a line of <noun>.lua. Positions and axes are written as Lua counts
-them. Floating-point truth is computed in double precision and rounded to the dtype.
+A noun's function gives a list of cases; each becomes a line of <noun>.lua (values.py). Positions and axes are written as
+Lua counts them. Floating-point truth is computed in double precision and rounded to the dtype.
 """
-import math
-import os
 import sys
 
 import numpy as np
+import values
+from values import Cases, number
 
-NAMES = {
-    "bool": np.bool_, "char": np.int8, "uchar": np.uint8, "short": np.int16, "ushort": np.uint16, "int": np.int32,
-    "uint": np.uint32, "longlong": np.int64, "ulonglong": np.uint64, "half": np.float16, "float": np.float32,
-    "double": np.float64, "complex64": np.complex64, "complex128": np.complex128,
-}
+NAMES = {name: np.dtype(type) for type, name in values.NAMES.items()}
 INTEGERS = ["char", "uchar", "short", "ushort", "int", "uint", "longlong", "ulonglong"]
 FLOATS = ["half", "float", "double"]
 ALL = ["bool"] + INTEGERS + FLOATS
 SHAPES = [(7,), (3, 5), (2, 3, 4), (0,), (2, 0, 3), (1, 1), (70,)]
 rng = np.random.default_rng(30)
-
-
-def name_of(array):
-    return next(name for name, type in NAMES.items() if np.dtype(type) == array.dtype)
 
 
 def elements(dtype, shape, low=-9, high=9):
@@ -38,35 +30,39 @@ def elements(dtype, shape, low=-9, high=9):
     return rng.integers(0 if dtype.startswith("u") else low, high + 1, shape).astype(NAMES[dtype])
 
 
-def number(value):
-    if isinstance(value, (bool, np.bool_)):
-        return "true" if value else "false"
-    if isinstance(value, (complex, np.complexfloating)):
-        return "{%s,%s}" % (number(float(value.real)), number(float(value.imag)))
-    if isinstance(value, (int, np.integer)):
-        return str(int(value))
-    if math.isnan(value):
-        return "0/0"
-    if math.isinf(value):
-        return "1/0" if value > 0 else "-1/0"
-    return repr(float(value)).removesuffix(".0")
-
-
 def lua(value):
-    if isinstance(value, np.ndarray):
-        data = ",".join(number(v) for v in value.ravel())
-        return '{dtype="%s",shape={%s},data={%s}}' % (name_of(value), ",".join(map(str, value.shape)), data)
+    """A scalar, text, list or table of options in Lua."""
     if isinstance(value, dict):
-        return "{%s}" % ",".join("%s=%s" % (k, lua(v)) for k, v in value.items())
+        return "{%s}" % ", ".join("%s = %s" % (k, lua(v)) for k, v in value.items())
     if isinstance(value, (list, tuple)):
-        return "{%s}" % ",".join(lua(v) for v in value)
-    if isinstance(value, str):
-        return '"%s"' % value
+        return "{%s}" % ", ".join(lua(v) for v in value)
+    if isinstance(value, float) and np.isinf(value):
+        return "1 / 0"
     return number(value)
 
 
 def case(call, a, args, *gives):
-    return {"call": call, "a": a, "args": args, "gives": list(gives)}
+    return {"call": call, "a": a, "args": args, "gives": gives}
+
+
+def expression(call, args):
+    """The call as Lua writes it, and the arrays among its arguments by name."""
+    arrays, texts = {}, []
+    for value in args:
+        if isinstance(value, np.ndarray):
+            texts.append("bcd"[len(arrays)])
+            arrays[texts[-1]] = value
+        else:
+            texts.append(lua(value))
+    if call == "select":
+        return "a[%s]" % texts[0], arrays
+    if call == "assign":
+        return "(function() a[%s] = %s return a end)()" % tuple(texts), arrays
+    if call.startswith("mw."):
+        return "%s(%s)" % (call, ", ".join(["a"] + texts)), arrays
+    if len(texts) == 1 and texts[0].startswith("{"):
+        return "a:%s %s" % (call, texts[0]), arrays
+    return "a:%s(%s)" % (call, ", ".join(texts)), arrays
 
 
 def axes_of(shape):
@@ -213,11 +209,10 @@ def statistics():
 NOUNS = {"scans": scans, "indices": indices, "statistics": statistics}
 
 if __name__ == "__main__":
-    here = os.path.dirname(os.path.abspath(__file__))
     for noun in sys.argv[1:] or NOUNS:
         rng = np.random.default_rng(30)
-        with open(os.path.join(here, noun + ".lua"), "w") as file:
-            file.write("-- Written by make.py: what NumPy says.\nreturn {\n")
-            for it in NOUNS[noun]():
-                file.write(lua(it) + ",\n")
-            file.write("}\n")
+        cases = Cases()
+        for it in NOUNS[noun]():
+            text, arrays = expression(it["call"], it["args"])
+            cases.case(text, *it["gives"], tolerance=it.get("tolerance"), a=it["a"], **arrays)
+        cases.write("spec/data/arrays/%s.lua" % noun, "make.py")

@@ -1,6 +1,7 @@
 """Writes cases as a Lua table: expressions in moonwarp's terms, and NumPy's values of the same.
 
-A script names its inputs and calls case() with the Lua expression and the value; spec/support/array_cases.lua runs them.
+A script names its inputs and calls case() with the Lua expression and the values; spec/support/numpy.lua runs them. A case
+may have inputs of its own, by name, and a tolerance.
 """
 import numpy as np
 
@@ -20,8 +21,7 @@ def number(x):
         return "N"
     if np.isinf(x):
         return "I" if x > 0 else "-I"
-    text = repr(float(x)) if not isinstance(x, np.float32) else np.format_float_positional(x, trim="0") \
-        if 1e-4 <= abs(x) < 1e7 or x == 0 else np.format_float_scientific(x)
+    text = repr(float(x))
     return text[:-2] if text.endswith(".0") and text != "-0.0" else text
 
 
@@ -40,9 +40,14 @@ class Cases:
         self.inputs[name] = array
         return array
 
-    def case(self, lua, *wanted):
+    def case(self, lua, *wanted, tolerance=None, **own):
         assert '"' not in lua
-        self.lines.append('{"%s",%s}' % (lua, ",".join(value(w) for w in wanted)))
+        parts = ['"%s"' % lua] + [value(w) for w in wanted]
+        if own:
+            parts.append("with={%s}" % ",".join("%s=%s" % (name, value(array)) for name, array in own.items()))
+        if tolerance:
+            parts.append("tolerance=%g" % tolerance)
+        self.lines.append("{%s}" % ",".join(parts))
 
     def write(self, path, script):
         with open(path, "w") as f:
