@@ -6,16 +6,13 @@
  * (cpu/schedule/command.h). Clocks and calls of services count as observations, too, so that output and allocations
  * follow the order of blocks as far as possible. */
 #include "simt.h"
+#include "mwcc/support/predicates.h"
 #include "analysis.h"
 
 /* Memory that other blocks cannot access. */
 static bool is_own(LLVMValueRef address) {
   memory_kind kind = memory_of(address);
   return kind == MEMORY_SHARED || kind == MEMORY_LOCAL;
-}
-
-static bool is_plain(LLVMValueRef access) {
-  return !LLVMGetVolatile(access) && LLVMGetOrdering(access) == LLVMAtomicOrderingNotAtomic;
 }
 
 static bool call_observes_blocks(LLVMValueRef call) {
@@ -36,8 +33,8 @@ static bool call_observes_blocks(LLVMValueRef call) {
 }
 
 bool observes_other_blocks(LLVMValueRef i) {
-  if (LLVMIsALoadInst(i)) return !is_plain(i) && !is_own(LLVMGetOperand(i, 0));
-  if (LLVMIsAStoreInst(i)) return !is_plain(i) && !is_own(LLVMGetOperand(i, 1));
+  if (LLVMIsALoadInst(i)) return !is_plain_access(i) && !is_own(LLVMGetOperand(i, 0));
+  if (LLVMIsAStoreInst(i)) return !is_plain_access(i) && !is_own(LLVMGetOperand(i, 1));
   if (LLVMIsAAtomicRMWInst(i))
     return (LLVMGetFirstUse(i) || LLVMGetOrdering(i) != LLVMAtomicOrderingMonotonic) && !is_own(LLVMGetOperand(i, 0));
   if (LLVMIsAAtomicCmpXchgInst(i)) return !is_own(LLVMGetOperand(i, 0));

@@ -1,5 +1,6 @@
 /* Affine functions of the thread's number: see footprint.h. */
 #include "footprint.h"
+#include "mwcc/support/predicates.h"
 #include "simt.h"
 #include "analysis.h"
 
@@ -100,7 +101,7 @@ static void add(footprints *all, footprint made) {
 bool add_footprint(const footprint_search *s, LLVMValueRef i) {
   bool stores = LLVMIsAStoreInst(i) != NULL;
   LLVMValueRef address = LLVMGetOperand(i, stores ? 1 : 0), parameter = NULL;
-  if (LLVMGetVolatile(i) || LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic) return false;
+  if (!is_plain_access(i)) return false;
   memory_kind kind = memory_of(address);
   if (kind == MEMORY_LOCAL || (!stores && kind == MEMORY_CONSTANT)) return true;
   affine at = address_of(s, address, &parameter, DEPTH);

@@ -1,5 +1,6 @@
 /* Predicates of single instructions and functions. */
 #include "simt.h"
+#include "mwcc/support/predicates.h"
 #include "analysis.h"
 
 #include <stdlib.h>
@@ -46,7 +47,7 @@ bool touches_no_memory(LLVMValueRef i) {
 
 bool is_alone(LLVMValueRef i) {
   if (!LLVMIsALoadInst(i) && !LLVMIsAStoreInst(i)) return touches_no_memory(i);
-  return !LLVMGetVolatile(i) && LLVMGetOrdering(i) == LLVMAtomicOrderingNotAtomic;
+  return is_plain_access(i);
 }
 
 bool is_variant(const kernel *k, LLVMValueRef function) {

@@ -6,6 +6,7 @@
  *
  * The size of the elements, their unit, is noted for the array and for all addresses in it. */
 #include "simt.h"
+#include "mwcc/support/predicates.h"
 #include "analysis.h"
 
 #include <stdlib.h>
@@ -49,7 +50,7 @@ static bool find_unit(LLVMTargetDataRef layout, LLVMValueRef pointer, uint64_t *
     LLVMValueRef user = LLVMGetUser(use);
     if (LLVMIsALoadInst(user) || LLVMIsAStoreInst(user)) {
       bool is_load = LLVMIsALoadInst(user) != NULL;
-      if (LLVMGetVolatile(user) || LLVMGetOrdering(user) != LLVMAtomicOrderingNotAtomic) return false;
+      if (!is_plain_access(user)) return false;
       if (!is_load && LLVMGetOperand(user, 0) == pointer) return false;
       if (!agree(layout, LLVMTypeOf(is_load ? user : LLVMGetOperand(user, 0)), unit)) return false;
     } else if (LLVMIsAGetElementPtrInst(user)) {

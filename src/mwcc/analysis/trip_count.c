@@ -2,6 +2,7 @@
  * count, found by evaluating its condition iteration by iteration if everything starts from constants (LLVM's
  * ScalarEvolution::computeExitCountExhaustively). */
 #include "simt.h"
+#include "mwcc/support/predicates.h"
 #include "analysis.h"
 
 enum { MOST_ITERATIONS = 32, DEEPEST = 6 };
@@ -111,7 +112,7 @@ bool is_pure(LLVMValueRef i) {
   case LLVMInsertElement:
   case LLVMShuffleVector:
   case LLVMFNeg: return true;
-  case LLVMLoad: return !LLVMGetVolatile(i) && LLVMGetOrdering(i) == LLVMAtomicOrderingNotAtomic;
+  case LLVMLoad: return is_plain_access(i);
   case LLVMCall: return is_pure_call(i);
   default: return LLVMIsABinaryOperator(i) || LLVMIsACastInst(i);
   }

@@ -6,6 +6,7 @@
  * broadcast to all lanes, are rematerialised in the region instead. The region is chosen by outline_region.c, or by
  * outline_split.c where most of the function is a single block. */
 #include "outline.h"
+#include "mwcc/support/predicates.h"
 #include "codegen.h"
 
 #include <stdlib.h>
@@ -133,7 +134,7 @@ static void add_block(cfg *g, region *r, LLVMBasicBlockRef block, bool inside) {
 
 /* Masks are passed as integers: vectors of i1 would take a byte for each bit in memory. */
 static LLVMTypeRef type_between(program *p, LLVMTypeRef type) {
-  if (LLVMGetTypeKind(type) != LLVMVectorTypeKind || LLVMGetElementType(type) != p->i1) return type;
+  if (!is_vector_type(type) || LLVMGetElementType(type) != p->i1) return type;
   return LLVMIntTypeInContext(p->context, LLVMGetVectorSize(type));
 }
 

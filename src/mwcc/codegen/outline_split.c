@@ -6,6 +6,7 @@
  * the block is only split if it is long for the number of values that cross, and never if it is a loop: a call in each
  * iteration costs more than it saves. */
 #include "outline.h"
+#include "mwcc/support/predicates.h"
 #include "mwcc/target/tuning.h"
 #include "codegen.h"
 
@@ -16,7 +17,7 @@ enum { PAYS = TUNE_OUTLINE_PER_VALUE };
 
 /* ---- rematerialisation ---- */
 
-static bool is_vector(LLVMValueRef value) { return LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMVectorTypeKind; }
+static bool is_vector(LLVMValueRef value) { return is_vector_type(LLVMTypeOf(value)); }
 
 bool is_rematerialisable(LLVMValueRef i) {
   LLVMOpcode opcode = LLVMGetInstructionOpcode(i);

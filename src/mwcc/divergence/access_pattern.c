@@ -1,14 +1,11 @@
 /* Accesses at constant distances from lane 0's: see access_pattern.h. */
 #include "access_pattern.h"
+#include "mwcc/support/predicates.h"
 
 static LLVMValueRef address_of(LLVMValueRef access) { return LLVMGetOperand(access, LLVMIsALoadInst(access) ? 0 : 1); }
 
 static LLVMTypeRef type_of(LLVMValueRef access) {
   return LLVMTypeOf(LLVMIsALoadInst(access) ? access : LLVMGetOperand(access, 0));
-}
-
-static bool is_plain(LLVMValueRef access) {
-  return !LLVMGetVolatile(access) && LLVMGetOrdering(access) == LLVMAtomicOrderingNotAtomic;
 }
 
 static int64_t size_of(const shapes *s, LLVMTypeRef type) {
@@ -18,7 +15,7 @@ static int64_t size_of(const shapes *s, LLVMTypeRef type) {
 /* Whether `i` is an access of the same kind to what the pattern is made of. */
 static bool is_member(const shapes *s, const pattern *p, LLVMValueRef i, LLVMValueRef like, form *f) {
   bool same_kind = LLVMIsALoadInst(like) ? LLVMIsALoadInst(i) != NULL : LLVMIsAStoreInst(i) != NULL;
-  if (!same_kind || !is_plain(i)) return false;
+  if (!same_kind || !is_plain_access(i)) return false;
   LLVMTypeKind kind = LLVMGetTypeKind(type_of(i));
   bool element = kind == LLVMFloatTypeKind || kind == LLVMDoubleTypeKind || kind == LLVMIntegerTypeKind;
   if (!element || size_of(s, type_of(i)) != p->bytes) return false;
@@ -32,7 +29,7 @@ static bool find_pattern(const shapes *s, LLVMValueRef access, pattern *p) {
   form f;
   shape a = shape_of(s, address_of(access));
   *p = (pattern){.bytes = size_of(s, type_of(access))};
-  if (s->cut.lanes < FEWEST_LANES || a.kind < SHAPE_AFFINE || !is_plain(access)) return false;
+  if (s->cut.lanes < FEWEST_LANES || a.kind < SHAPE_AFFINE || !is_plain_access(access)) return false;
   if (a.kind != SHAPE_VARYING && (a.stride == p->bytes || a.stride == 0)) return false; /* in order, or alike */
   if (!form_of(s, address_of(access), &p->form) || !form_distances(s, &p->form, p->distances)) return false;
   if (!is_member(s, p, access, access, &f)) return false;

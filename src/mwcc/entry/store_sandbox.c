@@ -13,6 +13,7 @@
  *
  * It runs after inlining and promotion to registers. */
 #include "mwcc/mwcc.h"
+#include "mwcc/support/predicates.h"
 #include "mwcc/analysis/analysis.h"
 #include "entry.h"
 
@@ -70,7 +71,7 @@ static LLVMValueRef mask_of(LLVMValueRef value) {
 static unsigned magnitude(LLVMValueRef value, int depth) {
   LLVMTypeRef type = LLVMTypeOf(value);
   unsigned width = LLVMGetIntTypeWidth(element_type(type)), a, b;
-  if (LLVMGetTypeKind(type) == LLVMVectorTypeKind && (LLVMIsAConstant(value) || LLVMIsAShuffleVectorInst(value)))
+  if (is_vector_type(type) && (LLVMIsAConstant(value) || LLVMIsAShuffleVectorInst(value)))
     return depth ? vector_magnitude(value, depth) : width;
   if (LLVMIsAConstantInt(value)) {
     int64_t number = LLVMConstIntGetSExtValue(value);
@@ -223,7 +224,7 @@ static void load_range(sandbox *g) {
 }
 
 static LLVMValueRef in_lanes(sandbox *g, LLVMTypeRef like, LLVMValueRef scalar) {
-  if (LLVMGetTypeKind(like) != LLVMVectorTypeKind) return scalar;
+  if (!is_vector_type(like)) return scalar;
   LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(scalar), LLVMGetVectorSize(like));
   LLVMTypeRef zeros = LLVMVectorType(g->p->i32, LLVMGetVectorSize(like));
   LLVMValueRef one = LLVMBuildInsertElement(g->b, LLVMGetPoison(type), scalar, constant_i32(g->p, 0), "");

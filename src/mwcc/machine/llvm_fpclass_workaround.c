@@ -7,13 +7,12 @@
  * and the analysis took half the compile time after widening, without changing the code. The call is to an undefined
  * function that is speculatable and accesses no memory. */
 #include "mwcc/mwcc.h"
+#include "mwcc/support/predicates.h"
 #include "machine.h"
 
 #include <stdlib.h>
 
-static LLVMTypeRef scalar_of(LLVMTypeRef type) {
-  return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type;
-}
+static LLVMTypeRef scalar_of(LLVMTypeRef type) { return is_vector_type(type) ? LLVMGetElementType(type) : type; }
 
 static bool is_float(LLVMTypeRef type) {
   LLVMTypeKind kind = LLVMGetTypeKind(scalar_of(type));

@@ -6,6 +6,7 @@
  * of a vector, and a freeze generates no instruction: the code stays the same. It saves 17 % of the compile time of a
  * radix sort. */
 #include "mwcc/analysis/simt.h"
+#include "mwcc/support/predicates.h"
 #include "machine.h"
 
 static bool is_two_vector_shuffle(LLVMValueRef value) {
@@ -14,7 +15,7 @@ static bool is_two_vector_shuffle(LLVMValueRef value) {
 }
 
 static bool is_shuffled_sum(LLVMValueRef i) {
-  if (LLVMGetInstructionOpcode(i) != LLVMAdd || LLVMGetTypeKind(LLVMTypeOf(i)) != LLVMVectorTypeKind) return false;
+  if (LLVMGetInstructionOpcode(i) != LLVMAdd || !is_vector_type(LLVMTypeOf(i))) return false;
   for (unsigned n = 0; n < 2; n++) {
     LLVMValueRef operand = LLVMGetOperand(i, n);
     if (is_two_vector_shuffle(operand) || LLVMIsAFreezeInst(operand)) return true;

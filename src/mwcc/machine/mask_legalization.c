@@ -15,6 +15,7 @@
  *
  * It runs after optimisation, which would undo it. */
 #include "mwcc/mwcc.h"
+#include "mwcc/support/predicates.h"
 #include "machine.h"
 #include "mwcc/target/target.h"
 
@@ -38,11 +39,9 @@ typedef struct masks {
 
 /* ---- finding groups ---- */
 
-static bool is_vector(LLVMTypeRef type) { return LLVMGetTypeKind(type) == LLVMVectorTypeKind; }
-
 static bool is_mask(const program *p, LLVMValueRef value) {
   LLVMTypeRef type = LLVMTypeOf(value);
-  return is_vector(type) && LLVMGetElementType(type) == p->i1;
+  return is_vector_type(type) && LLVMGetElementType(type) == p->i1;
 }
 
 static bool is_true(LLVMValueRef value) { return LLVMIsAConstantInt(value) && !LLVMIsNull(value); }
@@ -160,8 +159,8 @@ static LLVMTypeRef made_from(LLVMValueRef mask) {
 static LLVMTypeRef used_for(LLVMValueRef user) {
   LLVMTypeRef type = LLVMTypeOf(user);
   if (LLVMIsACallInst(user) && starts_with(callee_name(user), "llvm.masked.") && LLVMGetNumArgOperands(user))
-    if (!is_vector(type)) type = LLVMTypeOf(LLVMGetOperand(user, 0)); /* a store */
-  return is_vector(type) ? type : NULL;
+    if (!is_vector_type(type)) type = LLVMTypeOf(LLVMGetOperand(user, 0)); /* a store */
+  return is_vector_type(type) ? type : NULL;
 }
 
 /* The instructions that make or use a group's masks, counted by the width of the lanes that they work on. */

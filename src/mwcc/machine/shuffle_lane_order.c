@@ -13,6 +13,7 @@
  *
  * It runs after optimisation, which would undo the permutation. */
 #include "mwcc/mwcc.h"
+#include "mwcc/support/predicates.h"
 #include "machine.h"
 
 #include <stdlib.h>
@@ -52,7 +53,7 @@ static bool takes(LLVMValueRef value, order_of_elements *order) {
 
 /* A truncation to half the width takes the even elements as well. */
 static bool takes_halves(const program *p, LLVMValueRef value) {
-  if (!LLVMIsATruncInst(value) || LLVMGetTypeKind(LLVMTypeOf(value)) != LLVMVectorTypeKind) return false;
+  if (!LLVMIsATruncInst(value) || !is_vector_type(LLVMTypeOf(value))) return false;
   LLVMTypeRef from = LLVMTypeOf(LLVMGetOperand(value, 0)), type = LLVMTypeOf(value);
   return LLVMSizeOfTypeInBits(p->layout, LLVMGetElementType(from)) ==
          2 * LLVMSizeOfTypeInBits(p->layout, LLVMGetElementType(type));
@@ -106,7 +107,7 @@ static bool is_lane_function(LLVMValueRef call) {
 
 /* Whether the type has the cluster's lanes, with elements of its size, or is a mask for them. */
 static bool is_like(const cluster *c, LLVMTypeRef type) {
-  if (LLVMGetTypeKind(type) != LLVMVectorTypeKind || LLVMGetVectorSize(type) != c->lanes) return false;
+  if (!is_vector_type(type) || LLVMGetVectorSize(type) != c->lanes) return false;
   LLVMTypeRef element = LLVMGetElementType(type);
   return element == c->p->i1 || LLVMSizeOfTypeInBits(c->p->layout, element) == c->bits;
 }
@@ -142,7 +143,7 @@ static bool add_operands(cluster *c, LLVMValueRef value) {
   int count = LLVMGetNumOperands(value) - (LLVMIsACallInst(value) != NULL); /* a call's last operand is the callee */
   for (int i = 0; i < count; i++) {
     LLVMValueRef operand = LLVMGetOperand(value, (unsigned)i);
-    if (LLVMGetTypeKind(LLVMTypeOf(operand)) != LLVMVectorTypeKind || is_splat(operand)) continue;
+    if (!is_vector_type(LLVMTypeOf(operand)) || is_splat(operand)) continue;
     bool fits = (is_split(c->p, operand) && is_like(c, LLVMTypeOf(operand))) || is_by_lanes(c, operand);
     if (!fits || !add(c->members, &c->member_count, operand)) return false;
   }

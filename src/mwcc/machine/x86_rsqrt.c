@@ -14,6 +14,7 @@
  *
  * It runs after optimisation. */
 #include "mwcc/mwcc.h"
+#include "mwcc/support/predicates.h"
 #include "machine.h"
 
 #include <stdlib.h>
@@ -25,7 +26,7 @@ static LLVMValueRef number_for(LLVMTypeRef type, double number) {
 
 static LLVMValueRef estimate(program *p, LLVMBuilderRef b, LLVMValueRef x) {
   LLVMTypeRef type = LLVMTypeOf(x);
-  if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) {
+  if (!is_vector_type(type)) {
     LLVMTypeRef four = LLVMVectorType(type, 4);
     LLVMValueRef lane = constant_i32(p, 0), first = LLVMBuildInsertElement(b, LLVMConstNull(four), x, lane, "");
     LLVMValueRef arguments[] = {first, first, LLVMConstNull(four), LLVMConstInt(p->i8, 1, 0)};
@@ -62,7 +63,7 @@ static LLVMValueRef halved_bits(program *p, LLVMBuilderRef b, LLVMValueRef y, LL
 static LLVMValueRef halved(program *p, LLVMBuilderRef b, LLVMValueRef y) {
   LLVMTypeRef type = LLVMTypeOf(y), types[] = {type, p->i32};
   if (!starts_with(p->cpu, "znver")) return LLVMBuildFMul(b, y, number_for(type, 0.5), "");
-  if (LLVMGetTypeKind(type) == LLVMVectorTypeKind) types[1] = LLVMVectorType(p->i32, LLVMGetVectorSize(type));
+  if (is_vector_type(type)) types[1] = LLVMVectorType(p->i32, LLVMGetVectorSize(type));
   if (!loads_something(LLVMGetInsertBlock(b))) return halved_bits(p, b, y, types[1]);
   LLVMValueRef arguments[] = {y, constant_lanes(types[1], LLVMConstAllOnes(p->i32))};
   return call_intrinsic(p, b, "llvm.ldexp", types, 2, arguments, 2);
@@ -105,7 +106,7 @@ void estimate_reciprocal_roots(program *p) {
       LLVMValueRef i = list.items[n];
       if (!is_quotient(i)) continue;
       LLVMTypeRef type = LLVMTypeOf(i);
-      unsigned lanes = LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetVectorSize(type) : 1;
+      unsigned lanes = is_vector_type(type) ? LLVMGetVectorSize(type) : 1;
       LLVMValueRef root = LLVMGetOperand(i, 1), x = LLVMGetOperand(root, 0);
       LLVMPositionBuilderBefore(b, i);
       bool good = can && lanes != 2 && (lanes & (lanes - 1)) == 0;

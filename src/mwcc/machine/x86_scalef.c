@@ -10,6 +10,7 @@
  *
  * Scalars are treated like vectors, so that a thread's result does not depend on its tier: both round once. */
 #include "mwcc/mwcc.h"
+#include "mwcc/support/predicates.h"
 #include "machine.h"
 
 #include <stdlib.h>
@@ -100,7 +101,7 @@ static LLVMValueRef of_one(program *p, LLVMBuilderRef b, LLVMValueRef y, LLVMVal
 static LLVMValueRef scaled(program *p, LLVMBuilderRef b, LLVMValueRef *y_n) {
   LLVMValueRef y = y_n[0], n = y_n[1];
   LLVMTypeRef type = LLVMTypeOf(y);
-  if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) return of_one(p, b, y, n);
+  if (!is_vector_type(type)) return of_one(p, b, y, n);
   unsigned long long bytes = LLVMABISizeOfType(p->layout, type);
   if (bytes == 16 || bytes == 32 || bytes == 64) return of_register(p, b, y, n);
   LLVMValueRef result = LLVMGetPoison(type);

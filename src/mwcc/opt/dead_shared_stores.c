@@ -9,6 +9,7 @@
  * written again. All reads must be known: the pass gives up where an address in shared memory leaves the function,
  * and an address at a distance that is not constant counts as all addresses. */
 #include "mwcc/mwcc.h"
+#include "mwcc/support/predicates.h"
 #include "mwcc/analysis/analysis.h"
 #include "opt.h"
 
@@ -47,10 +48,6 @@ static void note(shared_stores *s, access a) {
 
 static int64_t size_of(const shared_stores *s, LLVMTypeRef type) {
   return (int64_t)LLVMStoreSizeOfType(s->p->layout, type);
-}
-
-static bool is_plain(LLVMValueRef i) {
-  return !LLVMGetVolatile(i) && LLVMGetOrdering(i) == LLVMAtomicOrderingNotAtomic;
 }
 
 static bool constant_distance(const shared_stores *s, LLVMValueRef gep, int64_t *distance) {
@@ -96,7 +93,7 @@ static void note_user(shared_stores *s, LLVMValueRef user, LLVMValueRef address,
   case LLVMStore:
     if (LLVMGetOperand(user, 0) == address) break;
     a.bytes = size_of(s, LLVMTypeOf(LLVMGetOperand(user, 0)));
-    a.fills = a.removable = is_plain(user);
+    a.fills = a.removable = is_plain_access(user);
     note(s, a);
     return;
   case LLVMAtomicRMW:

@@ -4,6 +4,7 @@
 #define PREDICTIVE_COMMONING_H
 
 #include "mwcc/analysis/simt.h"
+#include "mwcc/support/predicates.h"
 #include "opt.h"
 
 enum { NONE = -1 }; /* no item */
@@ -48,9 +49,7 @@ typedef struct commoning {
   LLVMBuilderRef b;
 } commoning;
 
-static inline bool is_vector_load(LLVMValueRef i) {
-  return LLVMIsALoadInst(i) && LLVMGetTypeKind(LLVMTypeOf(i)) == LLVMVectorTypeKind;
-}
+static inline bool is_vector_load(LLVMValueRef i) { return LLVMIsALoadInst(i) && is_vector_type(LLVMTypeOf(i)); }
 
 /* commoned_loop_unroll.c: replace the loop, whose iterations are numbered, by straight code. */
 void unroll_commoned(commoning *l);

@@ -23,6 +23,7 @@
  * as before. suits_register_blocking (cost_model.c) selects the kernels. Runs after the optimiser, which does not
  * handle that many loops well. */
 #include "register_blocking.h"
+#include "mwcc/support/predicates.h"
 #include "opt.h"
 #include "mwcc/target/target.h"
 #include "mwcc/target/tuning.h"
@@ -76,7 +77,7 @@ static bool read_loop(blocking *t) {
     good = good && LLVMGetNumOperands(i) <= MOST_OPERANDS;
     if (LLVMIsAPHINode(i)) {
       t->phi_count++;
-      if (!is_vector(LLVMTypeOf(i))) continue;
+      if (!is_vector_type(LLVMTypeOf(i))) continue;
       if (LLVMGetElementType(LLVMTypeOf(i)) == t->p->i1 || t->carried_count == MOST_CARRIED) return false;
       t->carried[t->carried_count++] = number;
     } else if (!LLVMIsATerminatorInst(i)) {
@@ -95,7 +96,7 @@ static bool find_needs(blocking *t) {
   t->continues = mw_alloc((size_t)t->count * sizeof(LLVMValueRef));
   for (int i = 0; i < t->phi_count; i++) {
     int next = item_of(t, next_of(t, i));
-    if (next != NONE && !is_vector(LLVMTypeOf(t->items[i]))) scalar[next] = true;
+    if (next != NONE && !is_vector_type(LLVMTypeOf(t->items[i]))) scalar[next] = true;
   }
   for (int k = 0; k < t->carried_count; k++) {
     int next = item_of(t, next_of(t, t->carried[k]));
@@ -117,7 +118,7 @@ static bool find_needs(blocking *t) {
       scalar[from] = scalar[from] || scalar[i];
     }
   }
-  for (int i = 0; i < t->count; i++) good = good && !(scalar[i] && is_vector(LLVMTypeOf(t->items[i])));
+  for (int i = 0; i < t->count; i++) good = good && !(scalar[i] && is_vector_type(LLVMTypeOf(t->items[i])));
   free(scalar);
   return good;
 }
@@ -125,7 +126,7 @@ static bool find_needs(blocking *t) {
 /* Whether the vectors used after the loop are all accumulators' final values. */
 static bool has_only_final_values_used(const blocking *t) {
   for (int i = 0; i < t->count; i++) {
-    if (!is_vector(LLVMTypeOf(t->items[i]))) continue;
+    if (!is_vector_type(LLVMTypeOf(t->items[i]))) continue;
     bool carried = false;
     for (int k = 0; k < t->carried_count; k++) carried = carried || next_of(t, t->carried[k]) == t->items[i];
     if (!carried && is_used_after(t, i)) return false;
@@ -226,7 +227,7 @@ static LLVMValueRef build_group(blocking *t, group *in, LLVMBasicBlockRef after,
   load_accumulators(t, in);
   in->iteration = LLVMBuildPhi(t->b, t->p->i64, "");
   for (int i = 0; i < t->count - 1; i++)
-    if (first && (is_prefetch(t->items[i]) || (!is_vector(LLVMTypeOf(t->items[i])) && is_used_after(t, i))))
+    if (first && (is_prefetch(t->items[i]) || (!is_vector_type(LLVMTypeOf(t->items[i])) && is_used_after(t, i))))
       copy_of(t, in, t->items[i]);
   for (int k = 0; k < t->carried_count; k++) {
     if (!(in->carried & bit(k))) continue;
@@ -345,7 +346,7 @@ static void free_blocking(blocking *t) {
 static bool carries_many(const program *p, LLVMBasicBlockRef block) {
   int vectors = 0, count = 0;
   for (LLVMValueRef i = LLVMGetFirstInstruction(block); i && LLVMIsAPHINode(i); i = LLVMGetNextInstruction(i))
-    if (is_vector(LLVMTypeOf(i))) vectors++, count += registers_of_type(p, LLVMTypeOf(i));
+    if (is_vector_type(LLVMTypeOf(i))) vectors++, count += registers_of_type(p, LLVMTypeOf(i));
   return count + 1 > vector_registers(p) || vectors > MOST_ROWS;
 }
 

@@ -60,8 +60,6 @@ typedef struct blocking {
   reroll reroll;
 } blocking;
 
-static inline bool is_vector(LLVMTypeRef type) { return LLVMGetTypeKind(type) == LLVMVectorTypeKind; }
-
 static inline uint64_t bit(int n) { return (uint64_t)1 << n; }
 
 /* ---- register_blocking.c ---- */

@@ -1,6 +1,7 @@
 /* Register blocking: which accumulators make a group, which vectors later groups read from a buffer, and how many
  * iterations the buffers hold. See register_blocking.c. */
 #include "register_blocking.h"
+#include "mwcc/support/predicates.h"
 #include "mwcc/target/target.h"
 
 #include <stdlib.h>
@@ -21,7 +22,8 @@ int registers_of_type(const program *p, LLVMTypeRef type) {
 static bool is_buffered_kind(const blocking *t, int i) {
   LLVMValueRef value = t->items[i];
   LLVMTypeRef type = LLVMTypeOf(value);
-  if (i < t->phi_count || !is_vector(type) || LLVMGetElementType(type) == t->p->i1 || LLVMIsAInsertElementInst(value))
+  if (i < t->phi_count || !is_vector_type(type) || LLVMGetElementType(type) == t->p->i1 ||
+      LLVMIsAInsertElementInst(value))
     return false;
   return !LLVMIsAShuffleVectorInst(value) || !LLVMIsAInsertElementInst(LLVMGetOperand(value, 0));
 }

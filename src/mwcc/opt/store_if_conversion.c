@@ -7,6 +7,7 @@
  * Such branches are unpredictable, and a misprediction costs more than the rest of the iteration. `nowhere` is
  * memory of the thread's own that nothing reads. */
 #include "mwcc/mwcc.h"
+#include "mwcc/support/predicates.h"
 #include "mwcc/target/tuning.h"
 #include "mwcc/analysis/analysis.h"
 #include "opt.h"
@@ -42,7 +43,7 @@ static bool is_speculatable(LLVMValueRef i) {
 }
 
 static bool is_plain_store(const program *p, LLVMValueRef i) {
-  if (!LLVMIsAStoreInst(i) || LLVMGetVolatile(i) || LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic) return false;
+  if (!LLVMIsAStoreInst(i) || !is_plain_access(i)) return false;
   LLVMTypeRef type = LLVMTypeOf(LLVMGetOperand(i, 0));
   return LLVMGetPointerAddressSpace(LLVMTypeOf(LLVMGetOperand(i, 1))) == 0 && LLVMGetAlignment(i) <= LARGEST &&
          LLVMABISizeOfType(p->layout, type) <= LARGEST;

@@ -10,6 +10,7 @@
  * that. A barrier within one gang has no effect, and no other thread may change between two barriers what this one
  * stores. */
 #include "mwcc/mwcc.h"
+#include "mwcc/support/predicates.h"
 #include "opt.h"
 
 #include <stdlib.h>
@@ -51,7 +52,7 @@ static LLVMValueRef base_of(program *p, LLVMValueRef pointer, int64_t *offset) {
 }
 
 static bool is_vector(const memory *m, LLVMTypeRef type) {
-  if (LLVMGetTypeKind(type) != LLVMVectorTypeKind || LLVMGetVectorSize(type) > MOST_ELEMENTS) return false;
+  if (!is_vector_type(type) || LLVMGetVectorSize(type) > MOST_ELEMENTS) return false;
   LLVMTypeRef element = LLVMGetElementType(type);
   if (LLVMGetTypeKind(element) == LLVMPointerTypeKind) return false;
   return LLVMSizeOfTypeInBits(m->p->layout, element) == 8 * LLVMABISizeOfType(m->p->layout, element);
@@ -185,7 +186,7 @@ static LLVMValueRef blend(const memory *m, LLVMBuilderRef b, LLVMValueRef store)
 
 static bool forward_to(const memory *m, LLVMBuilderRef b, LLVMValueRef load) {
   LLVMValueRef value, mask = NULL;
-  if (LLVMIsALoadInst(load) && LLVMGetTypeKind(LLVMTypeOf(load)) != LLVMVectorTypeKind) {
+  if (LLVMIsALoadInst(load) && !is_vector_type(LLVMTypeOf(load))) {
     value = element_at(m, b, load);
   } else if (LLVMIsALoadInst(load)) {
     value = shuffle_known(m, b, load, LLVMGetOperand(load, 0), LLVMTypeOf(load), NULL);
@@ -205,10 +206,6 @@ static bool forward_to(const memory *m, LLVMBuilderRef b, LLVMValueRef load) {
 }
 
 /* ---- blocks ---- */
-
-static bool is_plain(LLVMValueRef access) {
-  return !LLVMGetVolatile(access) && LLVMGetOrdering(access) == LLVMAtomicOrderingNotAtomic;
-}
 
 static void pass_load(memory *m, LLVMBuilderRef b, LLVMValueRef i) {
   int64_t offset, bytes = bytes_of(m, LLVMTypeOf(i));
@@ -243,9 +240,9 @@ static void pass(memory *m, LLVMBuilderRef b, LLVMValueRef i) {
   bool loads = LLVMIsALoadInst(i), stores = LLVMIsAStoreInst(i);
   if (LLVMIsACallInst(i))
     pass_call(m, b, i);
-  else if (loads && is_plain(i))
+  else if (loads && is_plain_access(i))
     pass_load(m, b, i);
-  else if (stores && is_plain(i))
+  else if (stores && is_plain_access(i))
     note_store(m, LLVMGetOperand(i, 1), LLVMTypeOf(LLVMGetOperand(i, 0)), LLVMGetOperand(i, 0), i);
   else if (loads || stores || LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i) || LLVMIsAFenceInst(i))
     forget_all(m);

@@ -4,18 +4,17 @@
  * Operations that CUDA defines and LLVM leaves undefined are expanded here: division by zero, conversion of numbers out
  * of range, shifts by the width or more. After this pass no such instruction has undefined behaviour. */
 #include "mwcc/mwcc.h"
+#include "mwcc/support/predicates.h"
 #include "prepare.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static LLVMTypeRef scalar_type(LLVMTypeRef type) {
-  return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type;
-}
+static LLVMTypeRef scalar_type(LLVMTypeRef type) { return is_vector_type(type) ? LLVMGetElementType(type) : type; }
 
 /* The constant `value` of an integer type, in every lane of a vector type. */
 static LLVMValueRef constant_like(LLVMTypeRef type, uint64_t value) {
-  if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) return LLVMConstInt(type, value, 0);
+  if (!is_vector_type(type)) return LLVMConstInt(type, value, 0);
   unsigned lanes = LLVMGetVectorSize(type);
   LLVMValueRef *items = mw_alloc(lanes * sizeof *items);
   for (unsigned i = 0; i < lanes; i++) items[i] = LLVMConstInt(LLVMGetElementType(type), value, 0);
@@ -91,7 +90,7 @@ static void define_shift(LLVMBuilderRef b, LLVMValueRef i) {
 static void define_conversion(program *p, LLVMBuilderRef b, LLVMValueRef i) {
   LLVMValueRef value = LLVMGetOperand(i, 0);
   LLVMTypeRef type = LLVMTypeOf(i), from = LLVMTypeOf(value);
-  if (LLVMGetTypeKind(type) == LLVMVectorTypeKind) return;
+  if (is_vector_type(type)) return;
   bool is_signed = LLVMGetInstructionOpcode(i) == LLVMFPToSI;
   LLVMTypeRef wide = LLVMGetIntTypeWidth(type) < 32 ? p->i32 : type;
   unsigned width = LLVMGetIntTypeWidth(wide), bits = is_signed ? width - 1 : width;

@@ -1,5 +1,6 @@
 /* The elements of staged rows (rows.h): what each thread stores to shared memory, and which elements are read. */
 #include "rows.h"
+#include "mwcc/support/predicates.h"
 
 #include <string.h>
 
@@ -90,7 +91,7 @@ static bool add_piece(row_loop *l, LLVMValueRef address, piece made) {
 
 bool match_row_store(row_loop *l, LLVMValueRef store) {
   LLVMValueRef load = LLVMGetOperand(store, 0);
-  if (!is_plain(store) || !LLVMIsALoadInst(load) || !is_plain(load)) return false;
+  if (!is_plain_access(store) || !LLVMIsALoadInst(load) || !is_plain_access(load)) return false;
   if (LLVMGetInstructionParent(load) != l->t.head || !is_from_outside(l, LLVMGetOperand(load, 0))) return false;
   LLVMTypeRef type = LLVMTypeOf(load);
   piece made = {.store = store,
@@ -168,7 +169,8 @@ static const piece *piece_at(const row_loop *l, const place *at, uint64_t bytes)
 
 bool match_row_read(row_loop *l, LLVMValueRef load) {
   place at;
-  if (!is_plain(load) || l->read_count == MOST_READS || !read_element(l, LLVMGetOperand(load, 0), &at)) return false;
+  if (!is_plain_access(load) || l->read_count == MOST_READS || !read_element(l, LLVMGetOperand(load, 0), &at))
+    return false;
   const piece *of = piece_at(l, &at, LLVMStoreSizeOfType(l->t.p->layout, LLVMTypeOf(load)));
   if (!of || !is_id(l, at.index)) return false;
   l->reads[l->read_count++] = (row_read){load, at, of};

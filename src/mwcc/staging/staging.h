@@ -63,7 +63,6 @@ bool is_unrelated(const tile_loop *t, LLVMValueRef i);
 LLVMValueRef shared_variable(LLVMValueRef address); /* whose address this is; or NULL */
 bool mentions_shared(LLVMValueRef value,
                      int depth);       /* whether a constant is or contains the address of a shared variable */
-bool is_plain(LLVMValueRef access);    /* neither volatile nor atomic */
 bool is_plain_barrier(LLVMValueRef i); /* __syncthreads() itself */
 
 /* ---- rows.c ---- */

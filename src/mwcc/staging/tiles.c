@@ -25,6 +25,7 @@
  *
  * Runs on code for blocks of one size, before loops are unrolled. */
 #include "staging.h"
+#include "mwcc/support/predicates.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -168,10 +169,6 @@ static bool read_place(const tile_loop *t, LLVMValueRef address, LLVMValueRef *a
   return true;
 }
 
-bool is_plain(LLVMValueRef access) {
-  return !LLVMGetVolatile(access) && LLVMGetOrdering(access) == LLVMAtomicOrderingNotAtomic;
-}
-
 static tile *tile_of(tile_loop *t, LLVMValueRef array) {
   for (int i = 0; i < t->tile_count; i++)
     if (t->tiles[i].array == array) return &t->tiles[i];
@@ -180,8 +177,9 @@ static tile *tile_of(tile_loop *t, LLVMValueRef array) {
 
 static bool match_store(tile_loop *t, LLVMValueRef store) {
   LLVMValueRef load = LLVMGetOperand(store, 0), indices[2], array;
-  if (!is_plain(store) || !read_place(t, LLVMGetOperand(store, 1), &array, indices) || tile_of(t, array)) return false;
-  if (!LLVMIsALoadInst(load) || !is_plain(load) || LLVMGetInstructionParent(load) != t->head) return false;
+  if (!is_plain_access(store) || !read_place(t, LLVMGetOperand(store, 1), &array, indices) || tile_of(t, array))
+    return false;
+  if (!LLVMIsALoadInst(load) || !is_plain_access(load) || LLVMGetInstructionParent(load) != t->head) return false;
   if (t->tile_count == MOST_TILES) return false;
   memory_kind from = memory_of(LLVMGetOperand(load, 0));
   if (from == MEMORY_SHARED || from == MEMORY_LOCAL) return false;
@@ -196,7 +194,7 @@ static bool match_store(tile_loop *t, LLVMValueRef store) {
 /* A read of a tile has k as one index, and the thread's own id as the other. */
 static bool match_read(tile_loop *t, LLVMValueRef load) {
   LLVMValueRef indices[2], array;
-  if (!is_plain(load) || !read_place(t, LLVMGetOperand(load, 0), &array, indices)) return false;
+  if (!is_plain_access(load) || !read_place(t, LLVMGetOperand(load, 0), &array, indices)) return false;
   tile *of = tile_of(t, array);
   if (!of || of->read || LLVMTypeOf(load) != LLVMTypeOf(of->load)) return false;
   of->read = load, of->counted = NEITHER;
@@ -293,7 +291,7 @@ bool is_unrelated(const tile_loop *t, LLVMValueRef i) {
   }
   bool id = LLVMIsACallInst(i) && starts_with(callee_name(i), "llvm.nvvm.read.ptx.sreg.");
   if (is_pure(i) || id || LLVMIsATerminatorInst(i)) return true;
-  return LLVMIsAStoreInst(i) && is_plain(i) && !reaches_loop(t, LLVMGetInstructionParent(i));
+  return LLVMIsAStoreInst(i) && is_plain_access(i) && !reaches_loop(t, LLVMGetInstructionParent(i));
 }
 
 /* Whether the value is the sum, or is not used after the loop. */

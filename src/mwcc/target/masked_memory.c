@@ -1,13 +1,14 @@
 /* Masked loads, stores, gathers and scatters by LLVM's intrinsics. Their alignment is an operand up to LLVM 21, and an
  * attribute of the address operand since LLVM 22. */
 #include "mwcc/mwcc.h"
+#include "mwcc/support/predicates.h"
 #include "target.h"
 
 #include <string.h>
 
 enum { ALIGN_IS_OPERAND = MASKED_LOAD_MASK == 2 };
 
-static bool is_vector(LLVMValueRef pointers) { return LLVMGetTypeKind(LLVMTypeOf(pointers)) == LLVMVectorTypeKind; }
+static bool is_vector(LLVMValueRef pointers) { return is_vector_type(LLVMTypeOf(pointers)); }
 
 /* `arguments` has room for one more, the alignment, which is inserted after the argument with index `address`. */
 static LLVMValueRef call_masked(program *p, LLVMBuilderRef b, const char *name, LLVMTypeRef *overloads,

@@ -3,19 +3,18 @@
  * The number of lanes is a power of two. Vectors longer than AVX-512's registers are split into halves, recursively,
  * and the results are concatenated. */
 #include "mwcc/mwcc.h"
+#include "mwcc/support/predicates.h"
 #include "target.h"
 
 #include <string.h>
 
 enum { WIDEST = 64 /* bytes of a register */, LONGEST = 256 /* lanes of a vector */ };
 
-LLVMTypeRef element_type(LLVMTypeRef type) {
-  return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type;
-}
+LLVMTypeRef element_type(LLVMTypeRef type) { return is_vector_type(type) ? LLVMGetElementType(type) : type; }
 
 LLVMValueRef constant_lanes(LLVMTypeRef type, LLVMValueRef number) {
   LLVMValueRef items[LONGEST];
-  if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) return number;
+  if (!is_vector_type(type)) return number;
   unsigned lanes = LLVMGetVectorSize(type);
   for (unsigned i = 0; i < lanes; i++) items[i] = number;
   return LLVMConstVector(items, lanes);
@@ -23,7 +22,7 @@ LLVMValueRef constant_lanes(LLVMTypeRef type, LLVMValueRef number) {
 
 LLVMValueRef constant_of_lanes(LLVMValueRef value) {
   if (!LLVMIsAConstant(value)) return NULL;
-  if (LLVMGetTypeKind(LLVMTypeOf(value)) != LLVMVectorTypeKind) return value;
+  if (!is_vector_type(LLVMTypeOf(value))) return value;
   LLVMValueRef first = LLVMGetAggregateElement(value, 0);
   unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(value));
   for (unsigned i = 1; first && i < lanes; i++)
@@ -46,8 +45,7 @@ LLVMValueRef by_registers(program *p, LLVMBuilderRef b, register_operation *make
   enum { MOST = 4 };
   LLVMTypeRef type = LLVMTypeOf(operands[0]);
   LLVMValueRef made[2], items[LONGEST], pieces[MOST];
-  if (LLVMGetTypeKind(type) != LLVMVectorTypeKind || LLVMABISizeOfType(p->layout, type) <= WIDEST)
-    return make(p, b, operands);
+  if (!is_vector_type(type) || LLVMABISizeOfType(p->layout, type) <= WIDEST) return make(p, b, operands);
   unsigned lanes = LLVMGetVectorSize(type), half = lanes / 2;
   for (unsigned i = 0; i < 2; i++) {
     for (unsigned n = 0; n < count; n++) pieces[n] = lanes_from(p, b, operands[n], i * half, half);

@@ -1,5 +1,6 @@
 /* Instructions without side effects, on all lanes at once. See widen.h. */
 #include "mwcc/widen/widen.h"
+#include "mwcc/support/predicates.h"
 #include "mwcc/analysis/analysis.h"
 #include "mwcc/lower/lower.h"
 #include "mwcc/target/tuning.h"
@@ -126,7 +127,7 @@ static LLVMValueRef widen_gep(widener *w, LLVMValueRef i, int u) {
   }
   LLVMValueRef result = LLVMBuildGEP2(w->b, LLVMGetGEPSourceElementType(i), base, indices, count, "");
   free(indices);
-  if (LLVMGetTypeKind(LLVMTypeOf(result)) != LLVMVectorTypeKind) result = splat(w, result);
+  if (!is_vector_type(LLVMTypeOf(result))) result = splat(w, result);
   return result;
 }
 

@@ -3,12 +3,13 @@
  * Both follow from the linear id, by which warps are cut: the threads of such a gang have consecutive linear ids,
  * whatever its cut. */
 #include "mwcc/widen/widen.h"
+#include "mwcc/support/predicates.h"
 
 #include <string.h>
 
 /* A scalar in the form of `like`, which may be a vector. */
 static LLVMValueRef in_form(widener *w, LLVMValueRef like, LLVMValueRef scalar) {
-  return LLVMGetTypeKind(LLVMTypeOf(like)) == LLVMVectorTypeKind ? splat(w, scalar) : scalar;
+  return is_vector_type(LLVMTypeOf(like)) ? splat(w, scalar) : scalar;
 }
 
 LLVMValueRef number_like(widener *w, LLVMValueRef like, unsigned value) {

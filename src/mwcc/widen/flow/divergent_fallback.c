@@ -9,6 +9,7 @@
  * Invariant: a gang calls the fallback only at a point that nothing but repeatable instructions precede
  * (can_be_repeated), outside of loops. So no effect happens twice. */
 #include "mwcc/widen/memory/memory.h"
+#include "mwcc/support/predicates.h"
 #include "emission.h"
 #include "mwcc/target/tuning.h"
 
@@ -32,7 +33,7 @@ bool may_fall_back(const program *p, const kernel *k, const graph *g, const cut 
 
 /* Whether executing it a second time makes no difference. */
 static bool can_be_repeated(LLVMValueRef i) {
-  if (LLVMIsALoadInst(i)) return !LLVMGetVolatile(i) && LLVMGetOrdering(i) == LLVMAtomicOrderingNotAtomic;
+  if (LLVMIsALoadInst(i)) return is_plain_access(i);
   return touches_no_memory(i);
 }
 

@@ -1,6 +1,7 @@
 /* Atomics of a gang: lane by lane; or one for all lanes (a joint atomic, cf. warp-aggregated atomics), where all
  * change one address and the old values are unused or are prefix sums. See widen.h. */
 #include "mwcc/divergence/access_predicates.h"
+#include "mwcc/support/predicates.h"
 #include "mwcc/widen/widen.h"
 #include "mwcc/target/tuning.h"
 
@@ -189,9 +190,7 @@ void widen_atomic(widener *w, LLVMValueRef atomic, mask m) {
 
 /* Atomic accesses of a gang are volatile, since there are no atomic vector accesses: aligned elements are read and
    written whole. Fences around them provide their ordering. */
-bool stays_in_place(LLVMValueRef access) {
-  return LLVMGetVolatile(access) || LLVMGetOrdering(access) != LLVMAtomicOrderingNotAtomic;
-}
+bool stays_in_place(LLVMValueRef access) { return !is_plain_access(access); }
 
 static void fence_for(widener *w, LLVMValueRef access, LLVMAtomicOrdering wanted) {
   LLVMAtomicOrdering has = LLVMGetOrdering(access);

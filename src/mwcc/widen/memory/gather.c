@@ -4,6 +4,7 @@
  * sixteen of them, but only eight addresses. LLVM selects it if the extension of the index stands beside the access,
  * so both are emitted here. */
 #include "memory.h"
+#include "mwcc/support/predicates.h"
 #include "mwcc/target/target.h"
 
 #include <stdlib.h>
@@ -94,15 +95,14 @@ static bool is_small_extension(LLVMValueRef index) {
   if (!LLVMIsAInstruction(index) || !(LLVMIsASExtInst(index) || (LLVMIsAZExtInst(index) && LLVMGetNNeg(index))))
     return false;
   LLVMTypeRef from = LLVMTypeOf(LLVMGetOperand(index, 0));
-  return LLVMGetTypeKind(from) == LLVMVectorTypeKind && LLVMGetIntTypeWidth(LLVMGetElementType(from)) == 32;
+  return is_vector_type(from) && LLVMGetIntTypeWidth(LLVMGetElementType(from)) == 32;
 }
 
 /* The optimiser shares extensions between accesses, hoists them out of loops, and makes those unsigned that are known
    not to be negative. Code generation works on one block at a time and would not recognise them. */
 static void extend_anew(program *p, LLVMBuilderRef b, LLVMValueRef call, unsigned operand) {
   LLVMValueRef gep = LLVMGetOperand(call, operand);
-  if (!LLVMIsAGetElementPtrInst(gep) || LLVMGetTypeKind(LLVMTypeOf(LLVMGetOperand(gep, 0))) == LLVMVectorTypeKind)
-    return;
+  if (!LLVMIsAGetElementPtrInst(gep) || is_vector_type(LLVMTypeOf(LLVMGetOperand(gep, 0)))) return;
   LLVMValueRef index = LLVMGetOperand(gep, 1);
   bool constant = LLVMIsAConstant(index) != NULL; /* a constant stride */
   if (LLVMGetNumIndices(gep) != 1 || !(constant || is_small_extension(index))) return;

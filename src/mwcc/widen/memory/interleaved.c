@@ -6,6 +6,7 @@
  * first and the last lane's is on a page of some lane. Stores leave no gaps: a struct is stored whole, by the stores
  * of all its members together, or scattered. */
 #include "memory.h"
+#include "mwcc/support/predicates.h"
 
 #include <string.h>
 
@@ -190,7 +191,7 @@ typedef struct group {
 } group;
 
 static bool is_store_of(widener *w, const group *g, LLVMValueRef i, int64_t *distance) {
-  if (!LLVMIsAStoreInst(i) || LLVMGetVolatile(i) || LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic) return false;
+  if (!LLVMIsAStoreInst(i) || !is_plain_access(i)) return false;
   LLVMTypeRef type = LLVMTypeOf(LLVMGetOperand(i, 0));
   return base_of(w, LLVMGetOperand(i, 1), distance) == g->base && (int64_t)size_of(w, type) == g->bytes &&
          LLVMSizeOfTypeInBits(w->p->layout, type) == (unsigned long long)g->bytes * 8;

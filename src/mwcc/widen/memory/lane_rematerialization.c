@@ -6,6 +6,7 @@
  * each lane to read x[i] itself: the line is in the cache anyway, and no lane waits for the others' store to be
  * forwarded. */
 #include "mwcc/widen/widen.h"
+#include "mwcc/support/predicates.h"
 
 enum { DEPTH = 4 };
 
@@ -31,7 +32,7 @@ static bool is_affine_over_gang(const widener *w, LLVMValueRef value) {
 static bool is_rematerialized_load(const widener *w, LLVMValueRef load, LLVMValueRef by) {
   LLVMValueRef address = LLVMGetOperand(load, 0);
   int64_t bytes = (int64_t)LLVMABISizeOfType(w->p->layout, LLVMTypeOf(load));
-  if (LLVMGetVolatile(load) || LLVMGetOrdering(load) != LLVMAtomicOrderingNotAtomic) return false;
+  if (!is_plain_access(load)) return false;
   if (!is_affine_over_gang(w, address) || shape_of(w->shapes, address).stride != bytes || !is_of_parameter(address))
     return false;
   for (LLVMValueRef i = load; i != by; i = LLVMGetNextInstruction(i))

@@ -5,6 +5,7 @@
  *                 large.
  *   consecutive   each lane's array is one piece, after the array of the lane before it. */
 #include "mwcc/widen/widen.h"
+#include "mwcc/support/predicates.h"
 #include "mwcc/target/target.h"
 
 #include <stdlib.h>
@@ -56,20 +57,20 @@ void widen_alloca(widener *w, LLVMValueRef i) {
 /* A number of units, converted to `type`. */
 static LLVMValueRef resized(widener *w, LLVMValueRef number, LLVMTypeRef type) {
   LLVMTypeRef from = LLVMTypeOf(number), element = from;
-  if (LLVMGetTypeKind(from) == LLVMVectorTypeKind) {
+  if (is_vector_type(from)) {
     element = LLVMGetElementType(from);
     type = vector_type(w, type);
   }
   unsigned have = LLVMGetIntTypeWidth(element);
-  unsigned want = LLVMGetIntTypeWidth(LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type);
+  unsigned want = LLVMGetIntTypeWidth(is_vector_type(type) ? LLVMGetElementType(type) : type);
   if (have == want) return number;
   return have < want ? LLVMBuildSExt(w->b, number, type, "") : LLVMBuildTrunc(w->b, number, type, "");
 }
 
 /* The sum of two numbers, either of which may be a vector. */
 static LLVMValueRef sum_of(widener *w, LLVMValueRef a, LLVMValueRef b) {
-  bool a_wide = LLVMGetTypeKind(LLVMTypeOf(a)) == LLVMVectorTypeKind;
-  bool b_wide = LLVMGetTypeKind(LLVMTypeOf(b)) == LLVMVectorTypeKind;
+  bool a_wide = is_vector_type(LLVMTypeOf(a));
+  bool b_wide = is_vector_type(LLVMTypeOf(b));
   if (a_wide && !b_wide) b = splat(w, b);
   if (b_wide && !a_wide) a = splat(w, a);
   return LLVMBuildAdd(w->b, a, b, "");
@@ -77,7 +78,7 @@ static LLVMValueRef sum_of(widener *w, LLVMValueRef a, LLVMValueRef b) {
 
 static LLVMValueRef times(widener *w, LLVMValueRef number, uint64_t factor) {
   LLVMTypeRef type = LLVMTypeOf(number);
-  if (LLVMGetTypeKind(type) != LLVMVectorTypeKind) return LLVMBuildMul(w->b, number, LLVMConstInt(type, factor, 0), "");
+  if (!is_vector_type(type)) return LLVMBuildMul(w->b, number, LLVMConstInt(type, factor, 0), "");
   return LLVMBuildMul(w->b, number, splat(w, LLVMConstInt(LLVMGetElementType(type), factor, 0)), "");
 }
 

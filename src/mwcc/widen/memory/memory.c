@@ -1,6 +1,7 @@
 /* The choice of an access class for a load or store of a gang; contiguous, broadcast and scalar accesses. See
  * memory.h. */
 #include "memory.h"
+#include "mwcc/support/predicates.h"
 #include "mwcc/divergence/address_form.h"
 #include "mwcc/target/tuning.h"
 
@@ -29,7 +30,7 @@ static bool is_contiguous(widener *w, const place *at, uint64_t bytes) {
 
 LLVMValueRef plain_pointer(widener *w, LLVMValueRef pointer) {
   LLVMTypeRef type = LLVMTypeOf(pointer);
-  bool vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+  bool vector = is_vector_type(type);
   if (LLVMGetPointerAddressSpace(vector ? LLVMGetElementType(type) : type) == 0) return pointer;
   return LLVMBuildAddrSpaceCast(w->b, pointer, vector ? vector_type(w, w->p->pointer) : w->p->pointer, "");
 }

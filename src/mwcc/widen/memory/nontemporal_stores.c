@@ -17,6 +17,7 @@
  * blocks orders it before what the worker signals to others. Kernels that order memory themselves (atomics, fences,
  * unknown calls) have no streaming stores. */
 #include "memory.h"
+#include "mwcc/support/predicates.h"
 #include "mwcc/target/tuning.h"
 
 #include <stdlib.h>
@@ -69,7 +70,7 @@ static bool is_only_stored(const widener *w, LLVMValueRef store, LLVMValueRef ro
     LLVMValueRef i = w->g->values[n];
     if (i == store || touches_no_memory(i) || is_barrier(i)) continue;
     if (!LLVMIsALoadInst(i) && !LLVMIsAStoreInst(i)) return false;
-    if (LLVMGetVolatile(i) || LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic) return false;
+    if (!is_plain_access(i)) return false;
     LLVMValueRef address = LLVMGetOperand(i, LLVMIsALoadInst(i) ? 0 : 1), from = array_of(address);
     if (is_own_memory(address)) continue;
     if (from == root && stores_other_lines(w, i, store)) {

@@ -6,6 +6,7 @@
  * A pair is two loads, or two stores, in one node, from one base, at distances 8 * n and 8 * n + 4. Loads are done
  * where the first of them is, stores where the last is. Nothing between may access their memory. */
 #include "memory.h"
+#include "mwcc/support/predicates.h"
 #include "mwcc/target/tuning.h"
 
 enum { HALF = 4, WHOLE = 8, FAR = TUNE_PAIRED_STRIDE /* too far for whole vectors */ };
@@ -28,7 +29,7 @@ static bool is_scattered(widener *w, LLVMValueRef access) {
 /* Whether the instruction can be one of a pair; if so, its place. */
 static bool is_member(widener *w, LLVMValueRef i, LLVMValueRef *base, int64_t *distance) {
   if (!is_load(i) && !LLVMIsAStoreInst(i)) return false;
-  if (LLVMGetVolatile(i) || LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic || !is_scattered(w, i)) return false;
+  if (!is_plain_access(i) || !is_scattered(w, i)) return false;
   LLVMTypeKind kind = LLVMGetTypeKind(type_of(i));
   if (kind != LLVMFloatTypeKind && (kind != LLVMIntegerTypeKind || LLVMGetIntTypeWidth(type_of(i)) != HALF * 8))
     return false;
@@ -44,9 +45,7 @@ typedef struct pair {
 /* Whether the instructions between allow the loads to be done at the first, or the stores at the last. */
 static bool can_meet(const pair *p) {
   for (LLVMValueRef i = LLVMGetNextInstruction(p->first); i != p->second; i = LLVMGetNextInstruction(i))
-    if (!touches_no_memory(i) &&
-        !(is_load(p->first) && is_load(i) && !LLVMGetVolatile(i) && LLVMGetOrdering(i) == LLVMAtomicOrderingNotAtomic))
-      return false;
+    if (!touches_no_memory(i) && !(is_load(p->first) && is_load(i) && is_plain_access(i))) return false;
   return true;
 }
 

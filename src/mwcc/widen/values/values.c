@@ -1,5 +1,6 @@
 /* Values in widened code: their forms and slots, and masks. See widen.h. */
 #include "mwcc/widen/widen.h"
+#include "mwcc/support/predicates.h"
 #include "mwcc/target/target.h"
 
 #include <stdlib.h>
@@ -233,7 +234,7 @@ static bool is_constant(const widener *w, LLVMValueRef value, vectors form) {
   }
   for (int u = 0; u < form_count(w, value) && computes; u++) {
     LLVMTypeRef type = LLVMTypeOf(form.of[u]);
-    if (LLVMGetTypeKind(type) == LLVMVectorTypeKind) type = LLVMGetElementType(type);
+    if (is_vector_type(type)) type = LLVMGetElementType(type);
     computes = LLVMGetTypeKind(type) == LLVMIntegerTypeKind && LLVMIsConstant(form.of[u]) &&
                !LLVMIsAConstantExpr(form.of[u]) && !LLVMIsUndef(form.of[u]);
   }
