@@ -267,14 +267,17 @@ describe("several CPU devices", function()
 end)
 
 describe("a module that was compiled for one device", function()
+  -- AddressSanitizer leaves address space for a few devices of full size.
   it("is taken by all others, however many are open", function()
-    local result = child [[
+    local count = os.getenv "MOONWARP_CONFIG" == "sanitize" and 4 or 16
+    local result = child { [[
       local mw = require "moonwarp"
       local path, devices = os.tmpname(), {}
-      mw.devices { cpu = 16 }
+      local count = tonumber(arg[1])
+      mw.devices { cpu = count }
       mw.use "cpu:0"
       mw.compile("__global__ void set(int *p, int i) { p[i] = 42; }"):save(path)
-      for i = 0, 15 do
+      for i = 0, count - 1 do
         devices[i] = mw.use("cpu:" .. i)
         local p = mw.zeros(8, "int")
         mw.load(path).set(1, 1)(p, 5)
@@ -282,7 +285,7 @@ describe("a module that was compiled for one device", function()
       end
       os.remove(path)
       print "done"
-    ]]
+    ]], count }
     assert.equal("done\n", result.output)
   end)
 end)
