@@ -44,14 +44,14 @@ void mw_capture_drop(mw_capture *capture) {
   free(capture);
 }
 
-static void join(mw_stream *stream, mw_capture *capture) {
+static void enter_capture(mw_stream *stream, mw_capture *capture) {
   mw_lock(&stream->device->stream_lock);
   stream->capture = mw_capture_take(capture);
   mw_unlock(&stream->device->stream_lock);
 }
 
 /* Under the lock; the caller drops the reference. */
-static mw_capture *part(mw_stream *stream) {
+static mw_capture *leave_capture(mw_stream *stream) {
   mw_capture *capture = stream->capture;
   stream->capture = NULL;
   mw_tail_clear(&stream->tail);
@@ -70,7 +70,7 @@ static void tally(const mw_capture *capture, int change) {
 static void end(mw_capture *capture) {
   mw_stream *origin = capture->origin;
   for (mw_stream *other = origin->device->streams; other; other = other->next)
-    if (other != origin && other->capture == capture) mw_capture_drop(part(other)); /* never the last */
+    if (other != origin && other->capture == capture) mw_capture_drop(leave_capture(other)); /* never the last */
   capture->ended = true;
   tally(capture, -1);
 }
@@ -93,7 +93,7 @@ int mw_graph_capture(mw_graph *graph, mw_stream *stream, const size_t *after, si
   capture->mode = mode;
   capture->thread = pthread_self();
   capture->meets_legacy = mode == MW_CAPTURE_GLOBAL || !(stream->flags & MW_STREAM_NON_BLOCKING);
-  join(stream, capture);
+  enter_capture(stream, capture);
   for (size_t i = 0; i < after_count; i++) tail_add(&stream->tail, after[i]);
   tally(capture, 1);
   return MW_SUCCESS;
@@ -138,7 +138,7 @@ int mw_graph_capture_end(mw_stream *stream, size_t *last) {
   if (last) *last = stream->tail.count ? stream->tail.nodes[stream->tail.count - 1] : SIZE_MAX;
   mw_lock(&device->stream_lock);
   end(capture);
-  part(stream);
+  leave_capture(stream);
   mw_unlock(&device->stream_lock);
   mw_capture_drop(capture);
   return code;
@@ -153,7 +153,7 @@ mw_capture *mw_capture_abandon(mw_stream *stream) {
   mw_capture *capture = stream->capture;
   if (!capture) return NULL;
   if (capture->origin == stream) end(capture);
-  return part(stream);
+  return leave_capture(stream);
 }
 
 /* Invalidate the captures that forbid the call: work in the default stream, or a wait for the device. */
@@ -199,7 +199,7 @@ int mw_capture_wait(mw_stream *stream, mw_capture *capture, const mw_tail *tail)
   if (capture->ended)
     return fail(MW_CAPTURED_EVENT, "the event was recorded while a graph was captured, and that has ended");
   if (stream->flags & MW_STREAM_LEGACY) return refuse_implicit(stream->device);
-  if (!stream->capture) join(stream, capture);
+  if (!stream->capture) enter_capture(stream, capture);
   if (stream->capture != capture) {
     stream->capture->spoilt = capture->spoilt = true;
     return fail(MW_STREAM_CAPTURE_MERGE,

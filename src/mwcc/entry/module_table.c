@@ -84,8 +84,8 @@ static LLVMValueRef field_table(program *p, ctype *type) {
 /* The global is made before its contents, since a struct may have a pointer to itself. */
 static LLVMValueRef type_global(program *p, ctype *type) {
   if (type->global) return type->global;
-  LLVMTypeRef i = p->i32, l = p->i64, q = p->pointer, shape[] = {i, i, l, l, q, q, l, q};
-  LLVMTypeRef struct_type = LLVMStructTypeInContext(p->context, shape, MW_COUNT(shape), 0);
+  LLVMTypeRef i = p->i32, l = p->i64, q = p->pointer, members[] = {i, i, l, l, q, q, l, q};
+  LLVMTypeRef struct_type = LLVMStructTypeInContext(p->context, members, MW_COUNT(members), 0);
   type->global = LLVMAddGlobal(p->module, struct_type, "");
   LLVMSetLinkage(type->global, LLVMPrivateLinkage);
   LLVMSetGlobalConstant(type->global, 1);

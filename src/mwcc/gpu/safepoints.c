@@ -12,18 +12,18 @@
    after the request end soon. */
 enum { POLL_EVERY = TUNE_POLL_ITERATIONS, POLL_FIRST = TUNE_POLL_FIRST };
 
-typedef struct graph {
+typedef struct block_graph {
   LLVMBasicBlockRef *blocks; /* by address */
   int *state;                /* of depth-first search: 0 not visited; 1 on the stack; 2 done */
   size_t count;
-} graph;
+} block_graph;
 
 static int by_address(const void *a, const void *b) {
   uintptr_t x = (uintptr_t)*(LLVMBasicBlockRef const *)a, y = (uintptr_t)*(LLVMBasicBlockRef const *)b;
   return x < y ? -1 : x > y;
 }
 
-static size_t index_of(const graph *g, LLVMBasicBlockRef block) {
+static size_t index_of(const block_graph *g, LLVMBasicBlockRef block) {
   LLVMBasicBlockRef *at = bsearch(&block, g->blocks, g->count, sizeof block, by_address);
   return (size_t)(at - g->blocks);
 }
@@ -35,7 +35,7 @@ typedef struct step {
 
 /* The terminators with a back edge of the depth-first search: every cycle contains one of them. */
 static LLVMValueRef *find_back_edges(LLVMValueRef function, size_t *count) {
-  graph g = {.count = LLVMCountBasicBlocks(function)};
+  block_graph g = {.count = LLVMCountBasicBlocks(function)};
   g.blocks = mw_alloc((g.count + 1) * sizeof *g.blocks);
   g.state = mw_alloc((g.count + 1) * sizeof *g.state);
   step *path = mw_alloc((g.count + 1) * sizeof *path);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct node { /* one defined function */
+typedef struct call_node { /* one defined function */
   LLVMValueRef function;
   bool waits, sees_warp,
       has_block_wait;   /* itself: for others of the block, of the warp, or in a loop (cuda::barrier) */
@@ -19,15 +19,15 @@ typedef struct node { /* one defined function */
   bool *uses;           /* the shared variables, and after them the variables, that it refers to itself */
   bool calls_pointers, address_taken;
   size_t *callees, callee_count;
-} node;
+} call_node;
 
-typedef struct graph {
+typedef struct call_graph {
   program *p;
-  node *nodes;
+  call_node *nodes;
   size_t count;
-} graph;
+} call_graph;
 
-static node *find_node(graph *g, LLVMValueRef function) {
+static call_node *find_node(call_graph *g, LLVMValueRef function) {
   for (size_t i = 0; i < g->count; i++)
     if (g->nodes[i].function == function) return &g->nodes[i];
   return NULL;
@@ -38,7 +38,7 @@ static bool waits(const char *name) {
          starts_with(name, "llvm.nvvm.bar.sync");
 }
 
-static void note_globals(graph *g, node *n, LLVMValueRef value) {
+static void note_globals(call_graph *g, call_node *n, LLVMValueRef value) {
   if (!LLVMIsAConstant(value) || LLVMIsAFunction(value)) return;
   for (size_t i = 0; i < g->p->shared_count; i++)
     if (g->p->shareds[i].global == value) n->uses[i] = true;
@@ -48,7 +48,7 @@ static void note_globals(graph *g, node *n, LLVMValueRef value) {
   for (int i = 0; i < count; i++) note_globals(g, n, LLVMGetOperand(value, (unsigned)i));
 }
 
-static void note_call(graph *g, node *n, LLVMValueRef call) {
+static void note_call(call_graph *g, call_node *n, LLVMValueRef call) {
   LLVMValueRef callee = LLVMGetCalledValue(call);
   if (LLVMIsAInlineAsm(callee)) return;
   if (!LLVMIsAFunction(callee)) {
@@ -56,13 +56,13 @@ static void note_call(graph *g, node *n, LLVMValueRef call) {
     return;
   }
   if (waits(callee_name(call))) n->waits = true;
-  node *target = find_node(g, callee);
+  call_node *target = find_node(g, callee);
   if (!target) return;
   n->callees = mw_realloc(n->callees, (n->callee_count + 1) * sizeof *n->callees);
   n->callees[n->callee_count++] = (size_t)(target - g->nodes);
 }
 
-static void read_node(graph *g, node *n) {
+static void read_node(call_graph *g, call_node *n) {
   n->uses = mw_alloc(g->p->shared_count + g->p->variable_count + 1);
   n->address_taken = has_address_taken(n->function);
   instructions list = instructions_of_function(n->function);
@@ -79,21 +79,21 @@ static void read_node(graph *g, node *n) {
   free(list.items);
 }
 
-static graph read_graph(program *p) {
-  graph g = {.p = p};
+static call_graph read_call_graph(program *p) {
+  call_graph g = {.p = p};
   EACH_FUNCTION(p, f) {
     if (LLVMIsDeclaration(f)) continue;
     g.nodes = mw_realloc(g.nodes, (g.count + 1) * sizeof *g.nodes);
-    g.nodes[g.count++] = (node){.function = f};
+    g.nodes[g.count++] = (call_node){.function = f};
   }
   for (size_t i = 0; i < g.count; i++) read_node(&g, &g.nodes[i]);
   return g;
 }
 
-static void reach(graph *g, size_t from, bool *seen) {
+static void reach(call_graph *g, size_t from, bool *seen) {
   if (seen[from]) return;
   seen[from] = true;
-  node *n = &g->nodes[from];
+  call_node *n = &g->nodes[from];
   for (size_t i = 0; i < n->callee_count; i++) reach(g, n->callees[i], seen);
   for (size_t i = 0; n->calls_pointers && i < g->count; i++)
     if (g->nodes[i].address_taken) reach(g, i, seen);
@@ -135,7 +135,7 @@ static void list_references(program *p, kernel *k, const bool *used) {
 
 void choose_tiers(program *p) {
   size_t globals = p->shared_count + p->variable_count;
-  graph g = read_graph(p);
+  call_graph g = read_call_graph(p);
   bool **used = mw_alloc((p->kernel_count + 1) * sizeof *used);
   for (size_t k = 0; k < p->kernel_count; k++) {
     kernel *owner = &p->kernels[k];

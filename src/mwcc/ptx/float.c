@@ -27,7 +27,7 @@ static LLVMValueRef saturated(const ptx_source *x, LLVMValueRef value) {
 static const char *direction(const ptx_instruction *i) {
   static const char *const directions[] = {"rz", "rm", "rp"};
   for (size_t n = 0; n < MW_COUNT(directions); n++)
-    if (ptx_has_part(i, directions[n])) return directions[n];
+    if (ptx_has_modifier(i, directions[n])) return directions[n];
   return NULL;
 }
 
@@ -35,7 +35,7 @@ static const char *direction(const ptx_instruction *i) {
 
 /* Operations that round to nearest and whose operands all have one type; NULL if it is none of these. */
 static LLVMValueRef nearest(const ptx_source *x, LLVMTypeRef type, LLVMValueRef *in) {
-  const char *name = x->i->parts[0];
+  const char *name = x->i->words[0];
   LLVMBuilderRef b = x->s->b;
   switch (x->i->operand_count) {
   case 2:
@@ -46,14 +46,14 @@ static LLVMValueRef nearest(const ptx_source *x, LLVMTypeRef type, LLVMValueRef 
     if (strcmp(name, "rsqrt") != 0) return NULL;
     return LLVMBuildFDiv(b, LLVMConstReal(type, 1), make_intrinsic(x, "llvm.sqrt", type, in, 1), "");
   case 3: {
-    bool least = strcmp(name, "min") == 0, whole = ptx_has_part(x->i, "NaN");
+    bool least = strcmp(name, "min") == 0, whole = ptx_has_modifier(x->i, "NaN");
     LLVMValueRef swapped[2] = {in[1], in[0]}; /* PTX: the sign of a and the magnitude of b */
     if (strcmp(name, "add") == 0) return LLVMBuildFAdd(b, in[0], in[1], "");
     if (strcmp(name, "sub") == 0) return LLVMBuildFSub(b, in[0], in[1], "");
     if (strcmp(name, "mul") == 0) return LLVMBuildFMul(b, in[0], in[1], "");
     if (strcmp(name, "div") == 0) return LLVMBuildFDiv(b, in[0], in[1], "");
     if (strcmp(name, "copysign") == 0) return make_intrinsic(x, "llvm.copysign", type, swapped, 2);
-    if ((!least && strcmp(name, "max") != 0) || ptx_has_part(x->i, "xorsign")) return NULL;
+    if ((!least && strcmp(name, "max") != 0) || ptx_has_modifier(x->i, "xorsign")) return NULL;
     if (whole) return make_intrinsic(x, least ? "llvm.minimum" : "llvm.maximum", type, in, 2);
     return make_intrinsic(x, least ? "llvm.minnum" : "llvm.maxnum", type, in, 2);
   }
@@ -70,17 +70,17 @@ static LLVMValueRef half_nearest(const ptx_source *x, LLVMValueRef *in) {
   static const char *const known[] = {"abs", "neg", "add", "sub", "mul", "fma", "min", "max"};
   LLVMTypeRef wide = LLVMDoubleTypeInContext(x->s->p->context);
   bool found = false;
-  for (size_t n = 0; n < MW_COUNT(known); n++) found = found || strcmp(x->i->parts[0], known[n]) == 0;
+  for (size_t n = 0; n < MW_COUNT(known); n++) found = found || strcmp(x->i->words[0], known[n]) == 0;
   if (!found) return NULL;
   for (int n = 0; n + 1 < x->i->operand_count; n++) in[n] = LLVMBuildFPExt(x->s->b, in[n], wide, "");
   LLVMValueRef result = nearest(x, wide, in);
-  if (result && ptx_has_part(x->i, "sat")) result = saturated(x, result);
+  if (result && ptx_has_modifier(x->i, "sat")) result = saturated(x, result);
   return result ? LLVMBuildFPTrunc(x->s->b, result, x->t.type, "") : NULL;
 }
 
 /* Call the headers' function. Its name leaves out modifiers that change no value: add_rz_f32, ex2_approx_f32. */
 static LLVMValueRef by_function(const ptx_source *x, const char *kind, LLVMValueRef *in) {
-  char *name = mw_format("%s_%s_f%u", x->i->parts[0], kind, x->t.bits);
+  char *name = mw_format("%s_%s_f%u", x->i->words[0], kind, x->t.bits);
   LLVMValueRef result = ptx_call(x, name, in, (unsigned)x->i->operand_count - 1);
   free(name);
   return result;
@@ -108,7 +108,7 @@ static bool translate_testp(const ptx_source *x) {
   } table[] = {{"finite", 0x1f8}, {"infinite", 0x204}, {"number", 0x3fc},
                {"notanumber", 3}, {"normal", 0x168},   {"subnormal", 0x90}};
   for (size_t n = 0; n < MW_COUNT(table); n++) {
-    if (!ptx_has_part(x->i, table[n].name)) continue;
+    if (!ptx_has_modifier(x->i, table[n].name)) continue;
     LLVMValueRef arguments[2] = {ptx_operand(x, 1), constant_i32(x->s->p, table[n].classes)};
     ptx_result(x, make_intrinsic(x, "llvm.is.fpclass", x->t.type, arguments, 2));
     return true;
@@ -117,7 +117,7 @@ static bool translate_testp(const ptx_source *x) {
 }
 
 bool ptx_translate_float(const ptx_source *x) {
-  const char *name = x->i->parts[0], *rounds = direction(x->i);
+  const char *name = x->i->words[0], *rounds = direction(x->i);
   LLVMValueRef in[PTX_OPERANDS], result;
   if (strcmp(name, "testp") == 0) return x->i->operand_count == 2 && x->t.bits > 16 && translate_testp(x);
   if (x->i->operand_count < 2 || x->i->operand_count > 4) return false;
@@ -132,7 +132,7 @@ bool ptx_translate_float(const ptx_source *x) {
   else
     result = nearest(x, x->t.type, in);
   if (!result) return false;
-  if (ptx_has_part(x->i, "sat") && x->t.bits > 16) result = saturated(x, result);
+  if (ptx_has_modifier(x->i, "sat") && x->t.bits > 16) result = saturated(x, result);
   ptx_result(x, result);
   return true;
 }
@@ -166,11 +166,11 @@ bool ptx_translate_halves(const ptx_source *x) {
 
 /* The intrinsic for .rni, .rzi, .rmi or .rpi, or NULL. */
 static const char *whole_rounding(const ptx_instruction *i) {
-  return ptx_has_part(i, "rni")   ? "llvm.rint"
-         : ptx_has_part(i, "rzi") ? "llvm.trunc"
-         : ptx_has_part(i, "rmi") ? "llvm.floor"
-         : ptx_has_part(i, "rpi") ? "llvm.ceil"
-                                  : NULL;
+  return ptx_has_modifier(i, "rni")   ? "llvm.rint"
+         : ptx_has_modifier(i, "rzi") ? "llvm.trunc"
+         : ptx_has_modifier(i, "rmi") ? "llvm.floor"
+         : ptx_has_modifier(i, "rpi") ? "llvm.ceil"
+                                      : NULL;
 }
 
 /* .sat: an integer clamped to the range of another type. */
@@ -197,7 +197,7 @@ static LLVMValueRef to_integer(const ptx_source *x, LLVMValueRef value, const pt
     return to->is_signed ? LLVMBuildFPToSI(b, value, to->type, "") : LLVMBuildFPToUI(b, value, to->type, "");
   }
   if (whole || direction(x->i)) return NULL;
-  if (!ptx_has_part(x->i, "sat")) return LLVMBuildIntCast2(b, value, to->type, x->t.is_signed, "");
+  if (!ptx_has_modifier(x->i, "sat")) return LLVMBuildIntCast2(b, value, to->type, x->t.is_signed, "");
   return LLVMBuildIntCast2(b, clamped(x, value, to), to->type, 0, "");
 }
 
@@ -222,12 +222,12 @@ static LLVMValueRef to_float(const ptx_source *x, LLVMValueRef value, const ptx_
 /* cvt.to.from, in all roundings */
 bool ptx_translate_cvt(const ptx_source *x) {
   ptx_type to;
-  if (x->i->part_count < 3 || !ptx_type_of(x->s, x->i->parts[x->i->part_count - 2], &to)) return false;
-  if (ptx_has_part(x->i, "relu") || to.bits == 1 || x->t.bits == 1) return false;
+  if (x->i->word_count < 3 || !ptx_type_of(x->s, x->i->words[x->i->word_count - 2], &to)) return false;
+  if (ptx_has_modifier(x->i, "relu") || to.bits == 1 || x->t.bits == 1) return false;
   LLVMValueRef value = ptx_operand(x, 1);
   value = to.is_float ? to_float(x, value, &to) : to_integer(x, value, &to);
   if (!value) return false;
-  if (ptx_has_part(x->i, "sat") && to.is_float) value = saturated(x, value);
+  if (ptx_has_modifier(x->i, "sat") && to.is_float) value = saturated(x, value);
   if (!to.is_float && to.is_signed && to.bits < 64) value = LLVMBuildSExt(x->s->b, value, x->s->p->i64, "");
   ptx_result(x, value);
   return true;

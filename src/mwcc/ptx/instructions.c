@@ -119,7 +119,7 @@ static LLVMValueRef read_predicate(const ptx_source *x, const char *name) {
   return *name == '!' ? LLVMBuildNot(x->s->b, value, "") : value;
 }
 
-static bool join(const ptx_source *x, const char *how, LLVMValueRef a, LLVMValueRef b, LLVMValueRef *out) {
+static bool combine(const ptx_source *x, const char *how, LLVMValueRef a, LLVMValueRef b, LLVMValueRef *out) {
   if (strcmp(how, "and") == 0)
     *out = LLVMBuildAnd(x->s->b, a, b, "");
   else if (strcmp(how, "or") == 0)
@@ -134,20 +134,20 @@ static bool join(const ptx_source *x, const char *how, LLVMValueRef a, LLVMValue
 /* setp.lt.s32 p, a, b. With .and, .or or .xor, the result is combined with a fourth operand. p|q: q is the result of
    the opposite comparison, likewise combined. */
 static bool translate_setp(const ptx_source *x, int types) {
-  int n = x->i->operand_count - 3, parts = x->i->part_count - ptx_has_part(x->i, "ftz") - types + 1;
+  int n = x->i->operand_count - 3, words = x->i->word_count - ptx_has_modifier(x->i, "ftz") - types + 1;
   LLVMValueRef result, opposite;
   char first[PTX_NAME], second[PTX_NAME];
-  if (n < 0 || n > 1 || parts != 3 + n) return false;
-  if (!compare(x, x->i->parts[1], ptx_operand(x, 1), ptx_operand(x, 2), &result)) return false;
+  if (n < 0 || n > 1 || words != 3 + n) return false;
+  if (!compare(x, x->i->words[1], ptx_operand(x, 1), ptx_operand(x, 2), &result)) return false;
   opposite = LLVMBuildNot(x->s->b, result, "");
   if (n) {
     LLVMValueRef other = read_predicate(x, x->i->operands[3]);
-    if (!join(x, x->i->parts[2], result, other, &result) || !join(x, x->i->parts[2], opposite, other, &opposite))
+    if (!combine(x, x->i->words[2], result, other, &result) || !combine(x, x->i->words[2], opposite, other, &opposite))
       return false;
   }
   if (types == 2) { /* set: true is all bits set, or 1.0 */
     ptx_type to;
-    if (!ptx_type_of(x->s, x->i->parts[x->i->part_count - 2], &to)) return false;
+    if (!ptx_type_of(x->s, x->i->words[x->i->word_count - 2], &to)) return false;
     LLVMValueRef yes = to.is_float ? LLVMConstReal(to.type, 1) : LLVMConstAllOnes(to.type);
     ptx_result(x, LLVMBuildSelect(x->s->b, result, yes, LLVMConstNull(to.type), ""));
     return true;
@@ -162,8 +162,8 @@ static bool translate_setp(const ptx_source *x, int types) {
 static bool translate_slct(const ptx_source *x) {
   ptx_type type;
   LLVMBuilderRef b = x->s->b;
-  bool real = strcmp(x->i->parts[x->i->part_count - 1], "f32") == 0;
-  if (!ptx_type_of(x->s, x->i->parts[x->i->part_count - 2], &type) || x->t.bits != 32) return false;
+  bool real = strcmp(x->i->words[x->i->word_count - 1], "f32") == 0;
+  if (!ptx_type_of(x->s, x->i->words[x->i->word_count - 2], &type) || x->t.bits != 32) return false;
   LLVMValueRef by = ptx_operand(x, 3), zero = LLVMConstNull(x->t.type);
   LLVMValueRef positive =
       real ? LLVMBuildFCmp(b, LLVMRealOGE, by, zero, "") : LLVMBuildICmp(b, LLVMIntSGE, by, zero, "");
@@ -182,19 +182,19 @@ static bool translate_selp(const ptx_source *x) {
 /* ---- by name ---- */
 
 bool ptx_translate(ptx_statement *s, const ptx_instruction *i) {
-  const char *name = i->parts[0];
+  const char *name = i->words[0];
   int operands = i->operand_count;
   if (ptx_translate_effect(s, i) || ptx_translate_video(s, i) || ptx_translate_tensor(s, i)) return true;
   ptx_source x = {.s = s, .i = i};
-  if (i->part_count > 1 && strcmp(i->parts[i->part_count - 1], "f16x2") == 0) return ptx_translate_halves(&x);
-  int last = strcmp(name, "prmt") == 0 ? 1 : i->part_count - 1; /* prmt's mode follows its type */
-  if (i->part_count < 2 || operands < 1 || !ptx_type_of(s, i->parts[last], &x.t)) return false;
+  if (i->word_count > 1 && strcmp(i->words[i->word_count - 1], "f16x2") == 0) return ptx_translate_halves(&x);
+  int last = strcmp(name, "prmt") == 0 ? 1 : i->word_count - 1; /* prmt's mode follows its type */
+  if (i->word_count < 2 || operands < 1 || !ptx_type_of(s, i->words[last], &x.t)) return false;
 #define IS(text, count) (strcmp(name, text) == 0 && operands == (count))
   if (IS("mov", 2) && (i->operands[0][0] == '{' || i->operands[1][0] == '{')) return translate_elements(&x);
   if (IS("mov", 2) || IS("cvta", 2)) return ptx_result(&x, ptx_operand(&x, 1)), true;
   if (IS("cvt", 2)) return ptx_translate_cvt(&x);
   if (strcmp(name, "setp") == 0) return translate_setp(&x, 1);
-  if (strcmp(name, "set") == 0) return i->part_count > 3 && translate_setp(&x, 2);
+  if (strcmp(name, "set") == 0) return i->word_count > 3 && translate_setp(&x, 2);
   if (IS("slct", 4)) return translate_slct(&x);
   if (IS("selp", 4)) return translate_selp(&x);
 #undef IS

@@ -9,7 +9,7 @@
 /* .ftz: a subnormal number of 32 bits, as operand or result, is a zero of the same sign. */
 static LLVMValueRef flushed(const ptx_source *x, LLVMValueRef value) {
   LLVMTypeRef type = LLVMTypeOf(value);
-  if (LLVMGetTypeKind(type) != LLVMFloatTypeKind || !ptx_has_part(x->i, "ftz")) return value;
+  if (LLVMGetTypeKind(type) != LLVMFloatTypeKind || !ptx_has_modifier(x->i, "ftz")) return value;
   LLVMValueRef least = LLVMConstReal(type, 0x1p-126), zero[2] = {LLVMConstReal(type, 0), value};
   LLVMValueRef size = call_intrinsic(x->s->p, x->s->b, "llvm.fabs", &type, 1, &value, 1);
   LLVMValueRef signed_zero = call_intrinsic(x->s->p, x->s->b, "llvm.copysign", &type, 1, zero, 2);
@@ -48,21 +48,21 @@ static bool translate_product(const ptx_source *x, int addend) {
   LLVMBuilderRef b = x->s->b;
   LLVMValueRef left = ptx_operand(x, 1), right = ptx_operand(x, 2), product;
   if (x->t.is_float) return false;
-  if (ptx_has_part(x->i, "wide")) {
+  if (ptx_has_modifier(x->i, "wide")) {
     product = long_product(x, left, right);
     if (addend) product = LLVMBuildAdd(b, product, ptx_read(x->s, x->i->operands[addend], LLVMTypeOf(product)), "");
     ptx_result(x, product);
     return true;
   }
-  if (ptx_has_part(x->i, "hi"))
+  if (ptx_has_modifier(x->i, "hi"))
     product = upper_half(x, long_product(x, left, right));
-  else if (ptx_has_part(x->i, "lo"))
+  else if (ptx_has_modifier(x->i, "lo"))
     product = LLVMBuildMul(b, left, right, "");
   else
     return false;
   LLVMValueRef arguments[2] = {product, addend ? ptx_operand(x, addend) : NULL};
-  if (ptx_has_part(x->i, "sat")) { /* mad.hi.sat.s32 */
-    if (!addend || !x->t.is_signed || x->t.bits != 32 || !ptx_has_part(x->i, "hi")) return false;
+  if (ptx_has_modifier(x->i, "sat")) { /* mad.hi.sat.s32 */
+    if (!addend || !x->t.is_signed || x->t.bits != 32 || !ptx_has_modifier(x->i, "hi")) return false;
     ptx_result(x, make_intrinsic(x, "llvm.sadd.sat", x->t.type, arguments, 2));
   } else {
     ptx_result(x, addend ? LLVMBuildAdd(b, product, arguments[1], "") : product);
@@ -73,9 +73,9 @@ static bool translate_product(const ptx_source *x, int addend) {
 /* mul24 and mad24 multiply the operands' low 24 bits: .lo takes the low 32 of the 48 result bits, .hi the high 32. */
 static bool translate_product_24(const ptx_source *x, int addend) {
   LLVMBuilderRef b = x->s->b;
-  bool high = ptx_has_part(x->i, "hi");
+  bool high = ptx_has_modifier(x->i, "hi");
   LLVMValueRef in[2];
-  if (x->t.bits != 32 || x->t.is_float || ptx_has_part(x->i, "sat") || (!high && !ptx_has_part(x->i, "lo")))
+  if (x->t.bits != 32 || x->t.is_float || ptx_has_modifier(x->i, "sat") || (!high && !ptx_has_modifier(x->i, "lo")))
     return false;
   for (int n = 0; n < 2; n++) {
     in[n] = LLVMBuildShl(b, ptx_operand(x, n + 1), ptx_number(x, 8), "");
@@ -91,17 +91,17 @@ static bool translate_product_24(const ptx_source *x, int addend) {
 
 /* add.cc, addc, sub.cc, subc, mad.cc, madc: multi-word arithmetic. For subtractions the carry flag is the borrow. */
 static bool translate_carry(const ptx_source *x) {
-  const char *name = x->i->parts[0];
+  const char *name = x->i->words[0];
   LLVMBuilderRef b = x->s->b;
   bool product = starts_with(name, "mad"), minus = starts_with(name, "sub");
-  bool takes = strcmp(name + 3, "c") == 0, gives = ptx_has_part(x->i, "cc");
+  bool takes = strcmp(name + 3, "c") == 0, gives = ptx_has_modifier(x->i, "cc");
   if (!product && !minus && !starts_with(name, "add")) return false;
   if ((!takes && name[3]) || (!takes && !gives) || x->i->operand_count != (product ? 4 : 3)) return false;
   LLVMValueRef left = ptx_operand(x, 1), right = ptx_operand(x, 2);
   if (product) {
-    if (ptx_has_part(x->i, "hi"))
+    if (ptx_has_modifier(x->i, "hi"))
       left = upper_half(x, long_product(x, left, right));
-    else if (ptx_has_part(x->i, "lo"))
+    else if (ptx_has_modifier(x->i, "lo"))
       left = LLVMBuildMul(b, left, right, "");
     else
       return false;
@@ -141,9 +141,9 @@ static bool translate_plain(const ptx_source *x) {
                {"or", LLVMOr, LLVMOr},     {"xor", LLVMXor, LLVMXor}, {"div", LLVMUDiv, LLVMSDiv},
                {"rem", LLVMURem, LLVMSRem}};
   for (size_t n = 0; n < MW_COUNT(table); n++) {
-    if (strcmp(x->i->parts[0], table[n].name) != 0 || x->i->operand_count != 3) continue;
-    if (ptx_has_part(x->i, "cc")) return false;
-    if (ptx_has_part(x->i, "sat")) return n < 2 && translate_saturated(x, n == 0);
+    if (strcmp(x->i->words[0], table[n].name) != 0 || x->i->operand_count != 3) continue;
+    if (ptx_has_modifier(x->i, "cc")) return false;
+    if (ptx_has_modifier(x->i, "sat")) return n < 2 && translate_saturated(x, n == 0);
     LLVMOpcode opcode = x->t.is_signed ? table[n].is_signed : table[n].is_unsigned;
     ptx_result(x, LLVMBuildBinOp(x->s->b, opcode, ptx_operand(x, 1), ptx_operand(x, 2), ""));
     return true;
@@ -166,7 +166,7 @@ static bool translate_shift(const ptx_source *x, bool left) {
 }
 
 static bool translate_unary(const ptx_source *x) {
-  const char *name = x->i->parts[0];
+  const char *name = x->i->words[0];
   LLVMBuilderRef b = x->s->b;
   if (x->i->operand_count != 2) return false;
   LLVMValueRef value = ptx_operand(x, 1), arguments[2] = {value, LLVMConstNull(x->s->p->i1)};
@@ -260,7 +260,7 @@ static LLVMValueRef selector_of_mode(const ptx_source *x, LLVMValueRef selector)
   program *p = x->s->p;
   LLVMBuilderRef b = x->s->b;
   for (size_t n = 0; n < MW_COUNT(modes); n++) {
-    if (strcmp(x->i->parts[2], modes[n].name) != 0) continue;
+    if (strcmp(x->i->words[2], modes[n].name) != 0) continue;
     LLVMValueRef at = LLVMBuildShl(b, LLVMBuildAnd(b, selector, constant_i32(p, 3), ""), constant_i32(p, 4), "");
     LLVMValueRef all = LLVMBuildLShr(b, constant_i64(p, modes[n].selectors), LLVMBuildZExt(b, at, p->i64, ""), "");
     return LLVMBuildAnd(b, LLVMBuildTrunc(b, all, p->i32, ""), constant_i32(p, 0xffff), "");
@@ -276,8 +276,8 @@ static bool translate_prmt(const ptx_source *x) {
                high = LLVMBuildZExt(b, ptx_operand(x, 2), p->i64, "");
   LLVMValueRef bytes = LLVMBuildOr(b, low, LLVMBuildShl(b, high, constant_i64(p, 32), ""), "");
   LLVMValueRef selector = ptx_operand(x, 3), whole = constant_i32(p, 0);
-  if (x->i->part_count == 3) selector = selector_of_mode(x, selector);
-  if (!selector || x->i->part_count > 3) return false;
+  if (x->i->word_count == 3) selector = selector_of_mode(x, selector);
+  if (!selector || x->i->word_count > 3) return false;
   for (unsigned n = 0; n < 4; n++) {
     LLVMValueRef nibble = LLVMBuildLShr(b, selector, constant_i32(p, 4 * n), "");
     LLVMValueRef at = LLVMBuildShl(b, LLVMBuildAnd(b, nibble, constant_i32(p, 7), ""), constant_i32(p, 3), "");
@@ -296,9 +296,9 @@ static bool translate_prmt(const ptx_source *x) {
 static bool translate_bmsk(const ptx_source *x) {
   LLVMBuilderRef b = x->s->b;
   program *p = x->s->p;
-  bool wraps = ptx_has_part(x->i, "wrap");
+  bool wraps = ptx_has_modifier(x->i, "wrap");
   LLVMValueRef in[2];
-  if (x->t.bits != 32 || (!wraps && !ptx_has_part(x->i, "clamp"))) return false;
+  if (x->t.bits != 32 || (!wraps && !ptx_has_modifier(x->i, "clamp"))) return false;
   for (int n = 0; n < 2; n++) {
     LLVMValueRef value = ptx_operand(x, n + 1), limit = constant_i32(p, wraps ? 31 : 32);
     in[n] = wraps ? LLVMBuildAnd(b, value, limit, "")
@@ -336,7 +336,7 @@ static bool translate_lop3(const ptx_source *x) {
 static bool translate_shf(const ptx_source *x) {
   program *p = x->s->p;
   LLVMBuilderRef b = x->s->b;
-  bool left = ptx_has_part(x->i, "l"), clamped = ptx_has_part(x->i, "clamp");
+  bool left = ptx_has_modifier(x->i, "l"), clamped = ptx_has_modifier(x->i, "clamp");
   LLVMValueRef amount = ptx_operand_i32(x, 3), arguments[2] = {amount, constant_i32(p, 32)};
   amount = clamped ? call_intrinsic(p, b, "llvm.umin", &p->i32, 1, arguments, 2)
                    : LLVMBuildAnd(b, amount, constant_i32(p, 31), "");
@@ -371,7 +371,7 @@ static bool translate_bfind(const ptx_source *x) {
   LLVMValueRef zeros = make_intrinsic(x, "llvm.ctlz", x->t.type, arguments, 2);
   LLVMValueRef none = LLVMBuildICmp(b, LLVMIntEQ, value, ptx_number(x, 0), "");
   LLVMValueRef place = LLVMBuildSub(b, ptx_number(x, x->t.bits - 1), zeros, "");
-  if (ptx_has_part(x->i, "shiftamt")) place = LLVMBuildSelect(b, none, LLVMConstAllOnes(x->t.type), zeros, "");
+  if (ptx_has_modifier(x->i, "shiftamt")) place = LLVMBuildSelect(b, none, LLVMConstAllOnes(x->t.type), zeros, "");
   ptx_result(x, place);
   return true;
 }
@@ -380,8 +380,8 @@ static bool translate_bfind(const ptx_source *x) {
 static bool translate_dp4a(const ptx_source *x) {
   LLVMBuilderRef b = x->s->b;
   program *p = x->s->p;
-  if (x->i->part_count != 3 || x->t.bits != 32) return false;
-  bool is_signed[2] = {strcmp(x->i->parts[1], "s32") == 0, x->t.is_signed};
+  if (x->i->word_count != 3 || x->t.bits != 32) return false;
+  bool is_signed[2] = {strcmp(x->i->words[1], "s32") == 0, x->t.is_signed};
   LLVMValueRef sum = ptx_operand_i32(x, 3), in[2] = {ptx_operand_i32(x, 1), ptx_operand_i32(x, 2)};
   for (unsigned n = 0; n < 4; n++) {
     LLVMValueRef byte[2];
@@ -400,9 +400,9 @@ static bool translate_dp4a(const ptx_source *x) {
 static bool translate_dp2a(const ptx_source *x) {
   LLVMBuilderRef b = x->s->b;
   program *p = x->s->p;
-  bool high = ptx_has_part(x->i, "hi");
-  if (x->i->part_count != 4 || x->t.bits != 32 || (!high && !ptx_has_part(x->i, "lo"))) return false;
-  bool is_signed[2] = {strcmp(x->i->parts[2], "s32") == 0, x->t.is_signed};
+  bool high = ptx_has_modifier(x->i, "hi");
+  if (x->i->word_count != 4 || x->t.bits != 32 || (!high && !ptx_has_modifier(x->i, "lo"))) return false;
+  bool is_signed[2] = {strcmp(x->i->words[2], "s32") == 0, x->t.is_signed};
   LLVMValueRef sum = ptx_operand_i32(x, 3), in[2] = {ptx_operand_i32(x, 1), ptx_operand_i32(x, 2)};
   for (unsigned n = 0; n < 2; n++) {
     LLVMValueRef part[2];
@@ -421,7 +421,7 @@ static bool translate_dp2a(const ptx_source *x) {
 /* ---- by name ---- */
 
 bool ptx_translate_number(const ptx_source *x) {
-  const char *name = x->i->parts[0];
+  const char *name = x->i->words[0];
   int operands = x->i->operand_count;
 #define IS(text, count) (strcmp(name, text) == 0 && operands == (count))
   if (x->t.is_float) return ptx_translate_float(x);

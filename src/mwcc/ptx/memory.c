@@ -12,8 +12,8 @@ enum { SPACE_GLOBAL = 1, SPACE_SHARED = 3 };
 
 /* The address space that an instruction names; 0 is generic. */
 static unsigned space_of(const ptx_instruction *i) {
-  if (ptx_has_part(i, "shared") || ptx_has_part(i, "shared::cta")) return SPACE_SHARED;
-  return ptx_has_part(i, "global") ? SPACE_GLOBAL : 0;
+  if (ptx_has_modifier(i, "shared") || ptx_has_modifier(i, "shared::cta")) return SPACE_SHARED;
+  return ptx_has_modifier(i, "global") ? SPACE_GLOBAL : 0;
 }
 
 /* The pointer with these low 32 bits. A block's shared memory is far smaller than 4 GB, so the upper bits follow from
@@ -25,7 +25,7 @@ static LLVMValueRef shared_pointer(const ptx_source *x, LLVMValueRef low) {
   for (size_t n = 0; n < p->shared_count; n++)
     if (!known || p->shareds[n].dynamic) known = &p->shareds[n];
   if (!known) {
-    ptx_refuse(x->s, x->i->parts[0], "has a 32-bit address, but this source declares no shared memory");
+    ptx_refuse(x->s, x->i->words[0], "has a 32-bit address, but this source declares no shared memory");
     return LLVMGetPoison(p->pointer);
   }
   LLVMValueRef start = LLVMBuildPtrToInt(b, LLVMConstAddrSpaceCast(known->global, p->pointer), p->i64, "");
@@ -57,9 +57,9 @@ static LLVMValueRef address_in(const ptx_source *x, const char *text, unsigned s
 
 LLVMValueRef ptx_address(const ptx_source *x, const char *text) { return address_in(x, text, space_of(x->i)); }
 
-static bool is_among(const char *part, const char *const *list, size_t count) {
+static bool is_among(const char *word, const char *const *list, size_t count) {
   for (size_t n = 0; n < count; n++)
-    if (strcmp(part, list[n]) == 0) return true;
+    if (strcmp(word, list[n]) == 0) return true;
   return false;
 }
 
@@ -71,24 +71,24 @@ static const char *const spaces[] = {"global", "shared", "shared::cta", "local",
 static bool access_is_known(const ptx_instruction *i) {
   static const char *const hints[] = {"ca", "cg", "cs",       "lu",   "cv",      "nc",      "wb",      "wt",  "ro",
                                       "v2", "v4", "volatile", "weak", "relaxed", "acquire", "release", "mmio"};
-  for (int n = 1; n + 1 < i->part_count; n++) {
-    const char *part = i->parts[n];
-    bool cache = starts_with(part, "L1::") || starts_with(part, "L2::");
-    if (!cache && !is_among(part, hints, MW_COUNT(hints)) && !is_among(part, scopes, MW_COUNT(scopes)) &&
-        !is_among(part, spaces, MW_COUNT(spaces)))
+  for (int n = 1; n + 1 < i->word_count; n++) {
+    const char *modifier = i->words[n];
+    bool cache = starts_with(modifier, "L1::") || starts_with(modifier, "L2::");
+    if (!cache && !is_among(modifier, hints, MW_COUNT(hints)) && !is_among(modifier, scopes, MW_COUNT(scopes)) &&
+        !is_among(modifier, spaces, MW_COUNT(spaces)))
       return false;
   }
   return true;
 }
 
 static void set_order(const ptx_instruction *i, LLVMValueRef access) {
-  LLVMAtomicOrdering order = ptx_has_part(i, "acquire")   ? LLVMAtomicOrderingAcquire
-                             : ptx_has_part(i, "release") ? LLVMAtomicOrderingRelease
-                             : ptx_has_part(i, "relaxed") ? LLVMAtomicOrderingMonotonic
-                                                          : LLVMAtomicOrderingNotAtomic;
+  LLVMAtomicOrdering order = ptx_has_modifier(i, "acquire")   ? LLVMAtomicOrderingAcquire
+                             : ptx_has_modifier(i, "release") ? LLVMAtomicOrderingRelease
+                             : ptx_has_modifier(i, "relaxed") ? LLVMAtomicOrderingMonotonic
+                                                              : LLVMAtomicOrderingNotAtomic;
   if (order != LLVMAtomicOrderingNotAtomic) LLVMSetOrdering(access, order);
-  LLVMSetVolatile(access, ptx_has_part(i, "volatile") || ptx_has_part(i, "mmio") || ptx_has_part(i, "cv") ||
-                              ptx_has_part(i, "wt"));
+  LLVMSetVolatile(access, ptx_has_modifier(i, "volatile") || ptx_has_modifier(i, "mmio") || ptx_has_modifier(i, "cv") ||
+                              ptx_has_modifier(i, "wt"));
 }
 
 /* A register may be wider than the loaded type; the value is then sign- or zero-extended, by that type's signedness. */
@@ -99,7 +99,7 @@ static LLVMValueRef extended(const ptx_source *x, LLVMValueRef loaded) {
 
 /* ld and st. With .v2 and .v4, the operand is a list of 2 or 4 registers. */
 static bool translate_access(const ptx_source *x, bool load) {
-  int count = ptx_has_part(x->i, "v4") ? 4 : ptx_has_part(x->i, "v2") ? 2 : 1;
+  int count = ptx_has_modifier(x->i, "v4") ? 4 : ptx_has_modifier(x->i, "v2") ? 2 : 1;
   const char *list = x->i->operands[load ? 0 : 1];
   char names[PTX_ELEMENTS][PTX_NAME];
   LLVMValueRef loaded[PTX_ELEMENTS];
@@ -150,15 +150,15 @@ static LLVMValueRef change(const ptx_source *x, const char *name, LLVMValueRef a
 static bool translate_atomic(const ptx_source *x, bool result) {
   static const char *const orders[] = {"relaxed", "acquire", "release", "acq_rel"};
   const LLVMAtomicOrdering order = LLVMAtomicOrderingSequentiallyConsistent;
-  const char *name = NULL; /* the one part that is not a qualifier: these may stand before it and after */
+  const char *name = NULL; /* the one modifier that is not a qualifier; qualifiers may precede or follow */
   int first = result ? 1 : 0, operands = x->i->operand_count - first;
-  for (int n = 1; n + 1 < x->i->part_count; n++) {
-    const char *part = x->i->parts[n];
-    if (is_among(part, orders, MW_COUNT(orders)) || is_among(part, scopes, MW_COUNT(scopes)) ||
-        is_among(part, spaces, 3))
+  for (int n = 1; n + 1 < x->i->word_count; n++) {
+    const char *modifier = x->i->words[n];
+    if (is_among(modifier, orders, MW_COUNT(orders)) || is_among(modifier, scopes, MW_COUNT(scopes)) ||
+        is_among(modifier, spaces, 3))
       continue;
     if (name) return false;
-    name = part;
+    name = modifier;
   }
   if (!name) return false;
   bool swaps = strcmp(name, "cas") == 0 && operands == 3 && !x->t.is_float;
@@ -184,10 +184,10 @@ bool ptx_translate_copy(ptx_statement *s, const ptx_instruction *i) {
   ptx_source x = {.s = s, .i = i};
   program *p = s->p;
   static const char *const done[] = {"commit_group", "wait_group", "wait_all"};
-  if (strcmp(i->parts[0], "cp") != 0 || !ptx_has_part(i, "async")) return false;
-  if (i->part_count == 3 && is_among(i->parts[2], done, MW_COUNT(done))) return true;
-  bool plain = i->part_count >= 5 && (ptx_has_part(i, "ca") || ptx_has_part(i, "cg"));
-  if (!plain || i->operand_count < 3 || i->operand_count > 4 || !ptx_has_part(i, "global")) return false;
+  if (strcmp(i->words[0], "cp") != 0 || !ptx_has_modifier(i, "async")) return false;
+  if (i->word_count == 3 && is_among(i->words[2], done, MW_COUNT(done))) return true;
+  bool plain = i->word_count >= 5 && (ptx_has_modifier(i, "ca") || ptx_has_modifier(i, "cg"));
+  if (!plain || i->operand_count < 3 || i->operand_count > 4 || !ptx_has_modifier(i, "global")) return false;
   LLVMValueRef to = address_in(&x, i->operands[0], SPACE_SHARED), from = address_in(&x, i->operands[1], SPACE_GLOBAL);
   LLVMValueRef size = ptx_read(s, i->operands[2], p->i32);
   uint64_t bytes = LLVMIsAConstantInt(size) ? LLVMConstIntGetZExtValue(size) : 0;
@@ -213,8 +213,8 @@ bool ptx_translate_space(ptx_statement *s, const ptx_instruction *i) {
                {"local", MW_SPACE_LOCAL}};
   program *p = s->p;
   LLVMTypeRef type = LLVMFunctionType(p->i32, &p->pointer, 1, 0);
-  for (size_t n = 0; n < MW_COUNT(table) && i->part_count == 2 && i->operand_count == 2; n++) {
-    if (strcmp(i->parts[0], "isspacep") != 0 || strcmp(i->parts[1], table[n].name) != 0) continue;
+  for (size_t n = 0; n < MW_COUNT(table) && i->word_count == 2 && i->operand_count == 2; n++) {
+    if (strcmp(i->words[0], "isspacep") != 0 || strcmp(i->words[1], table[n].name) != 0) continue;
     LLVMValueRef address = ptx_read(s, i->operands[1], p->pointer);
     LLVMValueRef kind = LLVMBuildCall2(s->b, type, ptx_declared(s, "__mw_memory_kind", type), &address, 1, "");
     LLVMValueRef is = LLVMBuildICmp(s->b, LLVMIntEQ, kind, constant_i32(p, table[n].kind), "");
@@ -229,7 +229,7 @@ bool ptx_translate_space(ptx_statement *s, const ptx_instruction *i) {
 /* ---- by name ---- */
 
 bool ptx_translate_memory(const ptx_source *x) {
-  const char *name = x->i->parts[0];
+  const char *name = x->i->words[0];
   int operands = x->i->operand_count;
   if ((strcmp(name, "ld") == 0 || strcmp(name, "ldu") == 0) && operands == 2) return translate_access(x, true);
   if (strcmp(name, "st") == 0 && operands == 2) return translate_access(x, false);

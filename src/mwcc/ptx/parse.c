@@ -116,9 +116,9 @@ void ptx_write(ptx_statement *s, const char *operand, LLVMValueRef value) {
   found->value = found->type ? ptx_convert(s, value, found->type) : value;
 }
 
-bool ptx_has_part(const ptx_instruction *i, const char *part) {
-  for (int n = 1; n < i->part_count; n++)
-    if (strcmp(i->parts[n], part) == 0) return true;
+bool ptx_has_modifier(const ptx_instruction *i, const char *modifier) {
+  for (int n = 1; n < i->word_count; n++)
+    if (strcmp(i->words[n], modifier) == 0) return true;
   return false;
 }
 
@@ -247,8 +247,8 @@ bool ptx_split(ptx_instruction *i, const char *text) {
   *i = (ptx_instruction){0};
   while (*text && !isspace((unsigned char)*text)) {
     size_t length = strcspn(text, ". \t\n");
-    if (i->part_count == PTX_PARTS || length >= PTX_NAME) return false;
-    memcpy(i->parts[i->part_count++], text, length);
+    if (i->word_count == PTX_WORDS || length >= PTX_NAME) return false;
+    memcpy(i->words[i->word_count++], text, length);
     text += length;
     if (*text == '.') text++;
     if (*text == ':') return false;
@@ -277,7 +277,8 @@ const char *ptx_reason(const char *text) {
   };
   size_t word = strcspn(text, " \t.:");
   if (text[word] == ':') return "is a label, and the CPU device takes control flow from CUDA C only";
-  if (strstr(text, "bf16") && !starts_with(text, "mma.")) return "computes in bfloat16, which the functions of cuda_bf16.h do";
+  if (strstr(text, "bf16") && !starts_with(text, "mma."))
+    return "computes in bfloat16, which the functions of cuda_bf16.h do";
   for (size_t n = 0; n < MW_COUNT(table); n++)
     if (starts_with(text, table[n].start)) return table[n].why;
   return NULL;

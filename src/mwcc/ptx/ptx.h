@@ -4,7 +4,7 @@
 
 #include "mwcc/mwcc.h"
 
-enum { PTX_NAME = 64, PTX_OPERANDS = 8, PTX_PARTS = 12, PTX_VARIABLES = 64, PTX_ELEMENTS = 8 };
+enum { PTX_NAME = 64, PTX_OPERANDS = 8, PTX_WORDS = 12, PTX_VARIABLES = 64, PTX_ELEMENTS = 8 };
 
 #define PTX_UNKNOWN "is not among the instructions that the CPU device translates"
 
@@ -27,15 +27,15 @@ typedef struct ptx_statement {
   bool failed;
 } ptx_statement;
 
-/* One instruction: "mad.lo.s32 $0, $1, 5, %r7" has the parts mad (its name), lo and s32 (modifiers and type). */
+/* One instruction: "mad.lo.s32 $0, $1, 5, %r7" has the words mad (its name), lo and s32 (modifiers and type). */
 typedef struct ptx_instruction {
-  char parts[PTX_PARTS][PTX_NAME];
-  int part_count;
+  char words[PTX_WORDS][PTX_NAME];
+  int word_count;
   char operands[PTX_OPERANDS][PTX_NAME];
   int operand_count;
 } ptx_instruction;
 
-/* The type that an instruction's last part names: b32 u64 s16 f32 pred … */
+/* The type that an instruction's last modifier names: b32 u64 s16 f32 pred … */
 typedef struct ptx_type {
   LLVMTypeRef type;
   unsigned bits;
@@ -53,7 +53,7 @@ LLVMValueRef ptx_convert(ptx_statement *s, LLVMValueRef value, LLVMTypeRef type)
 unsigned ptx_bits_of(ptx_statement *s, LLVMTypeRef type);
 /* The type of a register's current value, or NULL. */
 LLVMTypeRef ptx_type_in(ptx_statement *s, const char *operand);
-bool ptx_has_part(const ptx_instruction *i, const char *part);
+bool ptx_has_modifier(const ptx_instruction *i, const char *modifier);
 /* The names in "{a,b,c,d}", or a single name without braces. Returns their number, 0 if there are too many. */
 int ptx_elements(const char *list, char names[PTX_ELEMENTS][PTX_NAME]);
 /* Both names of "a|b"; the second is empty where there is only one. */
@@ -67,7 +67,7 @@ LLVMValueRef ptx_special(ptx_statement *s, const char *name);
 /* Returns false if the instruction is not in the table. */
 bool ptx_translate(ptx_statement *s, const ptx_instruction *i);
 
-/* The instruction being translated, and the type that its last part names. */
+/* The instruction being translated, and the type that its last modifier names. */
 typedef struct ptx_source {
   ptx_statement *s;
   const ptx_instruction *i;

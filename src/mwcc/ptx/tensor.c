@@ -26,9 +26,9 @@ static bool is_ignored(const char *part) {
 static char *function_name(const ptx_instruction *i) {
   mw_text name = {0}, last = {0};
   mw_text_addf(&name, "mma");
-  for (int n = 1; n < i->part_count; n++) {
-    bool is_last = strcmp(i->parts[n], "satfinite") == 0;
-    if (!is_ignored(i->parts[n])) mw_text_addf(is_last ? &last : &name, "_%s", i->parts[n]);
+  for (int n = 1; n < i->word_count; n++) {
+    bool is_last = strcmp(i->words[n], "satfinite") == 0;
+    if (!is_ignored(i->words[n])) mw_text_addf(is_last ? &last : &name, "_%s", i->words[n]);
   }
   mw_text_addf(&name, "%s", last.data ? last.data : "");
   free(last.data);
@@ -73,7 +73,7 @@ static bool translate_mma(const ptx_source *x) {
   LLVMValueRef arguments[10];
   static const int places[] = {0, 4, 6, 10}; /* of A, B and C among the arguments */
   if (!read_lists(x->i, lists)) return false;
-  if (ptx_has_part(x->i, "f64")) return multiply_doubles(x, lists);
+  if (ptx_has_modifier(x->i, "f64")) return multiply_doubles(x, lists);
   for (int n = 0; n < 10; n++) arguments[n] = constant_i32(x->s->p, 0);
   for (int list = 0; list < 3; list++) {
     const register_list *from = &lists[list + 1];
@@ -96,13 +96,13 @@ static bool translate_mma(const ptx_source *x) {
 static bool translate_rows(const ptx_source *x, bool loads) {
   register_list registers;
   const ptx_instruction *i = x->i;
-  if (i->operand_count != 2 || !ptx_has_part(i, "m8n8") || !ptx_has_part(i, "b16")) return false;
-  int count = ptx_has_part(i, "x4") ? 4 : ptx_has_part(i, "x2") ? 2 : 1;
+  if (i->operand_count != 2 || !ptx_has_modifier(i, "m8n8") || !ptx_has_modifier(i, "b16")) return false;
+  int count = ptx_has_modifier(i, "x4") ? 4 : ptx_has_modifier(i, "x2") ? 2 : 1;
   registers.count = ptx_elements(i->operands[loads ? 0 : 1], registers.names);
   LLVMValueRef row = ptx_address(x, i->operands[loads ? 1 : 0]);
   if (registers.count != count || !row) return false;
   if (LLVMTypeOf(row) != x->s->p->pointer) row = LLVMBuildAddrSpaceCast(x->s->b, row, x->s->p->pointer, "");
-  char *name = mw_format("%smatrix%s", loads ? "ld" : "st", ptx_has_part(i, "trans") ? "_trans" : "");
+  char *name = mw_format("%smatrix%s", loads ? "ld" : "st", ptx_has_modifier(i, "trans") ? "_trans" : "");
   LLVMValueRef loaded[4];
   bool known = true;
   for (int n = 0; n < count && known; n++) {
@@ -127,7 +127,7 @@ static bool translate_movmatrix(const ptx_source *x) {
 
 bool ptx_translate_tensor(ptx_statement *s, const ptx_instruction *i) {
   ptx_source x = {.s = s, .i = i};
-  const char *name = i->parts[0];
+  const char *name = i->words[0];
   if (strcmp(name, "mma") == 0) return translate_mma(&x);
   if (strcmp(name, "ldmatrix") == 0) return translate_rows(&x, true);
   if (strcmp(name, "stmatrix") == 0) return translate_rows(&x, false);

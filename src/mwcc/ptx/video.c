@@ -31,13 +31,13 @@ static LLVMValueRef chosen(const video *v, LLVMIntPredicate condition, LLVMValue
 /* `bits` bits of a register from `shift` on, extended. */
 static LLVMValueRef field(const video *v, LLVMValueRef whole, unsigned shift, unsigned bits, bool is_signed) {
   LLVMBuilderRef b = v->x->s->b;
-  LLVMTypeRef part = LLVMIntTypeInContext(v->x->s->p->context, bits);
+  LLVMTypeRef narrow = LLVMIntTypeInContext(v->x->s->p->context, bits);
   LLVMValueRef moved = shift ? LLVMBuildLShr(b, whole, constant_i32(v->x->s->p, shift), "") : whole;
-  moved = bits < 32 ? LLVMBuildTrunc(b, moved, part, "") : moved;
+  moved = bits < 32 ? LLVMBuildTrunc(b, moved, narrow, "") : moved;
   return LLVMBuildIntCast2(b, moved, v->type, is_signed, "");
 }
 
-/* Operand n as a register; *shift and *bits: the part that a selector (.b2, .h1) names of a scalar's. */
+/* Operand n as a register; *shift and *bits: the bits of it that a selector (.b2, .h1) selects. */
 static LLVMValueRef operand(const video *v, int n, unsigned *shift, unsigned *bits) {
   char name[PTX_NAME];
   strcpy(name, v->x->i->operands[n]);
@@ -165,28 +165,28 @@ static LLVMValueRef packed(const video *v) {
   return whole;
 }
 
-/* The parts after the name: types, then modifiers. */
+/* The words after the name: types, then modifiers. */
 static bool read_parts(video *v, const ptx_instruction *i) {
   static const char *const seconds[] = {"add", "min", "max", "shr7", "shr15"};
   bool compares = strcmp(v->name, "vset") == 0, shifts = strcmp(v->name, "vshl") == 0 || strcmp(v->name, "vshr") == 0;
   int first = compares ? 1 : 0, n = 1; /* a comparison has no type of a result: it is u32 */
   for (int t = first; t < 3; t++, n++) {
-    const char *type = n < i->part_count ? i->parts[n] : "";
+    const char *type = n < i->word_count ? i->words[n] : "";
     if (strcmp(type, "s32") != 0 && strcmp(type, "u32") != 0) return false;
     v->is_signed[t] = *type == 's';
   }
-  for (; n < i->part_count; n++) {
-    const char *part = i->parts[n];
-    if (strcmp(part, "sat") == 0) {
+  for (; n < i->word_count; n++) {
+    const char *modifier = i->words[n];
+    if (strcmp(modifier, "sat") == 0) {
       v->saturates = true;
-    } else if (shifts && !v->mode && (strcmp(part, "clamp") == 0 || strcmp(part, "wrap") == 0)) {
-      v->mode = part;
-    } else if (compares && !v->mode && comparison(part)) {
-      v->mode = part;
+    } else if (shifts && !v->mode && (strcmp(modifier, "clamp") == 0 || strcmp(modifier, "wrap") == 0)) {
+      v->mode = modifier;
+    } else if (compares && !v->mode && comparison(modifier)) {
+      v->mode = modifier;
     } else {
       for (size_t k = 0; k < MW_COUNT(seconds); k++)
-        if (strcmp(part, seconds[k]) == 0 && (k < 3) == (strcmp(v->name, "vmad") != 0)) v->second = seconds[k];
-      if (!v->second || strcmp(v->second, part) != 0) return false;
+        if (strcmp(modifier, seconds[k]) == 0 && (k < 3) == (strcmp(v->name, "vmad") != 0)) v->second = seconds[k];
+      if (!v->second || strcmp(v->second, modifier) != 0) return false;
     }
   }
   return !(compares || shifts) || v->mode;
@@ -200,8 +200,8 @@ bool ptx_translate_video(ptx_statement *s, const ptx_instruction *i) {
   video v = {.x = &x, .bits = 32, .elements = 1};
   for (size_t n = 0; n < MW_COUNT(names); n++) {
     size_t length = strlen(names[n]);
-    const char *rest = i->parts[0] + length;
-    if (strncmp(i->parts[0], names[n], length) != 0) continue;
+    const char *rest = i->words[0] + length;
+    if (strncmp(i->words[0], names[n], length) != 0) continue;
     if (*rest && (n >= PACKED || rest[1] || (*rest != '2' && *rest != '4'))) continue;
     if (!*rest && strcmp(names[n], "vavrg") == 0) continue;
     v.name = names[n];

@@ -13,7 +13,7 @@ static LLVMValueRef active_lanes(const ptx_source *x) { return call(x, "llvm.nvv
 
 /* The member mask: the last operand with .sync, otherwise the active lanes. */
 static LLVMValueRef mask_of(const ptx_source *x, int n) {
-  return ptx_has_part(x->i, "sync") ? ptx_operand_i32(x, n) : active_lanes(x);
+  return ptx_has_modifier(x->i, "sync") ? ptx_operand_i32(x, n) : active_lanes(x);
 }
 
 /* The predicate result of a shuffle: whether its source lane is in the segment. */
@@ -40,10 +40,10 @@ static LLVMValueRef is_inside(const ptx_source *x, const char *mode, LLVMValueRe
 static bool translate_shfl(const ptx_source *x) {
   static const char *const modes[] = {"idx", "up", "down", "bfly"};
   char name[64], first[PTX_NAME], second[PTX_NAME];
-  if (x->t.bits != 32 || x->i->operand_count != 4 + ptx_has_part(x->i, "sync")) return false;
+  if (x->t.bits != 32 || x->i->operand_count != 4 + ptx_has_modifier(x->i, "sync")) return false;
   ptx_pair(x->i->operands[0], first, second);
   for (size_t n = 0; n < MW_COUNT(modes); n++) {
-    if (!ptx_has_part(x->i, modes[n])) continue;
+    if (!ptx_has_modifier(x->i, modes[n])) continue;
     snprintf(name, sizeof name, "llvm.nvvm.shfl.sync.%s.i32", modes[n]);
     LLVMValueRef arguments[4] = {mask_of(x, 4), ptx_operand_i32(x, 1), ptx_operand_i32(x, 2), ptx_operand_i32(x, 3)};
     LLVMValueRef result = call(x, name, arguments, 4);
@@ -60,12 +60,12 @@ static LLVMValueRef read_predicate(const ptx_source *x, const char *name) {
 }
 
 static bool translate_vote(const ptx_source *x) {
-  if (x->i->operand_count != 2 + ptx_has_part(x->i, "sync")) return false;
-  const char *name = ptx_has_part(x->i, "ballot") ? "llvm.nvvm.vote.ballot.sync"
-                     : ptx_has_part(x->i, "all")  ? "llvm.nvvm.vote.all.sync"
-                     : ptx_has_part(x->i, "any")  ? "llvm.nvvm.vote.any.sync"
-                     : ptx_has_part(x->i, "uni")  ? "llvm.nvvm.vote.uni.sync"
-                                                  : NULL;
+  if (x->i->operand_count != 2 + ptx_has_modifier(x->i, "sync")) return false;
+  const char *name = ptx_has_modifier(x->i, "ballot") ? "llvm.nvvm.vote.ballot.sync"
+                     : ptx_has_modifier(x->i, "all")  ? "llvm.nvvm.vote.all.sync"
+                     : ptx_has_modifier(x->i, "any")  ? "llvm.nvvm.vote.any.sync"
+                     : ptx_has_modifier(x->i, "uni")  ? "llvm.nvvm.vote.uni.sync"
+                                                      : NULL;
   if (!name) return false;
   LLVMValueRef arguments[2] = {mask_of(x, 2), read_predicate(x, x->i->operands[1])};
   ptx_result(x, call(x, name, arguments, 2));
@@ -75,9 +75,9 @@ static bool translate_vote(const ptx_source *x) {
 /* match.any.sync.b32 d, a, mask and match.all.sync.b32 d|p, a, mask */
 static bool translate_match(const ptx_source *x) {
   char name[64], first[PTX_NAME], second[PTX_NAME];
-  bool all = ptx_has_part(x->i, "all");
-  if (!ptx_has_part(x->i, "sync") || x->i->operand_count != 3 || (x->t.bits != 32 && x->t.bits != 64)) return false;
-  if (!all && !ptx_has_part(x->i, "any")) return false;
+  bool all = ptx_has_modifier(x->i, "all");
+  if (!ptx_has_modifier(x->i, "sync") || x->i->operand_count != 3 || (x->t.bits != 32 && x->t.bits != 64)) return false;
+  if (!all && !ptx_has_modifier(x->i, "any")) return false;
   ptx_pair(x->i->operands[0], first, second);
   snprintf(name, sizeof name, "llvm.nvvm.match.%s.sync.i%u%s", all ? "all" : "any", x->t.bits, all ? "p" : "");
   LLVMValueRef arguments[2] = {ptx_operand_i32(x, 2), ptx_operand(x, 1)};
@@ -92,9 +92,9 @@ static bool translate_match(const ptx_source *x) {
 static bool translate_redux(const ptx_source *x) {
   static const char *const operations[] = {"add", "min", "max", "and", "or", "xor"};
   char name[64];
-  if (!ptx_has_part(x->i, "sync") || x->i->operand_count != 3 || x->t.bits != 32) return false;
+  if (!ptx_has_modifier(x->i, "sync") || x->i->operand_count != 3 || x->t.bits != 32) return false;
   for (size_t n = 0; n < MW_COUNT(operations); n++) {
-    if (!ptx_has_part(x->i, operations[n])) continue;
+    if (!ptx_has_modifier(x->i, operations[n])) continue;
     bool is_unsigned = !x->t.is_signed && (n == 1 || n == 2);
     snprintf(name, sizeof name, "llvm.nvvm.redux.sync.%s%s", is_unsigned ? "u" : "", operations[n]);
     LLVMValueRef arguments[2] = {ptx_operand(x, 1), ptx_operand_i32(x, 2)};
@@ -106,11 +106,11 @@ static bool translate_redux(const ptx_source *x) {
 
 /* bar.red.popc.u32 d, 0, p: a barrier of the whole block with a reduction of the predicate. */
 static bool translate_counting_barrier(const ptx_source *x) {
-  const char *name = ptx_has_part(x->i, "popc")  ? "__mw_barrier.popc"
-                     : ptx_has_part(x->i, "and") ? "__mw_barrier.and"
-                     : ptx_has_part(x->i, "or")  ? "__mw_barrier.or"
-                                                 : NULL;
-  if (!ptx_has_part(x->i, "red") || !name || x->i->operand_count != 3) return false;
+  const char *name = ptx_has_modifier(x->i, "popc")  ? "__mw_barrier.popc"
+                     : ptx_has_modifier(x->i, "and") ? "__mw_barrier.and"
+                     : ptx_has_modifier(x->i, "or")  ? "__mw_barrier.or"
+                                                     : NULL;
+  if (!ptx_has_modifier(x->i, "red") || !name || x->i->operand_count != 3) return false;
   LLVMBuilderRef b = x->s->b;
   LLVMValueRef predicate = LLVMBuildZExt(b, read_predicate(x, x->i->operands[2]), x->s->p->i32, "");
   LLVMTypeRef type = LLVMFunctionType(x->s->p->i32, &x->s->p->i32, 1, 0);
@@ -121,7 +121,7 @@ static bool translate_counting_barrier(const ptx_source *x) {
 }
 
 bool ptx_translate_warp(const ptx_source *x) {
-  const char *name = x->i->parts[0];
+  const char *name = x->i->words[0];
   if (strcmp(name, "shfl") == 0) return translate_shfl(x);
   if (strcmp(name, "vote") == 0) return translate_vote(x);
   if (strcmp(name, "match") == 0) return translate_match(x);
@@ -143,13 +143,13 @@ static bool translate_barrier(const ptx_source *x) {
   LLVMTypeRef params[] = {p->i32, p->i32}, type = LLVMFunctionType(p->void_type, params, 2, 0);
   LLVMValueRef arguments[2];
   for (int n = 0; n < i->operand_count && n < 2; n++) arguments[n] = ptx_read(x->s, i->operands[n], p->i32);
-  if (ptx_has_part(i, "warp")) {
+  if (ptx_has_modifier(i, "warp")) {
     if (i->operand_count != 1) return false;
     call(x, "llvm.nvvm.bar.warp.sync", arguments, 1);
-  } else if (ptx_has_part(i, "sync") && i->operand_count == 1) {
+  } else if (ptx_has_modifier(i, "sync") && i->operand_count == 1) {
     call(x, is_newer ? from_21 : "llvm.nvvm.barrier.sync", arguments, 1);
-  } else if ((ptx_has_part(i, "sync") || ptx_has_part(i, "arrive")) && i->operand_count == 2) {
-    const char *name = ptx_has_part(i, "sync") ? BARRIER_SYNC_COUNT : BARRIER_ARRIVE;
+  } else if ((ptx_has_modifier(i, "sync") || ptx_has_modifier(i, "arrive")) && i->operand_count == 2) {
+    const char *name = ptx_has_modifier(i, "sync") ? BARRIER_SYNC_COUNT : BARRIER_ARRIVE;
     LLVMBuildCall2(x->s->b, type, ptx_declared(x->s, name, type), arguments, 2, "");
   } else {
     return false;
@@ -160,9 +160,9 @@ static bool translate_barrier(const ptx_source *x) {
 bool ptx_translate_effect(ptx_statement *s, const ptx_instruction *i) {
   static const char *const nothing[] = {"nanosleep",     "prefetch", "prefetchu",     "discard",
                                         "applypriority", "pmevent",  "griddepcontrol"};
-  const char *name = i->parts[0];
+  const char *name = i->words[0];
   ptx_source x = {.s = s, .i = i};
-  if ((strcmp(name, "bar") == 0 || strcmp(name, "barrier") == 0) && !ptx_has_part(i, "red"))
+  if ((strcmp(name, "bar") == 0 || strcmp(name, "barrier") == 0) && !ptx_has_modifier(i, "red"))
     return translate_barrier(&x);
   if (strcmp(name, "membar") == 0 || strcmp(name, "fence") == 0) {
     call(&x, "llvm.nvvm.membar.gl", NULL, 0);
