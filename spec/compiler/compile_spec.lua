@@ -1,5 +1,6 @@
 -- The compiler as a command: a precompiled header changes the time that a compilation takes and nothing else, also when
 -- headers change, files are damaged, processes compete, or there is no folder for it.
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about mwcc
 
 local home = assert(os.getenv "MOONWARP_HOME", "MOONWARP_HOME is not set")

@@ -1,4 +1,5 @@
 -- mwcc with its code in execution order (src/mwcc/layout) makes the same modules as before.
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the program
 
 local files = require "support.files"

@@ -1,4 +1,5 @@
 -- Outlining: long code for one block size is compiled as two functions in parallel (src/mwcc/codegen/outline.c).
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"

@@ -1,4 +1,5 @@
 -- The stack that a kernel's threads need, as the compiler measures it (src/mwcc/codegen/stack_depth.c).
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: a GPU's compiler has its own count
 
 local mw = require "moonwarp"

@@ -1,5 +1,6 @@
 -- Interleaved access: structs of two, three or four equal members, and every second, third or fourth element of arrays,
 -- as whole vectors if all lanes are active; no other memory is accessed.
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"

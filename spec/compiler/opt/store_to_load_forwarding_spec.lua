@@ -1,5 +1,6 @@
 -- Store-to-load forwarding and dead-store elimination in blocks that are one gang.
 -- (src/mwcc/opt/store_to_load_forwarding.c)
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"

@@ -1,5 +1,6 @@
 -- The table of passes: mwcc --passes prints it, and options take its names. Code without an optional pass has the same
 -- results.
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"

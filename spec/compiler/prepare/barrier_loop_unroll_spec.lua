@@ -1,5 +1,6 @@
 -- Which loops of kernels with barriers are unrolled, by the size of their code
 -- (src/mwcc/prepare/barrier_loop_unroll.c).
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"

@@ -1,4 +1,5 @@
 -- Local arrays in kernels that run in lanes: lanes' elements are interleaved where possible.
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"

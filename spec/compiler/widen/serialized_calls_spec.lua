@@ -1,4 +1,5 @@
 -- Calls in kernels that run in lanes: each thread makes its own, in order, with its own ids.
+-- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"

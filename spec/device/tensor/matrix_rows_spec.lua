@@ -1,4 +1,5 @@
 -- ldmatrix, stmatrix and movmatrix: 8 x 8 numbers of 16 bits between shared memory and a warp's registers.
+-- Lua 5.4 only: the compiler is tested.
 
 local mw = require "moonwarp"
 

@@ -1,4 +1,5 @@
 -- Tensor cores' products, bit by bit as an H100 has them.
+-- Lua 5.4 only: the compiler is tested.
 
 local tensor = require "support.tensor"
 

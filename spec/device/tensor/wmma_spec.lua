@@ -1,4 +1,5 @@
 -- nvcuda::wmma: shapes, layouts and types beside plain loops, with numbers whose sums are exact in any order.
+-- Lua 5.4 only: the compiler is tested.
 
 local mw = require "moonwarp"
 
