@@ -1,5 +1,5 @@
-/* Outlining (LLVM's CodeExtractor): a region of a large function becomes a function, whose code is generated in
- * parallel with that of the rest (parallel.c).
+/* Outlining (LLVM's CodeExtractor, with which docs/notes/alternatives.md compares it): a region of a large function
+ * becomes a function, whose code is generated in parallel with that of the rest (parallel.c).
  *
  * The region has a single entry and a single exit. Live-in values are parameters if they fit in registers; the other
  * live-ins and all live-outs are passed in memory. Values that cost an instruction or two, as a filter coefficient

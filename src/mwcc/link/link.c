@@ -2,7 +2,7 @@
  * its name atomically.
  *
  * We have a linker of our own because a module consists of few small objects that are in memory already, and starting a
- * linker process takes longer than linking them. If MOONWARP_LD is set, that linker is started instead, as for objects
+ * linker process takes longer than linking them; docs/notes/alternatives.md compares it with liblld. If MOONWARP_LD is set, that linker is started instead, as for objects
  * that ours does not support.
  *
  * Objects may import mathematical functions (thread_context.c makes sure of it) and functions that the code generator
