@@ -1,4 +1,4 @@
--- Blocks of threads of awkward shapes, for launching, and how many threads each has.
+-- Block sizes of awkward shapes for launches, with their numbers of threads.
 --   for _, block in ipairs(blocks) do k(1, block.size)(…) … block.threads … tostring(block) end
 
 local shapes = { { 1 }, { 31 }, { 33 }, { 96 }, { 1000 }, { 1024 }, { 10, 10 }, { 4, 4, 4 }, { 1, 256 } }

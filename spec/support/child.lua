@@ -1,4 +1,5 @@
--- Scripts in a process of their own: for what must not end the process, and for what has to be seen from outside.
+-- Runs scripts in a process of their own: for failures that must not end the specs' process, and for effects that are
+-- only visible from outside.
 --   local run = require "support.child"
 --   local result = run(text, "argument", …)
 --   result: { output = standard output and error, ok = exit status 0, how = "exit" or "signal", code = number }

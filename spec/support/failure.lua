@@ -1,4 +1,4 @@
--- failure(f, …): the error that f(…) has to end with.
+-- failure(f, …): the error that f(…) must raise.
 
 local assert = require "luassert"
 

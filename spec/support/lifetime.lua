@@ -1,4 +1,4 @@
--- What specs about lifetimes share: kernels to keep things busy with, and a way to be rid of garbage.
+-- Shared by specs about lifetimes: kernels that keep objects in use, and a way to collect all garbage.
 
 local assert = require "luassert"
 local mw = require "moonwarp"

@@ -1,4 +1,4 @@
--- The compiler as a command, for specs that look at what it makes of a source.
+-- The compiler as a command, for specs that examine its output.
 --   local mwcc = require "support.mwcc"
 --   local output = mwcc.run(source, "--report --width=16")   -- what it prints, messages too
 --   mwcc.count(output, "after a barrier")                   -- how often a pattern is found

@@ -1,5 +1,5 @@
--- The session that docs/learn/prompt.md shows: what is typed at a prompt, played through a pseudo-terminal
--- (pty.c), and what came of it, with times and the machine's own figures left out.
+-- The session that docs/learn/prompt.md shows: inputs at a prompt, played through a pseudo-terminal (pty.c), and their
+-- output, without times and figures of the machine.
 --   make prompt    writes it into the page
 
 local M = {}

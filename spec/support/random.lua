@@ -1,4 +1,4 @@
--- Random numbers for specs, from a seed that a failing run can be repeated with:
+-- Random numbers for specs, from a seed with which a failing run can be repeated:
 --   local random = require "support.random" "what for"
 -- prints the seed; MOONWARP_SEED=… sets it.
 

@@ -1,4 +1,4 @@
--- Runs busted on the interpreter that runs this file: /usr/bin/busted would pick one of its own.
+-- Runs busted on the interpreter that runs this file, because /usr/bin/busted would choose one itself.
 --   lua5.4 spec/support/run.lua [busted's options] [files or folders]
 --
 -- Several files run one after the other, each in a process of its own: what one leaves behind (garbage, threads, a

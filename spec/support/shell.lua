@@ -1,4 +1,4 @@
--- Commands as a user gives them: nothing of the build tree's environment is left for them, nor the variables named.
+-- Runs commands as a user would: without the build tree's environment and without the named variables.
 --   local shell = require "support.shell" "LD_PRELOAD"
 --   local output, ok = shell.run "make --version"   what it printed, errors too, and whether it succeeded
 --   local output = shell.must "…"                    it has to succeed

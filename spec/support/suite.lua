@@ -1,4 +1,4 @@
--- Which kind of device the suite runs on, and tests that a GPU is lost by.
+-- The kind of device on which the suite runs, and tests after which a GPU is lost.
 --
 --   local suite = require "support.suite"
 --   if suite.on_gpu then return pending "CPU device only: …" end   in a test that only the CPU device can pass

@@ -1,5 +1,5 @@
--- Products of matrices by tensor cores: what an H100 returned (spec/data/tensor/h100.npz; docs/notes/tensor.md), and kernels
--- that make the same.
+-- Products of matrices by tensor cores: the results of an H100 (spec/data/tensor/h100.npz; docs/notes/tensor.md), and
+-- kernels that compute the same products.
 
 local mw = require "moonwarp"
 

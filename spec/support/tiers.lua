@@ -1,6 +1,6 @@
--- The ways in which the CPU device can run a kernel, as compile options: what the compiler picks by itself, threads one
--- after the other (on fibers where they wait for each other), and SIMD for narrower processors, which has fewer lanes
--- and other instructions. The same kernel has the same results in all of them.
+-- The tiers in which the CPU device can run a kernel, as compile options: the compiler's choice, threads one after the
+-- other (on fibers if they wait for each other), and SIMD for narrower processors, which has fewer lanes and other
+-- instructions. A kernel must have the same results in all of them.
 --   for _, tier in ipairs(tiers) do … mw.compile { source = text, options = tier.options } … end
 
 local targets = require "support.targets"

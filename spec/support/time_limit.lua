@@ -1,4 +1,4 @@
--- What hangs is to fail: a limit for kernels while a file's tests run, far more than any of them takes.
+-- Makes hanging kernels fail: a time limit while a file's tests run, far longer than any of them takes.
 --   require "support.time_limit" (setup, teardown)
 
 local mw = require "moonwarp"

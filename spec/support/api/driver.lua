@@ -1,4 +1,4 @@
--- What the specs of moonwarp.driver share: checks of result codes, a context to work in, and memory read back.
+-- Shared by the specs of moonwarp.driver: checks of result codes, a context to work in, and memory read back.
 
 local assert = require "luassert"
 local cu = require "moonwarp.driver"

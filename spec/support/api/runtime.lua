@@ -1,4 +1,4 @@
--- What the specs of moonwarp.runtime check result codes and move data with.
+-- Shared by the specs of moonwarp.runtime: checks of result codes, and transfers of data.
 
 local assert = require "luassert"
 local rt = require "moonwarp.runtime"

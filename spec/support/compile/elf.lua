@@ -1,4 +1,4 @@
--- A reader of shared objects of 64 bits, little-endian, for specs that look at what a linker made.
+-- A reader of shared objects of 64 bits, little-endian, for specs that examine a linker's output.
 --   local object = elf.read(bytes)
 --   object.exports, imports, needed, functions   names, sorted; an import with its version: "exp@GLIBC_2.29"
 --   object.segments    { type, writable, executable, from, to: addresses }; object.count(elf.LOAD)

@@ -1,5 +1,5 @@
--- The ways in which a source is compiled: for the CPU device, by mwcc for a GPU, and by NVRTC. That is a false one
--- which has PTX by mwcc (fake/nvrtc.c), and NVIDIA's own where the machine has it: compiling needs no GPU.
+-- The compilers of a source: mwcc for the CPU device, mwcc for a GPU, and NVRTC. NVRTC is a fake one, whose PTX is made
+-- by mwcc (fake/nvrtc.c), and also NVIDIA's own if the machine has it: compiling needs no GPU.
 
 local child = require "support.child"
 local gpu = require "support.fake.gpu"

@@ -1,4 +1,4 @@
--- The trailer of .mwo files (src/mwo.h), for specs that change a module's bytes and want it to pass for whole. Lua 5.4.
+-- The trailer of .mwo files (src/mwo.h), for specs that change a module's bytes and need a valid checksum. Lua 5.4.
 --   bytes = seal(bytes)   bytes of a module, whose trailer is made anew
 
 local HIGH, LOW = 0x2360ed051fc65da4, 0x4385df649fccf645

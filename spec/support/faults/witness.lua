@@ -1,4 +1,4 @@
--- Memory of the host's whose address is known: a kernel that is handed the address must not be able to change it.
+-- Host memory at a known address: a kernel that gets the address must not be able to change the memory.
 
 local text = ("what a kernel must not touch; "):rep(2000)
 local copy = ("what a kernel must not touch; "):rep(2000) -- long strings are kept one by one

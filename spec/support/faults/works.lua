@@ -1,4 +1,4 @@
--- What works however much has gone wrong before: a module is compiled, an array made, and a kernel counts on it.
+-- Checks that the device still works after failures: compiles a module, makes an array, and runs a kernel on it.
 --   local check_works = require "support.faults.works"
 
 local assert = require "luassert"

@@ -1,6 +1,6 @@
 -- A kernel of generate.lua as CUDA C. What reference.lua flagged is written the careful way: in unsigned arithmetic,
--- with the index cut to the array, with a bound on the rounds, as a product that cannot be contracted. What it dropped
--- is left out. `bounds` are those of reference.lua.
+-- with the index cut to the array, with a limit on the iterations, as a product that cannot be contracted. What it
+-- dropped is left out. `bounds` are those of reference.lua.
 
 local types = require "support.kernels.types"
 local warps = require "support.kernels.warps"

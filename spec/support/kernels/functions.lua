@@ -1,5 +1,5 @@
--- What the Lua text of a kernel (reference.lua) calls: memory that several threads see, checked for races, and
--- functions of integers and floats.
+-- Functions for the Lua text of a kernel (reference.lua): memory that several threads access, checked for races, and
+-- arithmetic of integers and floats.
 
 local types = require "support.kernels.types"
 local run = types.run

@@ -1,4 +1,4 @@
--- Many random kernels, by hand: see kernels.lua.
+-- Runs many random kernels, started by hand: see trial.lua.
 package.path = "./spec/?.lua;" .. package.path
 local mw = require "moonwarp"
 mw.limit("time", tonumber(os.getenv "KERNEL_TIME" or 10))

@@ -1,5 +1,5 @@
--- Random statements about where memory is reached: structs member by member, patterns of lanes, indices that are
--- clamped, mirrored, divided, or next to wrapping. For kernels of generate.lua's option `memory`.
+-- Random statements for memory accesses: structs member by member, patterns across lanes, indices that are clamped,
+-- mirrored, divided, or about to wrap. For kernels of generate.lua's option `memory`.
 --
 -- Records are arrays in which each thread has 4 neighbouring elements or less: `rows` elements a block. Who stores to
 -- another's element is dropped by reference.lua.

@@ -1,4 +1,4 @@
--- A failing kernel made small: edits of its tree are tried one by one, and kept while it still fails.
+-- Reduces a failing kernel: edits of its tree are tried one by one, and retained if it still fails.
 
 local E = require "support.kernels.expressions"
 

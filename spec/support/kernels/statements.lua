@@ -1,4 +1,4 @@
--- Random statements: structured control flow around assignments, and barriers where all threads of a block come by.
+-- Random statements: structured control flow around assignments, and barriers where all threads of a block arrive.
 --
 --   set var e | store array index e | atomic op array index e into | when c yes no | each var from c next body
 --   | loop c body | again body c | leave | next | finish e | choice e cases | label name | jump name | sync how e into

@@ -1,6 +1,6 @@
--- A random kernel as the body of a grid-stride loop: fewer blocks, each of whose threads does what those of several
--- blocks would, one round after the other. Every other kernel's threads carry numbers from round to round as well, and
--- count in *wrong_ whether these are other ones than a second loop without the body has.
+-- A random kernel as the body of a grid-stride loop: fewer blocks, in which each thread does the work of threads of
+-- several blocks, one iteration after the other. In every second kernel, threads also carry numbers from iteration to
+-- iteration, and count in *wrong_ those that differ from the numbers of a second loop without the body.
 
 local strides = {}
 

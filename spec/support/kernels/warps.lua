@@ -1,4 +1,4 @@
--- What threads of a warp do together in random kernels: which calls there are, and what they give.
+-- Warp functions in random kernels: the calls, and a model of their results.
 --
 -- Threads are numbered from 1 in their block; calls[i] = { value, lane, width } of those that are alive.
 

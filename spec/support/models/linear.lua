@@ -1,5 +1,5 @@
--- What kernels for blocks of all shapes begin with: linear(), the thread's number in its block, and threads(), how many
--- the block has.
+-- The beginning of kernels for blocks of any shape: linear(), the thread's number in its block, and threads(), the
+-- number of threads in the block.
 
 return [==[
 __device__ int linear() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }

@@ -1,4 +1,4 @@
--- Lists of numbers that specs give to kernels and compare with what comes back.
+-- Lists of numbers that specs pass to kernels and compare with the results.
 
 local assert = require "luassert"
 

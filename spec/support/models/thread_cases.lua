@@ -1,4 +1,4 @@
--- Kernels of one value a thread, and their models.
+-- Kernels with one value for each thread, and their models.
 --
 -- Each case has the body of a kernel with these names: x the thread's input, i its linear id, n the threads of its
 -- block, in the block's inputs (in[i] is x), out its results, cell shared memory, `no` that is 0 for all. `result` is
