@@ -1,7 +1,7 @@
 /* The mwcc command, which compiles for the CPU device and for GPUs without NVRTC: finding it, its arguments, running
  * it, and interpreting its exit status. */
-#ifndef MW_COMPILER_RUN_H
-#define MW_COMPILER_RUN_H
+#ifndef MW_RUN_MWCC_H
+#define MW_RUN_MWCC_H
 
 #include "core/core.h"
 
