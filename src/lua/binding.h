@@ -132,7 +132,7 @@ typedef struct mwl_kernel {
 typedef struct mwl_launch {
   mwl_kernel *kernel;
   mwl_config config;
-  bool used;   /* called, bound or asked something: else a warning tells of it when it is collected */
+  bool used;   /* called, bound, or a field was read; if not, its collection causes a warning */
   char site[]; /* where it was configured */
 } mwl_launch;
 
@@ -346,7 +346,7 @@ void mwl_push_textures(lua_State *L, const mw_texture_limits *facts);
 /* Push a device's object. */
 void mwl_device_push(lua_State *L, mwl_device *device);
 
-/* The handle of an array object, or a usage error where it was closed. */
+/* The handle of an array object, or a usage error if it was closed. */
 mwl_array *mwl_check_array(lua_State *L, mwl_state *state, int index, const char *what);
 /* The array at `index`, or the whole rows if it is pitched memory; else NULL. May be closed. */
 mwl_array *mwl_test_memory(lua_State *L, mwl_state *state, int index);

@@ -49,7 +49,7 @@ static int bytes_inflate(lua_State *L) {
   size_t size = (size_t)luaL_checknumber(L, 2);
   char *out = mwl_plain(L, size + 1);
   int code = mw_bytes_inflate(bytes, length, size, out);
-  if (code == MW_INVALID_VALUE) mwl_raise_as(L, state, "io"); /* the file is at fault, not who asked for it */
+  if (code == MW_INVALID_VALUE) mwl_raise_as(L, state, "io"); /* the file is at fault, not the script */
   mwl_must(L, state, code);
   lua_pushlstring(L, out, size);
   return 1;

@@ -56,7 +56,7 @@ void mwl_settle(lua_State *L, mwl_state *state, mwl_device *device) {
   mwl_must(L, state, mwl_wait_device(L, state, device));
 }
 
-/* The device at stack place 1, or where there is none the one in use. */
+/* The device at stack place 1; without one, the device in use. */
 static mwl_device *check_device(lua_State *L, mwl_state *state) {
   if (lua_isnoneornil(L, 1)) return mwl_current(L, state);
   mwl_device *device = mwl_check(L, state, 1, MWL_DEVICE, "device");

@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* In the registry: the metatable of error objects, who is told of compilers' warnings, and who phrases refusals. */
+/* In the registry: the metatable of error objects, and the Lua layer's functions for warnings and for refusals. */
 static const char error_key, warnings_key, refusals_key;
 
 /* ---- where the script is ---- */
@@ -66,8 +66,8 @@ static void note_raise(lua_State *L, mwl_state *state) {
   state->raised_by = function_at(L, state->raised_depth);
 }
 
-/* raising(err) -> whether the function that raised err has not been left yet: then a message handler asks, nobody caught
-   it, and its text is the last thing that the script says. */
+/* raising(err) -> whether the function that raised err has not returned yet. If so, a message handler is asking, nobody
+   caught the error, and its text is the last output of the script. */
 static int raising(lua_State *L) {
   mwl_state *state = mwl_of(L);
   bool now = state->raised && lua_topointer(L, 1) == state->raised && L == state->raised_thread &&
@@ -103,7 +103,7 @@ static void add_position(lua_State *L, mwl_state *state) {
   if (level >= 0) {
     lua_pushfstring(L, "%s:%d", source_name(&ar), ar.currentline);
     lua_setfield(L, -2, "where");
-    /* A misuse stands where the script made it; for other kinds file and line are the device code's, or absent. */
+    /* Misuse is reported at the script's line. For other kinds, file and line are those of device code, or absent. */
     lua_getfield(L, -1, "kind");
     const char *kind = lua_tostring(L, -1);
     bool misuse = kind && strcmp(kind, "usage") == 0;

@@ -79,7 +79,7 @@ static const size_t *nodes_at(lua_State *L, mwl_state *state, int index, size_t 
   return nodes;
 }
 
-/* graph_capture(graph, stream, {nodes}, mode): the stream's work becomes nodes behind these */
+/* graph_capture(graph, stream, {nodes}, mode): the stream's work becomes nodes after these */
 static int graph_capture(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_graph *graph = check_graph(L, state, 1, "a capture");
@@ -216,7 +216,7 @@ static int exec_launch(lua_State *L) {
   return 1;
 }
 
-/* The one node of the graph at stack place 3 in place of a node, with its function where it is a host's. */
+/* Replace a node by the only node of the graph at stack place 3, and its function if it is a host node. */
 static void set_node(lua_State *L, mwl_state *state, mwl_graph_exec *exec, size_t node) {
   mwl_graph *graph = check_graph(L, state, 3, "e:set");
   size_t hold;

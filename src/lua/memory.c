@@ -132,7 +132,7 @@ static int push_info(lua_State *L, const mw_memory_info *info) {
   return 1;
 }
 
-/* memory_find(address) -> {kind =, address =, bytes =, flags =, device =}, or nil where nothing is known to lie there */
+/* memory_find(address) -> {kind =, address =, bytes =, flags =, device =}, or nil if nothing is known at that address */
 static int memory_find(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mw_memory_info info;

@@ -2,7 +2,7 @@
  *
  * Lua code runs on Lua's own thread only. So a function given to a stream is a hold in the core: the stream stands still
  * there until this state, while it waits for the device or polls, finds the hold reached, calls the function and lets go.
- * Waiting goes through mwl_wait, which does that whenever the core says that a hold is in the way. */
+ * Waiting goes through mwl_wait, which calls the function whenever the core reports that it waits for a hold. */
 #include "binding.h"
 
 static const char

@@ -4,7 +4,7 @@
 
 #if LUA_VERSION_NUM >= 502
 
-enum { FIRST = 10, LAST = 11 }; /* levels that are told of a deep stack */
+enum { FIRST = 10, LAST = 11 }; /* levels of a deep stack that are listed */
 
 static int depth_of(lua_State *L) {
   lua_Debug ar;

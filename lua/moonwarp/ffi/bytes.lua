@@ -22,7 +22,7 @@ local function bytes_checksum(bytes) return tonumber(C.mw_bytes_checksum(bytes, 
 local function bytes_inflate(bytes, size)
   local out = ffi.new("char[?]", size + 1)
   local code = C.mw_bytes_inflate(bytes, #bytes, size, out)
-  if code == C.MW_INVALID_VALUE then errors.raise "io" end -- the file is at fault, not who asked for it
+  if code == C.MW_INVALID_VALUE then errors.raise "io" end -- the file is at fault, not the script
   errors.must(code)
   return ffi.string(out, size)
 end

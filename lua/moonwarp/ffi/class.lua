@@ -1,12 +1,11 @@
 -- Objects of the FFI binding, in two kinds.
 --
--- What a hot loop touches is cdata, a struct with a metatype: arrays and host views (elements), bound launches,
--- devices, dtypes. One metatype serves all objects of a class, so that compiled code serves them all too. Structs
--- cannot keep Lua values alive, only handles of the library, which are reference counts.
+-- Objects of hot loops are cdata, structs with a metatype: arrays and host views (elements), bound launches, devices,
+-- dtypes. All objects of a class share one metatype, so that they share compiled code. Structs cannot keep Lua values
+-- alive, only handles of the library, which are reference counts.
 --
--- What has to keep other objects alive, in circles too (a module its kernels, a kernel its module), is a userdata of
--- newproxy, whose metatable is the object's own: the collector understands those. Their state is a table, found by
--- class.state(object).
+-- Objects that keep others alive, also in cycles (a module its kernels, a kernel its module), are userdata of newproxy.
+-- Each has a metatable of its own, which the collector traverses. Their state is a table: class.state(object).
 
 local ffi = require "ffi"
 
@@ -31,7 +30,7 @@ local ctypes = {} -- class name -> its struct
 ---@return ffi.ctype*
 function M.ctype(name) return ctypes[name] end
 
--- What a name means that is no element: a method, a property's value, or what the Lua layer makes of it.
+-- The value of a name that is not an element: a method, a property's value, or the result of the Lua layer's __missing.
 local function named(methods, properties)
   return function(self, key)
     local method = methods[key]
@@ -52,8 +51,8 @@ local function text_of(name)
   end
 end
 
----Make a class of structs. `meta` holds metamethods; __index in it is asked before methods and properties and returns
----true where the rest should be asked.
+---Make a class of structs. `meta` holds metamethods. Its __index gets the look-up of methods and properties, and
+---returns the __index of the class.
 ---@param name string
 ---@param declaration string a struct; `$` stands for the further arguments
 ---@param meta table
@@ -71,8 +70,8 @@ end
 
 local states = setmetatable({}, { __mode = "k" }) -- an object's metatable -> true: what is ours
 
----A new object with `state` (a table) behind it. `meta` holds what the class does; it is copied, the object's metatable
----being its own.
+---A new object with the table `state`. `meta` holds the metamethods of the class. They are copied, because each object
+---has a metatable of its own.
 ---@param name string
 ---@param state table
 ---@param meta table
@@ -102,7 +101,7 @@ end
 ---@return table
 function M.state(object) return debug.getmetatable(object).state end
 
--- ---- telling objects apart ----
+-- ---- classes of values ----
 
 ---Whether a value is of a class.
 ---@param value any
@@ -120,7 +119,7 @@ function M.is(value, name)
   return false
 end
 
----An array, or the whole rows of pitched memory, where a value is one; else nil. May be closed.
+---The array that a value is, or the whole rows if it is pitched memory; else nil. May be closed.
 ---@param value any
 ---@return moonwarp.array?
 function M.memory(value)
@@ -129,7 +128,7 @@ function M.memory(value)
   return nil
 end
 
----The state of a texture or surface where a value is one that is not closed, else nil.
+---The state of a value that is an open texture or surface, else nil.
 ---@param value any
 ---@return table?
 function M.texture(value)

@@ -1,4 +1,4 @@
--- What Lua's collector is told of device memory; why and how stands in src/lua/collect.c.
+-- Lets Lua's collector take account of device memory; src/lua/collect.c explains why and how.
 
 local ffi = require "ffi"
 local C = require("moonwarp.ffi.library").C
@@ -11,7 +11,7 @@ local M = {
 local BASE = 32 * 1024 * 1024
 local CYCLE = 3 -- steps worth about three times the Lua heap make a collection
 
-local owed = 0 -- KiB of collector work that allocations have asked for and not yet got
+local owed = 0 -- KiB of collector work that allocations have requested but not received
 
 ---Before allocating `bytes` of device memory: let the collector do its share of work. May run finalizers.
 ---@param bytes number

@@ -11,14 +11,14 @@ local later = require "moonwarp.ffi.later"
 
 local M = {}
 
----Who this state's modules belong to, and who waits (mw_owner_use).
+---The owner of this state's modules and waits (mw_owner_use).
 M.owner = C.mw_owner_new()
 local owner = M.owner
 
 local devices = {} -- handle's address -> object
 local current -- nil until something needs a device
 
--- _pending: launches were made since the last time that failures of kernels were asked for.
+-- _pending: launches were made since failures of kernels were last checked.
 local function name_of(self) return ffi.string(C.mw_device_name(self._handle)) end
 
 local device_type = class.struct("device", "struct { mw_device *_handle; int _pending; }", {
@@ -77,7 +77,7 @@ function M.deliver_printed()
   if texts[1] then print_to(table.concat(texts)) end
 end
 
--- Functions of streams stand in the way: they are called until none does.
+-- Functions of streams have to be called first: all that are due.
 local function call_and_wait(wait, handle, code)
   while code == C.MW_NOT_READY and M.run_calls() do
     C.mw_owner_use(owner) -- the functions may have run another state's code
@@ -86,8 +86,8 @@ local function call_and_wait(wait, handle, code)
   return code
 end
 
----Wait through wait(handle), a result code, and call functions that stand in its way meanwhile. Without a loop of its
----own: one that waits becomes machine code.
+---Wait through wait(handle), which returns a result code, and call the functions that it waits for. It has no loop, so
+---that a loop that calls it is compiled.
 ---@param wait function
 ---@param handle ffi.cdata*
 ---@return integer code

@@ -31,8 +31,8 @@ end
 
 local sites = setmetatable({}, { __mode = "k" }) -- a script's function -> line -> "script.lua:12"
 
--- The site of a function that runs at a line, where it was found there before. Asking for a function and its line costs
--- a tenth of walking the stack with sources.
+-- The site of a function that runs at a line, if it is known already. Getting a function and its line takes 10 % of the
+-- time of walking the stack with sources.
 local function noted(at)
   local lines = at and sites[at.func]
   return lines and lines[at.currentline]
@@ -44,8 +44,8 @@ local function note(at, site)
   lines[at.currentline] = site
 end
 
----"script.lua:12" of a caller, for the error messages of a launch; nil where there is none.
----@param level? integer where the script's function most likely stands, as the caller counts: it is looked at first
+---"script.lua:12" of a caller, for the error messages of a launch; nil if there is none.
+---@param level? integer the script's function's most likely level, as the caller counts; it is tried first
 ---@return string?
 function M.site(level)
   local at = level and debug.getinfo(level + 1, "fl")
@@ -65,7 +65,7 @@ local function raise(err)
   local level, info = find_caller()
   if info then
     err.where = source_name(info) .. ":" .. info.currentline
-    -- A misuse stands where the script made it; for other kinds file and line are the device code's, or absent.
+    -- Misuse is reported at the script's line. For other kinds, file and line are those of device code, or absent.
     if err.kind == "usage" and err.file == nil then
       err.file = source_name(info)
       err.line = info.currentline
@@ -191,7 +191,7 @@ end
 
 -- ---- compilers' warnings ----
 
-local warned -- who is told
+local warned -- the function that gets warnings
 
 ---Tell the Lua layer what a compiler said.
 ---@param log string

@@ -114,7 +114,7 @@ function execs.launch(self, stream)
   return self
 end
 
--- The one node of a graph in place of a node, with its function where it is a host's.
+-- Replace a node by the only node of a graph, and its function if it is a host node.
 local function set_node(exec, node, graph)
   local hold = ffi.new "size_t[1]"
   errors.must(C.mw_graph_exec_set_node(exec._handle, node, check(graph, "e:set")._handle, hold))
@@ -156,7 +156,7 @@ return {
       functions[key(out[0])] = {}
       return graph
     end,
-    -- graph_capture(graph, stream, {nodes}, mode): the stream's work becomes nodes behind these
+    -- graph_capture(graph, stream, {nodes}, mode): the stream's work becomes nodes after these
     graph_capture = function(graph, stream, list, mode)
       check(graph, "a capture")
       streams.check(stream, "a capture")

@@ -1,8 +1,8 @@
--- Files of the binding that are read when something of theirs is called for the first time: reading all of them is most
--- of what `require "moonwarp"` does, and many scripts never make a graph or a texture.
+-- Files of the binding that are read on demand, when one of their functions is first called: reading all of them is
+-- most of the work of `require "moonwarp"`, and many scripts never make a graph or a texture.
 --
--- A state has one set of the binding's objects and ctypes (ffi.lua), also where a script cleared package.loaded,
--- package.path or both since: a file read late finds the modules that were there, and is looked for where this one is.
+-- A state has one set of the binding's objects and ctypes (ffi.lua), even if a script has cleared package.loaded or
+-- package.path: a file read late finds the modules of the first time, and is searched in the folder of this one.
 
 local class = require "moonwarp.ffi.class"
 
@@ -47,7 +47,7 @@ function M.put_off(raw, name, functions, methods)
     local function first(...)
       if not call then
         call = M.part(name).raw[key]
-        if raw[key] == first then raw[key] = call end -- else somebody has put one of his own around it
+        if raw[key] == first then raw[key] = call end -- unless it was replaced or wrapped meanwhile
       end
       return call(...)
     end
@@ -64,10 +64,10 @@ function M.put_off(raw, name, functions, methods)
   end
 end
 
----All of what is read so far stays this state's.
+---Remember the files read so far as this state's.
 M.settle = note
 
----Read all that has not been read.
+---Read all files that have not been read.
 function M.all()
   for _, name in ipairs(put_off) do M.part(name) end
 end

@@ -39,7 +39,7 @@ end
 
 M.C = load_library()
 
--- A Lua state keeps its declarations for ever, so they are made once.
+-- Declarations last as long as the Lua state, so they are made once.
 if not pcall(ffi.typeof, "mw_launch") then
   pcall(ffi.cdef, "const char *mw_abi_text(void);")
   ffi.cdef(ffi.string(M.C.mw_abi_text()))

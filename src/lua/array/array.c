@@ -68,7 +68,7 @@ static int array_gc(lua_State *L) {
   return 0;
 }
 
-/* free, __close: the memory goes, with every view of it; what the array was can still be asked. */
+/* free, __close: release the memory, also of every view. Shape and dtype stay readable. */
 static int array_free(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_array *array = mwl_check(L, state, 1, MWL_ARRAY, "free");

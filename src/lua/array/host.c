@@ -36,7 +36,7 @@ static mwl_host *check_host(lua_State *L, mwl_state *state) {
   return host;
 }
 
-/* The element at the key at stack place 2; NULL for the one behind the last. */
+/* The element at the key at stack place 2; NULL for the one after the last. */
 static unsigned char *check_place(lua_State *L, mwl_state *state, const mwl_host *host) {
   int64_t i;
   if (mw_buffer_is_freed(host->buffer)) mwl_refusal(L, state, "host_view", "");
@@ -63,7 +63,7 @@ static int host_newindex(lua_State *L) {
   mwl_host *host = check_host(L, state);
   unsigned char *element = check_place(L, state, host);
   if (!element) return mwl_refusal(L, state, "index", "vn", 2, (double)host->count);
-  /* By way of a copy: of a value that is refused half way nothing is written. */
+  /* Through a copy, so that nothing is written of a value that is refused halfway. */
   _Alignas(32) unsigned char local[4096];
   void *copy = host->dtype->size <= sizeof local ? local : mwl_plain(L, host->dtype->size);
   if (!mwl_pack_number(L, 3, host->dtype, copy)) {

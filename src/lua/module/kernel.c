@@ -71,7 +71,7 @@ static int check_sizes(lua_State *L, mwl_state *state, int index, const char *wh
 _Static_assert(sizeof(mwl_config) == 6 * sizeof(unsigned) + 4 * sizeof(size_t), "mwl_config has padding");
 static bool same(const mwl_config *a, const mwl_config *b) { return memcmp(a, b, sizeof *a) == 0; }
 
-/* Make the kernel's own launch stand at `config`. The core checks it against the device's and the kernel's limits. */
+/* Configure the kernel's own launch. The core checks it against the device's and the kernel's limits. */
 int mwl_kernel_stand_at(mwl_kernel *kernel, const mwl_config *config) {
   int code = MW_SUCCESS;
   if (!kernel->launch)

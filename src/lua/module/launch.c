@@ -6,7 +6,7 @@
 
 #define MAX_PARAM 4096 /* bytes of a struct parameter on the C stack; larger ones are in a userdata */
 
-/* ---- where the call stands ---- */
+/* ---- the line of the call ---- */
 
 /* The call's "script.lua:12", which asynchronous errors name. Written anew only when it differs from the last launch's. */
 const char *mwl_call_site(lua_State *L, mwl_state *state) {
@@ -98,7 +98,7 @@ static outcome set_argument(lua_State *L, mwl_state *state, mw_launch *launch, c
   return code ? CORE_FAILED : DONE;
 }
 
-/* Set all arguments, which stand at stack places first..top. */
+/* Set all arguments, which are at stack places first..top. */
 static outcome set_arguments(lua_State *L, mwl_state *state, mw_launch *launch, mwl_device *device, int first) {
   const mw_kernel_info *info = mw_kernel_describe(mw_launch_kernel(launch));
   int given = lua_gettop(L) - first + 1;
@@ -140,7 +140,7 @@ static mwl_launch *begin(lua_State *L, mwl_state *state) {
   return launch;
 }
 
-/* Run it where its arguments could be set. */
+/* Run the launch if its arguments could be set. */
 static int finish(lua_State *L, mwl_state *state, mwl_launch *launch, outcome result) {
   mwl_kernel *kernel = launch->kernel;
   if (result == DONE && !launch->config.empty) {
@@ -241,7 +241,8 @@ static int get_stream(lua_State *L) {
   return 1;
 }
 
-/* k(grid, block) without the second call launches nothing. That it is never made is known when the object goes. */
+/* k(grid, block) without the second call launches nothing. That the call is missing is known when the object is
+   collected. */
 static int launch_gc(lua_State *L) {
   mwl_launch *launch = mwl_test(L, mwl_of(L), 1, MWL_LAUNCH);
   if (!launch || launch->used || !launch->site[0]) return 0;
@@ -254,9 +255,9 @@ static int launch_gc(lua_State *L) {
 /* ---- bound launches ----
  *
  * Between two calls the driver has put its own code and data into the processor's caches, so what a call costs is how many
- * of their lines it needs, of Lua's too. It therefore asks Lua three things, and its mark tells what it is, not its class. */
+ * of their lines it needs, of Lua's too. It therefore makes three calls of Lua's API, and is recognised by its mark, not by its class. */
 
-/* What keeps the call from being one. */
+/* Why the call is refused. */
 static int refuse_call(lua_State *L) __attribute__((cold, noinline));
 static int refuse_call(lua_State *L) {
   mwl_state *state = mwl_of(L);

@@ -1,7 +1,7 @@
 /* Module objects: compiling and loading them, and finding what is in them by name.
  *
- * A module's environment holds the kernel and symbol objects that were asked for, by the name that was asked: m.saxpy is
- * one look-up from the second time on. Methods of the class come before names of the source, so there are few. */
+ * A module's environment caches its kernel and symbol objects by name: m.saxpy is one look-up from the second
+ * time on. Methods of the class come before names of the source, so there are few. */
 #include "lua/binding.h"
 
 static int module_save(lua_State *L), module_log(lua_State *L), module_kernel(lua_State *L),
@@ -31,7 +31,7 @@ static mwl_module *check_module(lua_State *L, mwl_state *state, const char *what
   return module;
 }
 
-/* The script is told once of what the compiler said: when the module is made, and when an instance brought more. */
+/* Pass the compiler's warnings to the script once: when the module is made, and when an instance added some. */
 static void tell_warnings(lua_State *L, mwl_module *module) {
   const char *log = mw_module_log(module->handle);
   if (log == module->told) return;
@@ -140,7 +140,7 @@ static int load(lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
   mwl_module *module = push_module(L, state);
   mwl_must(L, state, mw_module_load(module->device->handle, path, &module->handle));
-  module->told = mw_module_log(module->handle); /* whoever compiled it was told */
+  module->told = mw_module_log(module->handle); /* its warnings were shown when it was compiled */
   return 1;
 }
 

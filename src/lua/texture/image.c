@@ -29,7 +29,7 @@ static int image_read(lua_State *L) {
   int code = read_into(L, state, array, path);
   for (int attempt = 0; code == MW_MEMORY_ALLOCATION && mwl_collect_all(L, state, array->device, attempt); attempt++)
     code = read_into(L, state, array, path);
-  if (code == MW_INVALID_VALUE) mwl_raise_as(L, state, "io"); /* the file is at fault, not who asked for it */
+  if (code == MW_INVALID_VALUE) mwl_raise_as(L, state, "io"); /* the file is at fault, not the script */
   mwl_must(L, state, code);
   return 1;
 }

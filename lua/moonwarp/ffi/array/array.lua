@@ -99,7 +99,7 @@ local array_type = class.struct("array", [[struct {
   __len = function(self) return meta.len(self) end,
   __ipairs = function(self) return meta.ipairs(self) end, -- where LuaJIT is built to ask for it (Debian's is)
   __gc = function(self) meta.gc(self) end,
-  -- a metatype's metatable is fixed; what the operators are is said later (array_metamethods)
+  -- A metatype's metatable is fixed, so operators are looked up in a table that array_metamethods fills.
   __add = function(a, b) return operators.__add(a, b) end,
   __sub = function(a, b) return operators.__sub(a, b) end,
   __mul = function(a, b) return operators.__mul(a, b) end,
@@ -131,7 +131,7 @@ function M.adopt(array, handle, module, counted)
   return array
 end
 
----A new array, collecting garbage where there is no memory left.
+---A new array. If there is no memory left, garbage is collected first.
 function M.new(where, of, module, rank, shape, kind)
   local bytes = tonumber(of.size)
   for i = 0, rank - 1 do bytes = bytes * tonumber(shape[i]) end
@@ -202,7 +202,7 @@ local function row(array, i)
   return M.adopt(view, out[0], array._module, 0)
 end
 
----The array, or where it is strided a contiguous copy.
+---The array if it is contiguous, else a contiguous copy.
 ---@param array moonwarp.array
 ---@return moonwarp.array
 function M.packed(array)
@@ -335,7 +335,7 @@ end
 
 -- ---- all elements at once ----
 
----Give an array's memory back; what it was can still be asked.
+---Release an array's memory. Shape and dtype stay readable.
 ---@param array moonwarp.array
 function M.free(array)
   if array._handle == nil then return end
@@ -343,7 +343,7 @@ function M.free(array)
   errors.must(C.mw_array_free(array._handle))
 end
 
--- The memory goes, with every view of it.
+-- Release the memory, also of every view.
 function methods.free(self) M.free(errors.check(self, "array", "free")) end
 
 function methods.fill(self, element)

@@ -39,7 +39,7 @@ local host_type = class.struct("host", [[struct {
   end,
 })
 
--- The place of a key, from 0; nil for the one behind the last.
+-- The place of a key, from 0; nil for the one after the last.
 local function place_of(self, key)
   local i, count = value.whole(key), tonumber(self._count)
   if C.mw_buffer_is_freed(self._buffer) ~= 0 then errors.refuse "host_view" end
@@ -70,7 +70,7 @@ function host_meta.newindex(self, key, element)
     ffi.cast(pointers[code], self._bytes)[i] = element
     return
   end
-  -- By way of a copy: of a value that is refused half way nothing is written.
+  -- Through a copy, so that nothing is written of a value that is refused halfway.
   local size = tonumber(self._type.size)
   local bytes = ffi.new("uint8_t[?]", size)
   local ok, why = value.pack(element, self._type, value.bytes(bytes), value.place(nil, "this element"), nobody)

@@ -69,7 +69,7 @@ function M.check(given, fallback)
 end
 
 ---What a parameter or a field is, in bytes. dtype: that of its value, or of an array for the pointer, or of an array's
----elements; nil where there is none.
+---elements; nil if there is none.
 ---@param name ffi.cdata*
 ---@param of ffi.cdata* a mw_type
 ---@param offset ffi.cdata*

@@ -70,7 +70,7 @@ local NAN = 0 / 0
 function M.words(numbers) return ffi.cast(word_pointer, numbers) end
 
 ---A float in memory as a number. LuaJIT takes the bits of what it loads as they are, and those of a NaN other than its
----own stand for nil or for objects: so they are looked at as an integer before.
+---own stand for nil or for objects, so the bits are tested as an integer first.
 ---@param words ffi.cdata* uint32_t *
 ---@param floats ffi.cdata* the same memory
 ---@param i integer from 0
@@ -148,14 +148,14 @@ local function pack_integer(value, of, kind, size, out)
       local low, high = range(kind, size)
       if value < low or value > high then return false end
     end
-    -- A negative number as unsigned 64 bits is those bits: by way of int64_t, as C has it.
+    -- A negative number becomes unsigned 64 bits through int64_t, as in C.
     ffi.cast(size == 8 and integers[INT][8] or integers[kind][size], out)[0] = value
     return true
   end
   return C.mw_value_from_double(of, value, out, "") == 0
 end
 
----Store a number (or boolean) of a scalar type; false where it does not fit, without a message.
+---Store a number (or boolean) of a scalar type; false if it does not fit, without a message.
 ---@param value any
 ---@param of ffi.cdata* a mw_type
 ---@param out ffi.cdata*
@@ -203,7 +203,7 @@ function M.refuse_number(value, of, place)
   return M.refuse(value, of, place)
 end
 
----A 64-bit integer as a number where it is one, else as it is.
+---A 64-bit integer as a number if that is exact, else unchanged.
 ---@param value ffi.cdata*
 ---@return number|ffi.cdata*
 function M.narrow(value)

@@ -18,7 +18,7 @@ local M = {}
 local meta = class.proxy_meta "kernel"
 M.launch_meta = class.proxy_meta "launch" -- launch.lua makes it callable
 
----The kernel of a module; raises where it has none of that name.
+---The kernel of that name of a module; raises if there is none.
 ---@param module userdata
 ---@param name string
 ---@return userdata
@@ -68,7 +68,7 @@ local function same(a, b)
     a.shared == b.shared and a.empty == b.empty and a.stream == b.stream and a.cooperative == b.cooperative
 end
 
----Make the kernel's own launch stand at a configuration. The core checks it against the device's and the kernel's
+---Configure the kernel's own launch. The core checks it against the device's and the kernel's
 ---limits.
 ---@param state table of the kernel
 ---@param config table
@@ -93,7 +93,7 @@ local function push_launch(self, state, config)
   if state.last and same(state.last_config, config) then return state.last end
   errors.must(M.stand_at(state, config))
   state.last_config = config
-  -- The script stands at level 2: the calls from there are tail calls.
+  -- The script is at level 2, because the calls from there are tail calls.
   local launch = { kernel = self, of = state, config = config, site = errors.site(2) }
   state.last = class.proxy("launch", launch, M.launch_meta)
   return state.last

@@ -64,9 +64,9 @@ local function set_arguments(launch, info, where, given, ...)
   return 0
 end
 
--- The same, written for the parameters of one kernel: plain launches call it, and their loops are to be compiled. What
--- walks the signature with one function for all parameters is not: the compiler takes it for a loop in the loop.
--- Numbers and arrays go straight to the library; for all else there is set_argument.
+-- The same, generated for the parameters of one kernel. Plain launches call it, so that loops of them are compiled: a
+-- function that walks the signature would be a loop within the loop, which LuaJIT does not compile. Numbers and arrays
+-- go directly to the library, all other values through set_argument.
 local function write_setter(info)
   local count, names, lines = tonumber(info.param_count), {}, {}
   if count > 100 then return set_arguments end -- of one function's 200 local variables
@@ -99,11 +99,12 @@ end
 
 local function check(self)
   local state = class.state(errors.check(self, "launch", "a launch"))
-  state.used = true -- called, bound or asked something
+  state.used = true -- called, bound, or a field was read
   return state
 end
 
--- k(grid, block) without the second call launches nothing. That it is never made is known when the object goes.
+-- k(grid, block) without the second call launches nothing. That the call is missing is known when the object is
+-- collected.
 function kernel.launch_meta.__gc(self)
   local state = class.state(self)
   if state.used or not state.site then return end
@@ -120,12 +121,12 @@ local function begin(self)
   return state
 end
 
--- Run it where its arguments could be set.
+-- Run the launch if its arguments could be set.
 local function finish(state, code, why)
   local of, stream = state.of, state.config.stream
   if code == 0 and not state.config.empty then
     of.device._pending = 1
-    local site = errors.site(3) -- behind this function and the metamethod
+    local site = errors.site(3) -- above this function and the metamethod
     code = stream and C.mw_launch_run_in(of.launch, stream._handle, site) or C.mw_launch_run(of.launch, site)
   end
   C.mw_launch_clear(of.launch)
@@ -213,8 +214,8 @@ local bound_type = class.struct("bound", [[struct {
   end,
 }, device.ctype, streams.ctype)
 
--- launch:bind(arguments) -> an object to call with none. Failures of the kernel name the line that bound it: looking
--- for the line of each call would keep the calls from being compiled.
+-- launch:bind(arguments) -> an object to call without arguments. Failures of the kernel name the line that bound it,
+-- because finding the line of each call would prevent the calls from being compiled.
 function class.methods.launch.bind(self, ...)
   local state = check(self)
   local of, config = state.of, state.config

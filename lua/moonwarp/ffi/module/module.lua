@@ -1,7 +1,7 @@
 -- Module objects: compiling and loading them, and finding what is in them by name.
 --
--- A module's state holds the kernel and symbol objects that were asked for, by the name that was asked: m.saxpy is one
--- look-up from the second time on. Methods of the class come before names of the source, so there are few.
+-- A module's state caches its kernel and symbol objects by name: m.saxpy is one look-up from the second time on.
+-- Methods of the class come before names of the source, so there are few.
 
 local ffi = require "ffi"
 local C = require("moonwarp.ffi.library").C
@@ -22,7 +22,7 @@ end
 
 local function check(self, what) return class.state(errors.check(self, "module", what)) end
 
--- The script is told once of what the compiler said: when the module is made, and when an instance brought more.
+-- Pass the compiler's warnings to the script once: when the module is made, and when an instance added some.
 local function tell_warnings(state)
   local log = C.mw_module_log(state.handle)
   if log == state.told then return end
@@ -32,7 +32,7 @@ end
 
 -- ---- compiling ----
 
--- The strings of a list as a C array. What it points to is alive as long as the list is.
+-- The strings of a list as a C array, which points into the list's strings: keep the list.
 local function string_list(list, name)
   if type(list) ~= "table" then return ffi.new "const char *[1]", 0 end
   local out = ffi.new("const char *[?]", #list + 1)
@@ -87,7 +87,7 @@ local function load(path)
   local where, out = device.current(), ffi.new "mw_module *[1]"
   errors.must(C.mw_module_load(where._handle, path, out))
   local module = push_module(where, out[0])
-  class.state(module).told = C.mw_module_log(out[0]) -- whoever compiled it was told
+  class.state(module).told = C.mw_module_log(out[0]) -- its warnings were shown when it was compiled
   return module
 end
 

@@ -15,7 +15,7 @@ local M = {}
 
 local meta = class.proxy_meta "symbol"
 
----The symbol of a module, or nil where it has none of that name.
+---The symbol of that name of a module, or nil if there is none.
 ---@param module userdata
 ---@param name string
 ---@return userdata?
