@@ -134,7 +134,7 @@ static mw_module *compile_group(mw_device *device, int first) {
   return module;
 }
 
-/* The module that has f's kernel, kept until another is asked for; with f NULL only given back. */
+/* The module that has f's kernel, kept until another one is loaded; with f NULL it is only released. */
 static mw_module *module_of(mw_device *device, const function *f) {
   static mw_module *module;
   static int group = -1;

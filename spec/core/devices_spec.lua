@@ -103,7 +103,7 @@ describe("several CPU devices", function()
   end)
 
   it("have memory of their own", function()
-    lifetime.collect() -- or what earlier tests left behind goes while this one counts
+    lifetime.collect() -- otherwise garbage of earlier tests is freed while this one counts
     local before, other = first:memory().bytes, second:memory().bytes
     local a = mw.with(second, mw.zeros, 2 ^ 16, "int")
     assert.equal(before, first:memory().bytes)

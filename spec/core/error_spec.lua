@@ -241,7 +241,7 @@ __global__ void boom(int *p, int at) {
       local a = mw.zeros(1, "int")
       m.boom(8, 32)(a, 0)
       assert.equal("kernel", failure(read, a).kind)
-      assert.has_no_error(function() return a[1] end) -- it is told once
+      assert.has_no_error(function() return a[1] end) -- it is reported once
     end
   end)
 

@@ -160,7 +160,7 @@ describe("a launch", function()
 
   it("makes no garbage when it is repeated", function()
     -- A bound launch where the FFI is the binding: it looks for the line of a plain launch each time, which makes a
-    -- table. The least of some rounds, since LuaJIT's own memory for the code that it makes counts too.
+    -- table. The least of several repetitions, since LuaJIT's own memory for the code that it makes counts too.
     local result = require "support.child" [[
       local mw = require "moonwarp"
       local m = mw.compile "__global__ void add(int n, const int *a, int *b) { b[threadIdx.x % n] += a[0]; }"

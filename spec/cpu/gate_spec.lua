@@ -19,7 +19,7 @@ local streams = {}
 for i = 1, STREAMS do streams[i] = { stream = mw.stream(), x = mw.zeros(N, "uint"), rounds = 0 } end
 mw.synchronize()
 
-local after = { [0] = 0 } -- what so many rounds make of 0
+local after = { [0] = 0 } -- the results of so many iterations from 0
 local function value(rounds)
   for i = #after + 1, rounds do after[i] = (after[i - 1] * 1664525 + 1013904223) % 2 ^ 32 end
   return after[rounds]

@@ -357,7 +357,7 @@ __global__ void carved(int *out) {
 local texts = {}
 for n, k in ipairs(kernels) do texts[n] = k.source end
 local source = table.concat(texts, "\n\n")
-if suite.on_gpu then -- NVRTC knows neither GNU's form nor this keyword behind two others
+if suite.on_gpu then -- NVRTC accepts neither GNU's form nor this keyword after two others
   source = source:gsub("i %?: 9", "i ? i : 9")
   source = source:gsub("(%l+ __shared__) alignas(%(%d+%))", "%1 __align__%2")
 end

@@ -1,4 +1,4 @@
--- Launches that were configured and never called: told with their line when they are collected, or the state closes.
+-- Launches that were configured and never called: reported with their line when they are collected or the state closes.
 
 local child = require "support.child"
 

@@ -27,7 +27,7 @@ static const char kernels[] = "__device__ int total;\n"
 
 enum { CHAIN = 5 };
 
-/* A graph of a buffer: kernels, copies and a fill one behind the other, which run as one command. */
+/* A graph of a buffer: kernels, copies and a fill one after the other, which run as one command. */
 typedef struct chain {
   cudaGraph_t graph;
   cudaGraphExec_t exec;
@@ -131,7 +131,7 @@ static void make_chain(worker *w, buffer *b) {
   CHECK(cudaGraphInstantiate(&c->exec, c->graph, NULL, NULL, 0));
 }
 
-/* Its runs in flight go on; its memory is freed in the stream behind them. */
+/* Its runs in flight continue; its memory is freed in the stream after them. */
 static void end_chain(buffer *b, cudaStream_t stream) {
   if (!b->chain.exec) return;
   CHECK(cudaGraphExecDestroy(b->chain.exec));

@@ -53,7 +53,7 @@ local words = {}
 for word in ([[and break do else elseif end false for function goto if in local nil not or repeat return then true until
 while]]):gmatch "%a+" do words[word] = true end
 
--- The token at `at`: its kind and the place behind it. Kinds: "space", "name", "word", "number", "string", or the
+-- The token at `at`: its kind and the position after it. Kinds: "space", "name", "word", "number", "string", or the
 -- operator itself.
 local function token_at(text, at)
   local kind, last = "space", select(2, text:find("^%s+", at))

@@ -27,7 +27,7 @@ end
 ---@return string output
 function M.run(source, options) return (M.try(source, options)) end
 
----The LLVM IR, for AVX-512 unless told, of one launch class, verified after every stage.
+---The LLVM IR, by default for AVX-512, of one launch class, verified after every stage.
 ---@param source string
 ---@param class string the kernel's mangled name and the block: "_Z3addiPf:256x1x1"
 ---@param processor string|nil

@@ -295,7 +295,7 @@ describe("a cubemap", function()
     local array = mw.cuda_array(mw.arange(12):reshape(12, 1, 1), { kind = "cubemaplayered" })
     local out = mw.zeros(3)
     m.layered_cube(1, 3)(mw.texture(array), out)
-    assert.are.same({ 5, 11, 11 }, out:totable()) -- behind the last layer is the last
+    assert.are.same({ 5, 11, 11 }, out:totable()) -- indices past the last layer fetch the last
   end)
 
   it("is filtered across its edges where it is seamless", function()

@@ -33,7 +33,7 @@ __global__ void paint(int rounds, int *sink, float value) {
   *(float *)__mw_record(canvas)->levels[0].base = value;
 }
 ]]
-local LONG = 3000000 -- rounds: still running when the host has done what the test is about
+local LONG = 3000000 -- iterations: still running when the host has finished its part of the test
 
 local m = mw.compile(text)
 local sink = mw.zeros(1, "int")

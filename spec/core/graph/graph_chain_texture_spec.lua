@@ -16,7 +16,7 @@ describe("kernels with texture references among them", function()
 
   local function texels(values) return mw.cuda_array(values, { kind = "1d" }) end
 
-  -- x is drawn, fetched to the right by one place, and what the table has is added: three kernels a round.
+  -- x is drawn, fetched one position to the right, and the table's value is added: three kernels for each iteration.
   local function graph(rounds)
     local x = mw.array { 5, 6, 7, 8 }
     return mw.capture(function()
@@ -108,7 +108,7 @@ describe("kernels with textures among them", function()
   }
   ]]
 
-  -- x is drawn, and fetched to the right by one place: as often as there are rounds in a launch.
+  -- x is drawn, and fetched one position to the right, as often as a launch has iterations.
   local function graph(rounds)
     local texels, x = mw.cuda_array({ 1, 2, 3, 4 }, { kind = "1d" }), mw.array { 5, 6, 7, 8 }
     local texture, surface = mw.texture(texels, { address = "border" }), mw.surface(texels)

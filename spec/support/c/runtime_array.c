@@ -39,7 +39,7 @@ static void test_copies(void) {
   EXPECT(extent.width == W && extent.height == H && extent.depth == 0 && flags == cudaArraySurfaceLoadStore);
   OK(cudaArrayGetInfo(NULL, &extent, NULL, line));
   EXPECT(extent.width == 100 && extent.height == 0);
-  /* Bytes behind each other: the rest of a row, whole rows, a part of one. */
+  /* Consecutive bytes: the rest of a row, whole rows, a part of one. */
   OK(cudaMemcpyToArray(array, 0, 0, data, sizeof data, cudaMemcpyHostToDevice));
   OK(cudaMemcpyFromArray(back, array, 4, 1, 80, cudaMemcpyDeviceToHost));
   EXPECT(memcmp(back, &data[1][1], 80) == 0);

@@ -1,4 +1,4 @@
-/* Captures and graphs of several host threads: in whose way they are, and who ends them. */
+/* Captures and graphs of several host threads: which calls a capture forbids, and which thread may end it. */
 #include "check.h"
 
 #include <pthread.h>

@@ -124,7 +124,7 @@ local function read_frames(bytes, named, object)
   end
 end
 
----@param bytes string a shared object; what stands behind it does not matter
+---@param bytes string a shared object; bytes after it are ignored
 ---@return table
 function elf.read(bytes)
   local object = { exports = {}, imports = {}, functions = {}, segments = {} }

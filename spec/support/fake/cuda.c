@@ -1,15 +1,15 @@
-/* A libcuda without a GPU: memory is the host's, streams do at once what they are given, kernels do nothing. It writes down
- * every call and fails where it is told to, so that what the driver in src/cuda makes of it can be tested anywhere.
+/* A libcuda without a GPU: memory is the host's, streams run work at once, kernels do nothing. It logs every call and fails
+ * on request, so that the driver in src/cuda can be tested anywhere.
  *
  *   FAKE_CUDA_LOG   a file for the calls, one a line
  *   FAKE_CUDA_FAIL  "name@n=code …": the n-th call of that function fails (from 1 on; * for every one); "name@0" is a
  *                   function that the library does not have
- *   FAKE_CUDA       "devices=2 peers=0 version=12000 capability=90 memory=1000000000 busy=1 fault=700": what there is. busy:
- *                   streams have work until they are waited for; fault: what the first kernel fails with; tells=2 kind=1
- *                   many=3: the second launch tells the host of a failure of that kind (mw_guard_kind), and those behind it,
- *                   three in all; overwrites=1: where 64 others were, and it is written
- *                   until somebody has looked twice; endless=1: that launch runs until the host stops it; and last "log=words", what the
- *                   driver's compiler says */
+ *   FAKE_CUDA       "devices=2 peers=0 version=12000 capability=90 memory=1000000000 busy=1 fault=700": the machine.
+ *                   busy=1: streams have work until they are waited for. fault: the code with which the first kernel
+ *                   fails. tells=2 kind=1 many=3: the second launch reports a failure of that kind (mw_guard_kind), and
+ *                   those after it do, three in all. overwrites=1: a report overwrites the one 64 before it, and is
+ *                   incomplete until it was polled twice. endless=1: that launch runs until the host stops it. Last,
+ *                   "log=words": the log of the driver's compiler. */
 #include "cuda/entry_points.h"
 #include "device/moonwarp/guard_layout.h"
 
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what it is told ---- */
+/* ---- its configuration ---- */
 
 static long setting(const char *name, long otherwise) {
   const char *text = getenv("FAKE_CUDA");

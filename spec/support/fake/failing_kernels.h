@@ -40,7 +40,7 @@ static int is_unfinished(void) {
   return 0;
 }
 
-/* A launch with a number behind 16 bytes of parameters says that it began; and fails where it is told to. */
+/* A launch with a number after 16 bytes of parameters reports that it began, and fails on request. */
 static void run_guarded(size_t stream, const unsigned char *params, size_t size) {
   uint64_t number = 0, grid = ++grids;
   if (!guard || !guard->host) return;
@@ -59,7 +59,7 @@ static void run_guarded(size_t stream, const unsigned char *params, size_t size)
   }
 }
 
-/* An endless one looks whether the host wants it to end. Two threads of the host's may ask: it has told before it ends. */
+/* An endless one polls for the host's request to end. Two host threads may request it: it reports before it ends. */
 static void look_at_stops(size_t stream) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_lock(&lock);

@@ -33,7 +33,7 @@ static int setting(const char *name, int otherwise) {
   return at ? atoi(at + strlen(name) + 1) : otherwise;
 }
 
-/* What stands behind "/" "*NAME " up to the end of the comment; yours, or NULL. */
+/* The text after "/" "*NAME " up to the end of the comment, owned by the caller; or NULL. */
 static char *comment(const char *text, const char *name) {
   char start[600];
   snprintf(start, sizeof start, "/*%s", name);

@@ -102,7 +102,7 @@ local timeout = "cudaErrorLaunchTimeout"
 
 local function ints(n) return mw.zeros(n or 64, "int") end
 
--- Run with the array and the arguments behind it.
+-- Run with the array and the arguments after it.
 local function with_array(grid, block, ...)
   local arguments = table.pack(...)
   return function(kernel) kernel(grid, block)(ints(), table.unpack(arguments, 1, arguments.n)) end

@@ -3,7 +3,7 @@
 local text = ("what a kernel must not touch; "):rep(2000)
 local copy = ("what a kernel must not touch; "):rep(2000) -- long strings are kept one by one
 
--- %p shows where the string's object begins; its letters follow behind a header.
+-- %p shows the address of the string's object; its characters follow a header.
 local object = assert(tonumber(("%p"):format(text):match("^0x%x+$")))
 local memory = assert(io.open("/proc/self/mem", "rb"))
 memory:seek("set", object)

@@ -140,7 +140,7 @@ function statement:when(s)
   self:line("}")
 end
 
--- A loop that may go on for too long counts its rounds.
+-- A loop that may run for too long counts its iterations.
 function writer:counter(s)
   if not self.flag[s.id] then return nil end
   local name = "r" .. s.id

@@ -239,7 +239,7 @@ local function label(c)
   return "L" .. c.kernel.names
 end
 
--- Statements, some of which jump behind them all, out of whatever they are in.
+-- Statements, some of which jump past all of them, out of any nesting.
 local function jump_out(c)
   local name = label(c)
   local inner = inside(c, { depth = c.depth + 1, out = name, sync = false, uniform = false })
@@ -283,14 +283,14 @@ local function sync(c)
     id = E.id() }
 end
 
--- A barrier, behind which shared arrays are in other phases.
+-- A barrier, after which shared arrays are in other phases.
 local function change(c)
   local s = sync(c)
   for _, array in ipairs(c.shared) do c.kernel.new_phase(array) end
   return s
 end
 
--- What is written between barriers and read by others behind them.
+-- Values that are written between barriers and read by other threads after them.
 local function exchange(c)
   if #c.shared == 0 then return sync(c) end
   local array = pick(c.shared)
@@ -327,7 +327,7 @@ local function tree(c)
   return list
 end
 
--- What a warp does together, where all threads come by: v = __shfl_down_sync(…)
+-- A warp function, where all threads arrive: v = __shfl_down_sync(…)
 local function together(c)
   local v = pick(c.assignable)
   local roll = random(1, 10)

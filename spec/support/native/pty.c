@@ -2,7 +2,7 @@
  * program wrote goes to standard output; the exit status is the program's, or 99 where something did not come.
  *
  * A scenario has a command a line:
- *   wait TEXT   until the program has written it, behind what was waited for before
+ *   wait TEXT   until the program has written it, after the text that was waited for before
  *   send TEXT   and a line end
  *   type TEXT   without one; \t is a tabulator
  *   paste TEXT  as a terminal pastes it that was asked to mark it (bracketed paste); \n is a line end
