@@ -124,7 +124,7 @@ describe("functions", function()
     code("CUDA_ERROR_INVALID_VALUE", cu.cuLaunchGrid(f, 0, 2 ^ 20))
     ok(cu.cuParamSetv(f, 8, { 1 }, 8))
     code("CUDA_ERROR_INVALID_VALUE", cu.cuLaunch(f))
-    assert.matches("has 4 bytes, and 8 were set", cu.story().message)
+    assert.matches("has 4 bytes, but 8 were set", cu.story().message)
   end)
 
   it("refuse shapes, sizes and parameters that cannot be", function()
