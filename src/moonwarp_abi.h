@@ -1008,6 +1008,14 @@ int mw_array_product(mw_array *a, mw_array *b, mw_array *c);
      "eig"       a {b, n, n}, w C {b, n}, info, v C {b, n, n}: a is lost. "eigvals": a, w, info */
 int mw_array_factor(const char *name, mw_array *const *arrays, size_t count);
 
+/* The array as a DLPack 1.0 tensor, without a copy: a DLManagedTensor, or with `versioned` a DLManagedTensorVersioned.
+   *out is yours: call its deleter, until when the memory stays. Waits for the work on the device. MW_NOT_SUPPORTED for
+   structs, for strides that are no whole elements, and for read-only views in the older form. */
+int mw_array_to_dlpack(mw_array *array, int versioned, void **out);
+/* An array on `device` with a copy of a tensor's elements, which are in host memory or on that GPU; its deleter is
+   called. *out is yours. After a failure the tensor stays yours. Waits. */
+int mw_array_from_dlpack(mw_device *device, void *tensor, int versioned, mw_array **out);
+
 /* ---- functions of elements --------------------------------------------------------------------------------------- */
 
 /* One CUDA C body applied to all elements of arrays whose shapes broadcast. Kernels are compiled on demand: one for
