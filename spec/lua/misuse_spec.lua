@@ -208,7 +208,7 @@ describe("the signatures", function()
     local own = { -- which check their arguments themselves, or are not called
       ["mw.version"] = true, ["mw.binding"] = true, ["mw.null"] = true, ["mw.cache"] = true, ["mw.empty"] = true,
       ["mw.pinned"] = true, ["mw.managed"] = true, ["mw.zeros"] = true, ["mw.ones"] = true, ["mw.arange"] = true,
-      ["mw.compile"] = true, ["mw.warnings"] = true,
+      ["mw.compile"] = true, ["mw.warnings"] = true, ["mw.linalg"] = true, ["mw.fft"] = true,
       ["mw.try_compile"] = true, ["array.get"] = true, ["array.set"] = true,
       ["kernel.each"] = true, ["kernel.cooperative"] = true, ["launch.bind"] = true,
     }
@@ -217,7 +217,8 @@ describe("the signatures", function()
         local name = receiver.name .. "." .. entry.name
         local list = signatures.classes[receiver.name] or signatures[receiver.name] or {}
         local text = list[entry.name]
-        if not own[name] and not entry.brief then -- brief: functions of elements and reductions, which check theirs
+        -- brief: functions of elements and reductions, which check theirs; complex numbers' methods take none
+        if not own[name] and not entry.brief and not (receiver.name == "complex" and #entry.params == 0) then
           assert.is_string(text, name .. " has no signature")
           text = text:gsub("%b{}", "{}"):gsub("%-%-.*", "")
           for i, param in ipairs(entry.params) do
