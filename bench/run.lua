@@ -2,7 +2,8 @@
 -- for this machine, and with the machine's limits. Names of kernels select those (make bench ARGS='saxpy nbody');
 -- --held runs only kernels that nothing was tuned for; --markdown prints docs/build/benchmarks.md, --scaling the
 -- scaling with the number of processors; --textures, --transfers (copies, tables, streams and graphs), --grids
--- (grids of few blocks) and --random (random numbers, beside NVIDIA's and Python's) run only those tables.
+-- (grids of few blocks), --random (random numbers, beside NVIDIA's and Python's) and --arrays (operations on arrays,
+-- beside NumPy, numexpr and JAX; names select cases) run only those tables.
 --
 -- Every figure is the median of at least 7 warm runs. The peers solve the same problem in the same minute, and a digest
 -- of the result confirms it; ratios are comparable between machines, milliseconds are not. The speed of memory depends
@@ -178,6 +179,13 @@ for _, word in ipairs(arg) do
     os.exit(0)
   elseif word == "--random" then
     os.exit(os.execute "luajit bench/random.lua" and 0 or 1)
+  elseif word == "--arrays" then
+    local cases = {}
+    for _, name in ipairs(arg) do
+      if not name:find "^%-%-" then cases[#cases + 1] = name end
+    end
+    require("bench.arrays.arrays").print(cases)
+    os.exit(0)
   elseif word == "--held" then
     for _, name in ipairs(problems.held) do names[#names + 1] = name end
   elseif word == "--scaling" then
