@@ -1,6 +1,6 @@
--- Operations on arrays beside NumPy, numexpr and JAX on the same processors in one run, make bench ARGS=--arrays
--- (pip install numpy numexpr "jax[cpu]"; a peer that is not there has an empty column). Arrays are of 10^7 floats unless
--- the line says otherwise, and results are made anew each time. The best of several runs counts.
+-- Operations on arrays beside NumPy, numexpr and JAX on the same processors in one run: make bench ARGS=--arrays (pip
+-- install numpy numexpr "jax[cpu]"; a peer that is not there has an empty column). Arrays are of 10^7 floats unless the
+-- line says otherwise, and results are made anew each time. The best of several runs counts.
 --
 -- A ratio is the peer's time divided by moonwarp's: above 1 moonwarp is faster. "at least" is what moonwarp aims at.
 
