@@ -133,6 +133,8 @@ look() {
     { [ -z "$llvm" ] || [ "$("$llvm" --version | cut -d. -f1)" -eq $LLVM_STATIC ]; }; then
     wish bolt-@ "a kernel compiler that takes a seventh less time"
   fi
+  have_library libfftw3f.so.3 || extra libfftw3-single3 "the tests: Fourier transforms by FFTW"
+  have_library libfftw3.so.3 || extra libfftw3-double3 "the same in double precision"
   have_library libopenblas.so.0 || extra libopenblas0 "the tests: products and factorisations by OpenBLAS"
   have_library libEGL_mesa.so.0 || extra libegl1 "the tests: OpenGL's buffers and images shared with kernels"
   have_library libglapi.so.0 || have_library libgallium || extra libgl1-mesa-dri "the same: a renderer in software"

@@ -1016,6 +1016,23 @@ int mw_array_to_dlpack(mw_array *array, int versioned, void **out);
    called. *out is yours. After a failure the tensor stays yours. Waits. */
 int mw_array_from_dlpack(mw_device *device, void *tensor, int versioned, mw_array **out);
 
+/* ---- Fourier transforms by libraries ------------------------------------------------------------------------------ */
+
+typedef enum mw_fourier_kind {
+  MW_FOURIER_FORWARD,     /* complex to complex, the exponent's sign is - */
+  MW_FOURIER_INVERSE,     /* the same with + */
+  MW_FOURIER_REAL,        /* n real numbers to the first n / 2 + 1 complex ones, forward */
+  MW_FOURIER_REAL_INVERSE /* and back */
+} mw_fourier_kind;
+
+/* The library that transforms the device's arrays: "FFTW (libfftw3f.so.3, libfftw3.so.3)", written to `text`. Loads it.
+   MW_NOT_SUPPORTED if there is none, with the reason and what to install. */
+int mw_fourier_library(mw_device *device, char *text, size_t size);
+/* Queue the transforms of x into y in the calling thread's stream: of n numbers that are `inner` elements apart, side by
+   side and as often as x has them. Arrays are contiguous and apart; results are not divided by n. MW_NOT_SUPPORTED if
+   the library is missing or the stream is captured: then nothing is queued. */
+int mw_array_fourier(mw_array *x, mw_array *y, mw_fourier_kind kind, size_t n, size_t inner);
+
 /* ---- functions of elements --------------------------------------------------------------------------------------- */
 
 /* One CUDA C body applied to all elements of arrays whose shapes broadcast. Kernels are compiled on demand: one for

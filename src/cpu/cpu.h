@@ -29,6 +29,7 @@
  *                        device_malloc.c        the heap that kernels allocate from
  *                        pointer_arguments.c    pointers among a kernel's parameters
  *                        bounds_check.c         --check-memory
+ *   fourier/             fftw.c                 transforms by FFTW, found at run time
  *   linear/              blas.c                 BLAS and LAPACK, found at run time
  *                        product.c, factor.c    products and factorisations as commands of a stream
  *   image/               load.c                 units: load, unload, describe

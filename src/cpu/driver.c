@@ -1,6 +1,7 @@
 /* The CPU driver's table, and functions for the device as a whole. */
 #include "cpu/cpu.h"
 #include "cpu/fault/fault.h"
+#include "cpu/fourier/fftw.h"
 #include "cpu/linear/blas.h"
 #include "cpu/memory/heap.h"
 #include "cpu/schedule/command_list.h"
@@ -211,10 +212,15 @@ static void device_interrupt(void *handle) {
   cpu_monitor_interrupt(device->pool);
 }
 
+static void report(mw_text *out) {
+  cpu_linear_report(out);
+  cpu_fourier_report(out);
+}
+
 const mw_driver mw_cpu_driver = {
     .name = "cpu",
     .lingering = (size_t)64 << 20, /* the heap keeps as much for reuse, and as much again */
-    .report = cpu_linear_report,
+    .report = report,
     .count = device_count,
     .open = device_open,
     .open_as = device_open_as,
@@ -233,6 +239,7 @@ const mw_driver mw_cpu_driver = {
     .find = memory_find,
     .reserves = memory_reserves,
     .host = memory_host,
+    .fourier = &cpu_fourier,
     .linear = &cpu_linear,
     .stream_new = cpu_stream_new,
     .priorities = device_priorities,

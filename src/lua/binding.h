@@ -203,6 +203,7 @@ void mwl_open_bulk(lua_State *L, mwl_state *state);
 void mwl_open_elementwise(lua_State *L, mwl_state *state);
 void mwl_open_linear(lua_State *L, mwl_state *state);
 void mwl_open_dlpack(lua_State *L, mwl_state *state);
+void mwl_open_fourier(lua_State *L, mwl_state *state);
 void mwl_open_image(lua_State *L, mwl_state *state);
 void mwl_open_bytes(lua_State *L, mwl_state *state);
 void mwl_open_module(lua_State *L, mwl_state *state);

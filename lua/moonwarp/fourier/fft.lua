@@ -1,4 +1,5 @@
--- mw.fft: discrete Fourier transforms of arrays, of any length, along any axes.
+-- mw.fft: discrete Fourier transforms of arrays, of any length, along any axes. The device's library makes them where
+-- there is one (FFTW on the CPU), else the kernels of own.lua.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -63,6 +64,14 @@ end
 -- ---- along one axis ----
 
 local SIZE = 2 ^ 31
+local uses_library = os.getenv "MOONWARP_FFT" ~= "own" -- FFTW where it is found; "own": kernels alone
+
+-- Whether the device's library has transformed x into y: unscaled, so that what is to be scaled is scaled here.
+local function by_library(x, y, kind, n, inner, scale)
+  if not uses_library or not raw.array_fourier(x, y, kind, n, inner) then return false end
+  if scale ~= 1 then y:multiply(scale, { out = y }) end
+  return true
+end
 
 -- The transform along an axis, with its scale.
 local function along(what, x, axis, sign, scale)
@@ -70,7 +79,9 @@ local function along(what, x, axis, sign, scale)
   local y = kernels.empty(x.device, x.dtype, x.shape)
   local outer, n, inner = kernels.around(x.shape, axis)
   if n * inner >= SIZE then usage("%s: up to 2^31 elements from the axis on, got %.0f", what, n * inner) end
-  if x.count > 0 then own.transform(x, y, outer, n, inner, sign, scale) end
+  if x.count > 0 and not by_library(x, y, sign < 0 and "forward" or "inverse", n, inner, scale) then
+    own.transform(x, y, outer, n, inner, sign, scale)
+  end
   return y
 end
 
@@ -130,7 +141,7 @@ function fft.rfft(a, options)
   local shape, outer = x.shape, x.count / n
   shape[#shape] = half + 1
   local y = kernels.empty(x.device, dtype, shape)
-  if outer > 0 then own.real_forward(x, y, outer, n, scale) end
+  if outer > 0 and not by_library(x, y, "real", n, 1, scale) then own.real_forward(x, y, outer, n, scale) end
   return back(y, axis)
 end
 
@@ -153,9 +164,11 @@ function fft.irfft(a, options)
   local shape, outer = x.shape, x.count / (half + 1)
   shape[#shape] = n
   local y = kernels.empty(x.device, real_of[x.dtype], shape)
-  if outer > 0 and n % 2 == 0 then
+  if outer == 0 or by_library(x, y, "real inverse", n, 1, scale) then
+    return back(y, axis)
+  elseif n % 2 == 0 then
     own.real_inverse(x, y, outer, n, scale)
-  elseif outer > 0 then
+  else
     y:assign(along(what, own.mirror(x, outer, n):reshape(outer, n), 2, 1, scale):real():copy():reshape(shape))
   end
   return back(y, axis)

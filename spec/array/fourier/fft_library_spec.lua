@@ -1,0 +1,65 @@
+-- Fourier transforms by FFTW: beside the library's own kernels, and without it.
+local mw = require "moonwarp"
+local raw = require "moonwarp.binding"
+local failure = require "support.failure"
+local child = require "support.child"
+
+local function message(...) return failure(...).message end
+local is_there = raw.fourier_library() ~= nil
+
+describe("a library for Fourier transforms", function()
+  it("is named, or said to be missing", function()
+    local name, why = raw.fourier_library()
+    assert.is_truthy(name or why)
+  end)
+
+  it("transforms what the own kernels transform", function()
+    if not is_there then return pending "no library" end
+    local own = raw.part "fourier.own"
+    for _, dtype in ipairs { "complex64", "complex128" } do
+      for _, sizes in ipairs { { 1, 60, 1 }, { 5, 7, 3 }, { 100, 16, 1 }, { 1000, 9, 1 }, { 2, 67, 4 } } do
+        local outer, n, inner = sizes[1], sizes[2], sizes[3]
+        local part = dtype == "complex64" and "float" or "double"
+        local x = mw.random(2):uniform({ outer * n * inner * 2 }, { dtype = part }):as(dtype)
+        local y, z = mw.zeros(x.count, dtype), mw.zeros(x.count, dtype)
+        for sign, kind in pairs { [-1] = "forward", [1] = "inverse" } do
+          assert.is_true(raw.array_fourier(x, y, kind, n, inner))
+          own.transform(x, z, outer, n, inner, sign, 1)
+          assert.is_true((y - z):norm() <= (dtype == "complex64" and 2e-6 or 4e-15) * z:norm(), kind .. n)
+        end
+      end
+    end
+  end)
+
+  it("takes its place in the stream, and retains what it transforms", function()
+    if not is_there then return pending "no library" end
+    local y = mw.zeros(4096, "complex64")
+    for _ = 1, 30 do
+      local x = mw.ones(4096, "complex64")
+      assert.is_true(raw.array_fourier(x, y, "forward", 4096, 1))
+      x:free()
+    end
+    assert.is_true(y[1] == mw.complex(4096))
+  end)
+
+  it("refuses what does not fit", function()
+    local a = mw.zeros(8, "complex64")
+    assert.matches("into its own array", message(raw.array_fourier, a, a, "forward", 8, 1))
+    local short = mw.zeros(7, "complex64")
+    assert.matches("sizes of a transform's arrays", message(raw.array_fourier, a, short, "forward", 8, 1))
+    assert.matches("contiguous complex numbers", message(raw.array_fourier, a, mw.zeros(8), "forward", 8, 1))
+    assert.matches("contiguous complex numbers", message(raw.array_fourier, a, mw.zeros(8, "float2"), "forward", 8, 1))
+  end)
+
+  it("is left out where MOONWARP_FFT is own, and where it is hidden", function()
+    if mw.device().name:sub(1, 3) ~= "cpu" then return pending "for the CPU" end
+    local script = [[
+      local mw = require "moonwarp"
+      print((mw.fft.fft(mw.ones(12))[1].re))
+      print(mw.doctor():match "Fourier transforms on the CPU: [^\n]*")]]
+    assert.matches("12", child { script, environment = { MOONWARP_FFT = "own" } }.output, 1, true)
+    local hidden = child { script, environment = { MOONWARP_FFTW = "off" } }
+    assert.matches("12", hidden.output, 1, true)
+    assert.matches("Fourier transforms on the CPU: moonwarp's own kernels", hidden.output, 1, true)
+  end)
+end)

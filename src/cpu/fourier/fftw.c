@@ -1,0 +1,254 @@
+/* Transforms by FFTW as commands of a stream: fftw.h.
+ *
+ * Outer transforms are distributed over the device's workers in pieces of a multiple of 16, so that all pieces are
+ * aligned as the first one is and share its plan. Plans are made without measuring, and kept; FFTW's planner runs in one
+ * thread at a time, its plans in any number. (FFTW 3 manual, "guru interface", "thread safety") */
+#include "fftw.h"
+#include "base/shared_library.h"
+#include "cpu/schedule/stream.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ESTIMATE = 64, PRESERVE_INPUT = 16, KEPT = 64 };
+
+typedef struct dimension {
+  ptrdiff_t n, from, to;
+} dimension;
+
+typedef void *plan_complex(int rank, const dimension *dims, int rest, const dimension *more, void *from, void *to,
+                           int sign, unsigned flags);
+typedef void *plan_real(int rank, const dimension *dims, int rest, const dimension *more, void *from, void *to,
+                        unsigned flags);
+typedef void execute(void *plan, void *from, void *to);
+
+/* The functions of one precision: fftw_… or fftwf_…. */
+typedef struct fftw {
+  mw_library library;
+  const char *prefix, *package;
+  char *problem;
+  plan_complex *plan;
+  plan_real *plan_real, *plan_inverse;
+  execute *run, *run_real, *run_inverse;
+  void (*destroy)(void *plan);
+  int (*alignment)(void *address);
+} fftw;
+
+static const char *const single_names[] = {"libfftw3f.so.3", NULL}, *const double_names[] = {"libfftw3.so.3", NULL};
+static fftw libraries[2] = {
+    {.library = {.title = "FFTW (single precision)", .variable = "MOONWARP_FFTWF", .names = single_names},
+     .prefix = "fftwf",
+     .package = "libfftw3-single3"},
+    {.library = {.title = "FFTW (double precision)", .variable = "MOONWARP_FFTW", .names = double_names},
+     .prefix = "fftw",
+     .package = "libfftw3-double3"},
+};
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void find(fftw *it, void *handle, const char *name, void *pointer) {
+  char *full = mw_format("%s_%s", it->prefix, name);
+  void *address = mw_library_find(handle, full);
+  if (!address && !it->problem) it->problem = mw_format("%s has no function %s", it->library.path, full);
+  memcpy(pointer, &address, sizeof address);
+  free(full);
+}
+
+static void load_one(fftw *it) {
+  void *handle = mw_library_open(&it->library);
+  if (!handle) {
+    it->problem = it->library.problem ? mw_strdup(it->library.problem)
+                                      : mw_format("%s was not found under these names: %s. Install the package %s",
+                                                  it->library.title, mw_library_tried(&it->library), it->package);
+    return;
+  }
+  find(it, handle, "plan_guru64_dft", &it->plan);
+  find(it, handle, "plan_guru64_dft_r2c", &it->plan_real);
+  find(it, handle, "plan_guru64_dft_c2r", &it->plan_inverse);
+  find(it, handle, "execute_dft", &it->run);
+  find(it, handle, "execute_dft_r2c", &it->run_real);
+  find(it, handle, "execute_dft_c2r", &it->run_inverse);
+  find(it, handle, "destroy_plan", &it->destroy);
+  find(it, handle, "alignment_of", &it->alignment);
+}
+
+static void load(void) {
+  load_one(&libraries[0]);
+  load_one(&libraries[1]);
+}
+
+/* ---- plans ---- */
+
+typedef struct plan_key {
+  mw_fourier_kind kind;
+  bool is_double;
+  int from_alignment, to_alignment;
+  size_t count, n, inner; /* count transforms in a piece */
+} plan_key;
+
+typedef struct kept_plan {
+  struct kept_plan *next; /* the one used before */
+  plan_key key;
+  void *plan;
+  int users;
+} kept_plan;
+
+static pthread_mutex_t lock = MW_LOCK_INITIALIZER; /* guards the list, and FFTW's planner */
+static kept_plan *plans;
+
+static bool same_key(const plan_key *a, const plan_key *b) {
+  return a->kind == b->kind && a->is_double == b->is_double && a->from_alignment == b->from_alignment &&
+         a->to_alignment == b->to_alignment && a->count == b->count && a->n == b->n && a->inner == b->inner;
+}
+
+static void *make_plan(const plan_key *key, void *from, void *to) {
+  fftw *f = &libraries[key->is_double];
+  ptrdiff_t n = (ptrdiff_t)key->n, inner = (ptrdiff_t)key->inner, half = n / 2 + 1;
+  ptrdiff_t in = key->kind == MW_FOURIER_REAL_INVERSE ? half : n, out = key->kind == MW_FOURIER_REAL ? half : n;
+  const dimension line = {n, inner, inner};
+  const dimension more[2] = {{(ptrdiff_t)key->count, in * inner, out * inner}, {inner, 1, 1}};
+  unsigned flags = ESTIMATE | PRESERVE_INPUT;
+  switch (key->kind) {
+  case MW_FOURIER_REAL: return f->plan_real(1, &line, 2, more, from, to, flags);
+  case MW_FOURIER_REAL_INVERSE: return f->plan_inverse(1, &line, 2, more, from, to, flags);
+  default: return f->plan(1, &line, 2, more, from, to, key->kind == MW_FOURIER_FORWARD ? -1 : 1, flags);
+  }
+}
+
+/* Destroy the plans after the first KEPT that nothing uses. With the lock held. */
+static void drop_old(void) {
+  int count = 0;
+  for (kept_plan **at = &plans; *at;) {
+    kept_plan *it = *at;
+    if (++count > KEPT && it->users == 0) {
+      *at = it->next;
+      libraries[it->key.is_double].destroy(it->plan);
+      free(it);
+    } else {
+      at = &it->next;
+    }
+  }
+}
+
+/* A plan for a piece at these addresses; NULL if FFTW has none. Given back by release_plan. */
+static kept_plan *plan_for(const plan_key *key, void *from, void *to) {
+  mw_lock(&lock);
+  kept_plan **at = &plans, *it;
+  while (*at && !same_key(&(*at)->key, key)) at = &(*at)->next;
+  it = *at;
+  if (it) {
+    *at = it->next;
+  } else {
+    void *plan = make_plan(key, from, to);
+    if (plan) {
+      it = mw_alloc(sizeof *it);
+      *it = (kept_plan){.key = *key, .plan = plan};
+    }
+  }
+  if (it) {
+    it->users++;
+    it->next = plans;
+    plans = it;
+    drop_old();
+  }
+  mw_unlock(&lock);
+  return it;
+}
+
+static void release_plan(kept_plan *plan) {
+  if (!plan) return;
+  mw_lock(&lock);
+  plan->users--;
+  mw_unlock(&lock);
+}
+
+/* ---- commands ---- */
+
+typedef struct transform_job {
+  mw_transform transform;
+  size_t piece;                /* outer ones of a block; the last block may have fewer */
+  kept_plan *plan, *last;      /* last: NULL if all are alike */
+  size_t from_bytes, to_bytes; /* of an outer one */
+  mw_completion completion;
+} transform_job;
+
+static void run_blocks(void *context, uint64_t first, uint64_t last) {
+  const transform_job *job = context;
+  const mw_transform *t = &job->transform;
+  const fftw *f = &libraries[t->is_double];
+  execute *run = t->kind == MW_FOURIER_REAL           ? f->run_real
+                 : t->kind == MW_FOURIER_REAL_INVERSE ? f->run_inverse
+                                                      : f->run;
+  for (uint64_t block = first; block < last; block++) {
+    size_t at = block * job->piece;
+    bool is_short = job->last && at + job->piece > t->outer;
+    run(is_short ? job->last->plan : job->plan->plan, (char *)(uintptr_t)t->from + at * job->from_bytes,
+        (char *)(uintptr_t)t->to + at * job->to_bytes);
+  }
+}
+
+static void finish(void *context) {
+  transform_job *job = context;
+  mw_completion completion = job->completion;
+  release_plan(job->plan);
+  release_plan(job->last);
+  free(job);
+  if (completion.done) completion.done(completion.context);
+}
+
+static size_t piece_of(const mw_transform *t, int workers) {
+  size_t share = t->outer / (size_t)(4 * workers) + 1, least = 16384 / (t->n * t->inner) + 1;
+  size_t piece = share > least ? share : least;
+  piece = (piece + 15) / 16 * 16;
+  return piece < t->outer ? piece : t->outer;
+}
+
+static int queue_transform(void *stream_handle, const mw_transform *t, mw_completion completion) {
+  cpu_stream *stream = stream_handle;
+  fftw *f = &libraries[t->is_double];
+  pthread_once(&once, load);
+  if (f->problem) return fail(MW_NOT_SUPPORTED, "%s", f->problem);
+  size_t real = t->is_double ? 8 : 4, line = t->inner * 2 * real, half = (t->n / 2 + 1) * line, full = t->n * line;
+  transform_job job = {.transform = *t, .completion = completion, .piece = piece_of(t, stream->device->workers)};
+  job.from_bytes = t->kind == MW_FOURIER_REAL ? full / 2 : t->kind == MW_FOURIER_REAL_INVERSE ? half : full;
+  job.to_bytes = t->kind == MW_FOURIER_REAL ? half : t->kind == MW_FOURIER_REAL_INVERSE ? full / 2 : full;
+  void *from = (void *)(uintptr_t)t->from, *to = (void *)(uintptr_t)t->to;
+  plan_key key = {t->kind, t->is_double, f->alignment(from), f->alignment(to), job.piece, t->n, t->inner};
+  job.plan = plan_for(&key, from, to);
+  key.count = t->outer % job.piece;
+  if (key.count) job.last = plan_for(&key, from, to);
+  if (!job.plan || (key.count && !job.last)) {
+    release_plan(job.plan);
+    release_plan(job.last);
+    return fail(MW_NOT_SUPPORTED, "FFTW has no plan for %zu numbers", t->n);
+  }
+  transform_job *kept = mw_alloc(sizeof *kept);
+  *kept = job;
+  return cpu_stream_function(stream, run_blocks, kept, (t->outer + job.piece - 1) / job.piece,
+                             (mw_completion){finish, kept});
+}
+
+/* ---- names ---- */
+
+static int name(void *device, mw_text *out) {
+  (void)device;
+  pthread_once(&once, load);
+  for (int i = 0; i < 2; i++) {
+    if (libraries[i].problem) return fail(MW_NOT_SUPPORTED, "%s", libraries[i].problem);
+    mw_text_addf(out, "%s%s", i ? ", " : "FFTW (", libraries[i].library.path);
+  }
+  mw_text_addf(out, ")");
+  return MW_SUCCESS;
+}
+
+void cpu_fourier_report(mw_text *out) {
+  mw_text words = {0};
+  if (name(NULL, &words) == MW_SUCCESS)
+    mw_text_addf(out, "Fourier transforms on the CPU: %s\n", words.data);
+  else
+    mw_text_addf(out, "Fourier transforms on the CPU: moonwarp's own kernels. %s\n", mw_error_last()->message);
+  mw_text_free(&words);
+  mw_error_clear();
+}
+
+const mw_driver_fourier cpu_fourier = {.name = name, .transform = queue_transform};
