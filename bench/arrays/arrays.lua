@@ -62,7 +62,8 @@ local function cases()
     add(name, ("`a:%s()`"):format(name), "2 NumPy, 1.0 JAX", function() return a[name](a) end)
     for _, shape in ipairs(shapes) do
       for axis = 1, 2 do
-        local shown = ("%s of {%s}, axis %d"):format(name, (shape[1]:gsub(",", ", ")), axis)
+        local sizes = table.concat(shape[2].shape, ", ")
+        local shown = ("%s of {%s}, axis %d"):format(name, sizes, axis)
         add(("%s:%s:%d"):format(name, shape[1], axis), shown, "2 NumPy, 1.0 JAX",
           function() return shape[2][name](shape[2], { axis = axis }) end)
       end
