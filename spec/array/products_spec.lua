@@ -8,6 +8,33 @@ local function message(...) return failure(...).message end
 numpy.run("linear/products", describe, it)
 
 describe("products", function()
+  it("of many small matrices are those of plain loops", function()
+    local g = mw.random(5)
+    for _, dtype in ipairs { "float", "double" } do
+      for _, sizes in ipairs { { 1, 1, 1 }, { 3, 5, 2 }, { 8, 8, 8 }, { 16, 16, 16 }, { 7, 9, 13 }, { 4, 16, 1 } } do
+        local m, n, inner = sizes[1], sizes[2], sizes[3]
+        local a = mw.array(g:integers(-9, 9, { 40, m, inner }):totable(), dtype)
+        local b = mw.array(g:integers(-9, 9, { 40, inner, n }):totable(), dtype)
+        local shared = b[1]
+        local y, z = a:mm(b), a:mm(shared)
+        local p, q, r, s = a:totable(), b:totable(), y:totable(), z:totable()
+        for i = 1, 40, 13 do
+          for row = 1, m do
+            for column = 1, n do
+              local sum, other = 0, 0
+              for k = 1, inner do
+                sum = sum + p[i][row][k] * q[i][k][column]
+                other = other + p[i][row][k] * q[1][k][column]
+              end
+              assert.equal(sum, r[i][row][column])
+              assert.equal(other, s[i][row][column])
+            end
+          end
+        end
+      end
+    end
+  end)
+
   it("are written into out, also where it is an input", function()
     local a = mw.array { { 1, 2 }, { 3, 4 } }
     local y = mw.zeros(2, 2)

@@ -26,11 +26,16 @@ extern "C" __global__ void product(const $T *a, long long a_row, long long a_col
   moonwarp::matmul_tile<$T, $A>(a + blockIdx.z * a_next, as, b + blockIdx.z * b_next, bs,
     c + blockIdx.z * (long long)m * n, m, n, inner);
 }
+extern "C" __global__ void small_products(const $T *a, long long a_row, long long a_next, const $T *b, long long b_row,
+    long long b_next, $T *c, int m, int n, int inner, int count) {
+  for (int i = blockIdx.x; i < count; i += gridDim.x)
+    moonwarp::matmul_small<$T>(a + i * a_next, a_row, b + i * b_next, b_row, c + i * (long long)m * n, m, n, inner);
+}
 ]]
 
 local modules = {}
 
-local function kernel_of(device, of)
+local function kernels_of(device, of)
   if not modules[of.name] then
     local fields = { T = of.C, A = of.compute, INCLUDE = of.C == "__half" and "#include <cuda_fp16.h>\n"
       or of.C == "__nv_bfloat16" and "#include <cuda_bf16.h>\n"
@@ -38,7 +43,7 @@ local function kernel_of(device, of)
     if of.kind == "bool" then fields.A = "int" end
     modules[of.name] = kernels.module(text:gsub("%$(%u+)", fields), "matrix product")
   end
-  return modules[of.name](device).product
+  return modules[of.name](device)
 end
 
 local MOST = 65535 -- blocks along the grid's third dimension
@@ -86,12 +91,24 @@ local function matrices(x, rows, columns, row, column, count, next)
   return raw.array_strided(x, 0, nil, { count, rows, columns }, { next * size, row * size, column * size })
 end
 
+local SMALL, SEVERAL = 16, 32 -- sides, and matrices
+
+-- Many small matrices, whose products take less time than calls of a library do.
+local function small(of, x, xs, z, zs, y, m, n, inner, count)
+  if count < SEVERAL or count >= 2 ^ 31 or math.max(m, n, inner) > SMALL or of.kind ~= "float" or of.bits < 32
+    or xs.column ~= 1 or zs.column ~= 1 or y.device.name:sub(1, 3) ~= "cpu" then return false end
+  kernels_of(y.device, of).small_products(count, n <= 8 and 8 or 16)(memory_of(x), xs.row, xs.next, memory_of(z),
+    zs.row, zs.next, y:reshape(-1), m, n, inner, count)
+  return true
+end
+
 local in_libraries = { float = true, complex = true } -- the kinds that libraries may multiply
 local by_kernel
 
 -- y = x z for `count` matrices whose elements are row, column and next elements apart, by the library or the kernel.
 -- y is contiguous.
 local function run(of, x, xs, z, zs, y, m, n, inner, count)
+  if small(of, x, xs, z, zs, y, m, n, inner, count) then return end
   if in_libraries[of.kind] then
     if count > 1 and zs.next == 0 and xs.column == 1 and xs.next == m * xs.row then m, count = m * count, 1 end
     local p = matrices(x, m, inner, xs.row, xs.column, count, xs.next)
@@ -104,7 +121,7 @@ end
 
 function by_kernel(of, x, xs, z, zs, y, m, n, inner, count)
   local p, q, r = memory_of(x), memory_of(z), y:reshape(-1)
-  local kernel = kernel_of(y.device, of)
+  local kernel = kernels_of(y.device, of).product
   for first = 0, count - 1, MOST do
     local some = math.min(MOST, count - first)
     kernel({ kernels.blocks(n, 64), kernels.blocks(m, 64), some }, { 16, 16 })(
