@@ -165,7 +165,7 @@ __global__ void rounded(float *x) { x[threadIdx.x] = wmma::__float_to_tf32(x[thr
     assert.equal(1, D[2])
     local x = mw.array { 1 + 2 ^ -11, 1 + 2 ^ -11 - 2 ^ -23, -1 - 2 ^ -11, 3 }
     m.rounded(1, 4)(x)
-    assert.same({ 1 + 2 ^ -10, 1, -1 - 2 ^ -10, 3 }, x:table())
+    assert.same({ 1 + 2 ^ -10, 1, -1 - 2 ^ -10, 3 }, x:totable())
   end)
 
   it("is exact on several warps, in loops, from shared memory", function()
@@ -205,12 +205,12 @@ __global__ void k(const half *A, const half *B, float *D) {
   it("is on fibers what it is on lanes", function()
     if mw.device().name:find "^cuda" then return end
     local source = product(16, 16, 16, "half", "float", "row", "col", "row")
-    local A, B = mw.arange(256):sin():cast "float16", mw.arange(256):cos():cast "float16"
+    local A, B = mw.arange(256):sin():to "float16", mw.arange(256):cos():to "float16"
     local C, results = mw.arange(256), {}
     for i, options in ipairs { {}, { "--width=1" } } do
       results[i] = mw.zeros(256)
       local k = mw.compile({ source = source, options = options }).k
-      assert.equal(i == 1 and "simd" or "fibers", k.tier)
+      assert.equal(i == 1 and "simd" or "fiber", k.tier)
       k(1, 32)(A, B, C, results[i])
     end
     assert.equal(results[1]:bytes(), results[2]:bytes())

@@ -158,8 +158,9 @@ static void add_instances(mw_text *text, const options *o) {
 
 /* Those of matrix instructions, which take clang longer than a usual source: of the types that the source names. */
 static void add_tensor_functions(mw_text *text, const mw_text *source) {
-  static const char *const types[][2] = {{"f16", "F16"},  {"bf16", "BF16"}, {"tf32", "TF32"}, {"e4m3", "FP8"}, {"e5m2", "FP8"},
-                                         {"s8", "BYTES"}, {"u8", "BYTES"},  {"s4", "NIBBLES"}, {"u4", "NIBBLES"}, {"b1", "BITS"}};
+  static const char *const types[][2] = {{"f16", "F16"},    {"bf16", "BF16"}, {"tf32", "TF32"}, {"e4m3", "FP8"},
+                                         {"e5m2", "FP8"},   {"s8", "BYTES"},  {"u8", "BYTES"},  {"s4", "NIBBLES"},
+                                         {"u4", "NIBBLES"}, {"b1", "BITS"}};
   const char *data = source->data;
   if (!data || (!strstr(data, "mma.sync") && !strstr(data, "matrix.sync"))) return;
   mw_text_addf(text, "\n");

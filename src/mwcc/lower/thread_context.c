@@ -352,9 +352,10 @@ static void lower_call(site *s) {
   if (builtin || of_warp) {
     LLVMPositionBuilderBefore(s->b, s->call);
     read_arguments(s);
-    LLVMValueRef value = builtin                         ? lower_builtin(s, builtin)
-                         : strcmp(name, WARP_APPLY) == 0 ? apply_to_warp(s)
-                                                         : lower_warp(s->p, s->b, s->call, load_frame(s), load_worker(s));
+    LLVMValueRef value = builtin ? lower_builtin(s, builtin)
+                         : strcmp(name, WARP_APPLY) == 0
+                             ? apply_to_warp(s)
+                             : lower_warp(s->p, s->b, s->call, load_frame(s), load_worker(s));
     if (value && LLVMGetTypeKind(LLVMTypeOf(s->call)) != LLVMVoidTypeKind) LLVMReplaceAllUsesWith(s->call, value);
     LLVMInstructionEraseFromParent(s->call);
   } else if (starts_with(name, "llvm.nvvm.")) {

@@ -64,12 +64,9 @@ LLVMValueRef lower_warp(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMVal
 static LLVMValueRef word_of_lane(program *p, LLVMBuilderRef b, const LLVMValueRef services[2], LLVMValueRef value,
                                  unsigned lane) {
   LLVMTypeRef params[] = {p->pointer, p->i32, p->i32, p->i64, p->i32, p->i32};
-  LLVMValueRef arguments[] = {services[1],
-                              constant_i32(p, MW_WARP_SHUFFLE),
-                              constant_i32(p, ~0u),
-                              LLVMBuildZExt(b, value, p->i64, ""),
-                              constant_i32(p, lane),
-                              constant_i32(p, WARP_LANES - 1)};
+  LLVMValueRef arguments[] = {services[1],           constant_i32(p, MW_WARP_SHUFFLE),
+                              constant_i32(p, ~0u),  LLVMBuildZExt(b, value, p->i64, ""),
+                              constant_i32(p, lane), constant_i32(p, WARP_LANES - 1)};
   LLVMValueRef bits = call_service(p, b, services[0], offsetof(mw_services, warp),
                                    LLVMFunctionType(p->i64, params, 6, 0), arguments, 6);
   LLVMSetTailCallKind(bits, LLVMTailCallKindNoTail);

@@ -128,8 +128,10 @@ static bool translate_movmatrix(const ptx_source *x) {
 bool ptx_translate_tensor(ptx_statement *s, const ptx_instruction *i) {
   ptx_source x = {.s = s, .i = i};
   const char *name = i->words[0];
-  if (strcmp(name, "mma") == 0) return translate_mma(&x);
-  if (strcmp(name, "ldmatrix") == 0) return translate_rows(&x, true);
-  if (strcmp(name, "stmatrix") == 0) return translate_rows(&x, false);
-  return strcmp(name, "movmatrix") == 0 && translate_movmatrix(&x);
+  bool multiplies = strcmp(name, "mma") == 0, loads = strcmp(name, "ldmatrix") == 0;
+  bool stores = strcmp(name, "stmatrix") == 0;
+  if (!multiplies && !loads && !stores && strcmp(name, "movmatrix") != 0) return false;
+  bool done = multiplies ? translate_mma(&x) : loads || stores ? translate_rows(&x, loads) : translate_movmatrix(&x);
+  if (!done) ptx_refuse(s, name, "has a shape, types or operands that the CPU device does not have");
+  return true;
 }

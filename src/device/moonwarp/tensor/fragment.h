@@ -26,10 +26,10 @@ namespace precision {
 struct u4;
 struct s4;
 struct b1;
-}
+} // namespace precision
 enum bmmaBitOp { bmmaBitOpXOR = 1, bmmaBitOpAND = 2 };
 enum bmmaAccumulateOp { bmmaAccumulateOpPOPC = 1 };
-}
+} // namespace experimental
 
 namespace details {
 
@@ -73,11 +73,12 @@ template <int m, int n, int k, typename T> struct shape {
     has_factors = is_same<T, __half>::value || is_same<T, __nv_bfloat16>::value || is_same<T, signed char>::value ||
                           is_same<T, unsigned char>::value
                       ? usual
-                  : is_same<T, precision::tf32>::value                                                               ? tf32
-                  : is_same<T, double>::value                                                                        ? doubles
-                  : is_same<T, experimental::precision::u4>::value || is_same<T, experimental::precision::s4>::value ? nibbles
-                  : is_same<T, experimental::precision::b1>::value                                                   ? bits
-                                                                                                                     : 0,
+                  : is_same<T, precision::tf32>::value ? tf32
+                  : is_same<T, double>::value          ? doubles
+                  : is_same<T, experimental::precision::u4>::value || is_same<T, experimental::precision::s4>::value
+                      ? nibbles
+                  : is_same<T, experimental::precision::b1>::value ? bits
+                                                                   : 0,
     has_sums = is_same<T, __half>::value   ? usual
                : is_same<T, float>::value  ? usual || tf32
                : is_same<T, double>::value ? doubles
@@ -91,16 +92,18 @@ template <typename Use, int m, int n, int k, typename T> struct count {
   enum {
     is_a = is_same<Use, matrix_a>::value,
     is_sum = is_same<Use, accumulator>::value,
-    all = is_sum ? m * n : is_a ? m * k : k * n,
+    all = is_sum ? m * n
+          : is_a ? m * k
+                 : k * n,
     packed = element<T>::bits < 8,
-    value = packed                                  ? all * element<T>::bits / 32 / 32
+    value = packed                                 ? all * element<T>::bits / 32 / 32
             : !is_sum && is_same<T, __half>::value ? 16
-                                                    : all / 32,
+                                                   : all / 32,
     exists = is_sum ? shape<m, n, k, T>::has_sums : shape<m, n, k, T>::has_factors
   };
 };
 
-}
+} // namespace details
 
 template <typename Use, int m, int n, int k, typename T, typename Layout = void> struct fragment {
   static_assert(details::count<Use, m, n, k, T>::exists, "tensor cores have no matrices of this shape and type");
@@ -123,7 +126,7 @@ __mw_device float __float_to_tf32(float x) {
   return __uint_as_float(is_finite ? (bits + 0x1000u) & 0xffffe000u : x == x ? bits : 0x7fffffffu);
 }
 
-}
-}
+} // namespace wmma
+} // namespace nvcuda
 
 #endif

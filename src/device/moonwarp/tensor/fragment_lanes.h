@@ -158,7 +158,7 @@ __mw_device_template void multiply(void (*function)(const unsigned *, unsigned *
   }
 }
 
-}
+} // namespace details
 
 /* ---- memory ---- */
 
@@ -217,38 +217,36 @@ __mw_device_template void mma_sync(fragment<accumulator, m, n, k, D> &d,
   } else if constexpr (details::is_same<D, int>::value) {
     typedef typename details::factor<T>::type number;
     if (saturates)
-      details::multiply<m, n, k, T, 1>(__mw_tensor_multiply_integers<number, number, shape::rows, shape::words, true>, d,
-                                       a, b, c);
+      details::multiply<m, n, k, T, 1>(__mw_tensor_multiply_integers<number, number, shape::rows, shape::words, true>,
+                                       d, a, b, c);
     else
       details::multiply<m, n, k, T, 1>(__mw_tensor_multiply_integers<number, number, shape::rows, shape::words, false>,
                                        d, a, b, c);
   } else {
     typedef typename details::factor<T>::type number;
     const int steps = details::is_same<T, precision::tf32>::value ? 2 : 1;
-    details::multiply<m, n, k, T, steps>(
-        __mw_tensor_multiply<number, number, typename details::sum<C>::type, typename details::sum<D>::type,
-                             shape::words / steps>,
-        d, a, b, c);
+    details::multiply<m, n, k, T, steps>(__mw_tensor_multiply<number, number, typename details::sum<C>::type,
+                                                              typename details::sum<D>::type, shape::words / steps>,
+                                         d, a, b, c);
   }
 }
 
 namespace experimental {
 
 template <int m, int n, int k>
-__mw_device_template void bmma_sync(fragment<accumulator, m, n, k, int> &d,
-                                    const fragment<matrix_a, m, n, k, precision::b1, row_major> &a,
-                                    const fragment<matrix_b, m, n, k, precision::b1, col_major> &b,
-                                    const fragment<accumulator, m, n, k, int> &c, bmmaBitOp operation = bmmaBitOpXOR,
-                                    bmmaAccumulateOp = bmmaAccumulateOpPOPC) {
+__mw_device_template void
+bmma_sync(fragment<accumulator, m, n, k, int> &d, const fragment<matrix_a, m, n, k, precision::b1, row_major> &a,
+          const fragment<matrix_b, m, n, k, precision::b1, col_major> &b, const fragment<accumulator, m, n, k, int> &c,
+          bmmaBitOp operation = bmmaBitOpXOR, bmmaAccumulateOp = bmmaAccumulateOpPOPC) {
   if (operation == bmmaBitOpAND)
     details::multiply<m, n, k, precision::b1, 1>(__mw_tensor_multiply_bits<1, 1, true>, d, a, b, c);
   else
     details::multiply<m, n, k, precision::b1, 1>(__mw_tensor_multiply_bits<1, 1, false>, d, a, b, c);
 }
 
-}
+} // namespace experimental
 
-}
-}
+} // namespace wmma
+} // namespace nvcuda
 
 #endif

@@ -14,7 +14,7 @@ struct __mw_tensor_f16 {
   typedef __mw_tensor_in_float in;
   static __mw_member float least() { return 0x1p-14f; }
   static __mw_member __mw_float8 numbers(__mw_uint8 words, int n) {
-    return __builtin_convertvector((__mw_half8)__builtin_convertvector(words >> 16 * n, __mw_ushort8), __mw_float8);
+    return __builtin_convertvector((__mw_half8) __builtin_convertvector(words >> 16 * n, __mw_ushort8), __mw_float8);
   }
 };
 struct __mw_tensor_bf16 {
@@ -81,7 +81,7 @@ struct __mw_tensor_to_half {
   static __mw_member __mw_float8 numbers(__mw_uint8 bits) { return __mw_tensor_f16::numbers(bits, 0); }
   /* The sum of two halves has the same nearest half whether float holds it first or not. */
   static __mw_member __mw_uint8 nearest(__mw_float8 x) {
-    __mw_uint8 bits = __builtin_convertvector((__mw_ushort8)__builtin_convertvector(x, __mw_half8), __mw_uint8);
+    __mw_uint8 bits = __builtin_convertvector((__mw_ushort8) __builtin_convertvector(x, __mw_half8), __mw_uint8);
     return x == x ? bits : (__mw_uint8)0x7fffu;
   }
   /* Rounding to odd first keeps what decides about the rounding to nearest after it. */

@@ -93,7 +93,8 @@ __mw_device_template __mw_double8 __mw_tensor_sum(const typename In::number *con
   }
   sum *= (__mw_double8)((2046ll << 52) - (__mw_long8)In::wide(scale));
   sum = In::sum(sum, largest, c);
-  __mw_double8 other = In::wide(plain) + In::wide(c), unit = In::wide(plain) - In::wide(plain) + (In::wide(c) - In::wide(c));
+  __mw_double8 other = In::wide(plain) + In::wide(c),
+               unit = In::wide(plain) - In::wide(plain) + (In::wide(c) - In::wide(c));
   return unit == 0.0 ? sum : other;
 }
 
