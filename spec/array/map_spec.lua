@@ -106,7 +106,7 @@ __global__ void unused(pair *p) {}]]
     assert.matches("a is an array, a number or a boolean, got", message(mw.map, "x + a", { x = x, a = "1" }))
     assert.matches("do not fit together", message(mw.map, "x + y", { x = x, y = mw.zeros(2) }))
     assert.matches("wants x, y, got 1", message(mw.map "x - y", x))
-    assert.matches("undeclared", message(mw.map, "x + nosuch(x)", { x = x }))
+    assert.matches("nosuch", message(mw.map, "x + nosuch(x)", { x = x }))
     assert.matches("does not assign v", message(mw.map, "u = x", { x = x }, { out = { v = x } }))
   end)
 end)

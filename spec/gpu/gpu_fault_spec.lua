@@ -42,7 +42,7 @@ describe("a kernel that fails on a GPU", function()
 
   for kernel, told in pairs {
     address = { "cudaErrorIllegalAddress", "read or wrote memory that no array holds" },
-    aligned = { "cudaErrorMisalignedAddress", "not aligned" },
+    aligned = { "cudaErrorMisalignedAddress", "misaligned address" },
     trap = { "cudaErrorLaunchFailure", "a trap, or another fault" },
   } do
     it("is reported by its name and the launch's line, and the process lives: " .. kernel, function()

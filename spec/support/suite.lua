@@ -7,6 +7,9 @@
 
 local suite = { on_gpu = (os.getenv "MOONWARP_DEVICE" or ""):match "^cuda" ~= nil }
 
+-- The tier of a kernel on lanes; on a GPU there are no tiers.
+suite.simd = suite.on_gpu and "" or "simd"
+
 local interpreter = arg[-1]
 
 local function quote(text) return "'" .. text:gsub("'", "'\\''") .. "'" end

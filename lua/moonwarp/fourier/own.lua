@@ -17,6 +17,8 @@ typedef $T T_;
 typedef $T2 V_;
 typedef moonwarp::complex<T_> C_;
 const int SIGN_ = $SIGN;
+// A pass, by its members: those of a header's struct are not known with NVRTC.
+#define PASS unsigned step, unsigned stride, unsigned root, int shift, unsigned long long n
 // kernels
 extern "C" __global__ void roots(unsigned n, V_ *w) {
   unsigned k = blockIdx.x * blockDim.x + threadIdx.x;
@@ -25,8 +27,8 @@ extern "C" __global__ void roots(unsigned n, V_ *w) {
   sincospi(2.0 * k / n, &s, &c);
   w[k] = C_((T_)c, (T_)(SIGN_ * s));
 }
-extern "C" __global__ void any(fft_pass pass, const V_ *x, V_ *y, const V_ *w, T_ scale, unsigned radix) {
-  fft_any(pass, radix, x, y, w, scale);
+extern "C" __global__ void any(PASS, const V_ *x, V_ *y, const V_ *w, T_ scale, unsigned radix) {
+  fft_any({ step, stride, root, shift, n }, radix, x, y, w, scale);
 }
 extern "C" __global__ void scale_one(long long count, const V_ *x, V_ *y, T_ scale) {
   long long t = (long long)blockIdx.x * blockDim.x + threadIdx.x;
@@ -85,8 +87,8 @@ extern "C" __global__ void mirror(unsigned n, const V_ *x, V_ *y) {
 ]]
 
 local pass = [[
-extern "C" __global__ void $WALK$R(fft_pass pass, const V_ *x, V_ *y, const V_ *w, T_ scale) {
-  fft_$WALK<$R, SIGN_>(pass, x, y, w, scale);
+extern "C" __global__ void $WALK$R(PASS, const V_ *x, V_ *y, const V_ *w, T_ scale) {
+  fft_$WALK<$R, SIGN_>({ step, stride, root, shift, n }, x, y, w, scale);
 }
 ]]
 
@@ -126,7 +128,7 @@ local THREADS = 256
 local blocks = kernels.blocks
 
 local function roots_of(device, dtype, sign, n)
-  return kept(("%s %s %d %d"):format(device.name, dtype, sign, n), function()
+  return kept(("%s %d %s %d %d"):format(device.name, device.resets, dtype, sign, n), function()
     local w = kernels.empty(device, dtype, { n })
     module_of(device, dtype, sign).roots(blocks(n, THREADS), THREADS)(n, w)
     return w
@@ -170,7 +172,7 @@ local function by_chirp(x, y, outer, n, inner, sign, scale)
   local device, dtype, m = x.device, x.dtype, 1
   while m < 2 * n - 1 do m = m * 2 end
   local own = module_of(device, dtype, sign)
-  local it = kept(("chirp %s %s %d %d"):format(device.name, dtype, sign, n), function()
+  local it = kept(("chirp %s %d %s %d %d"):format(device.name, device.resets, dtype, sign, n), function()
     local chirp, around = kernels.empty(device, dtype, { n }), kernels.empty(device, dtype, { m })
     local spectrum = kernels.empty(device, dtype, { m })
     own.chirps(blocks(m, THREADS), THREADS)(n, m, chirp, around)
@@ -193,17 +195,21 @@ local function run_pass(m, radix, x, y, w, outer, n, inner, stride, scale)
   local shift = math.log(stride) / math.log(2)
   shift = math.floor(shift + 0.5)
   local is_power = 2 ^ shift == stride
-  local what = { step = step, stride = stride, root = stride / inner, shift = is_power and shift or -1, n = n * inner }
+  local root, whole = stride / inner, n * inner
+  shift = is_power and shift or -1
   local rows = step / stride
+  local function launch(kernel, grid, threads, ...)
+    m[kernel](grid, threads)(step, stride, root, shift, whole, ...)
+  end
   parts_of(outer, function(first, some)
     local source, target = from(x, first * n * inner), from(y, first * n * inner)
     if radix > 5 and radix ~= 8 then
-      m.any({ blocks(step, THREADS), radix, some }, THREADS)(what, source, target, w, scale, radix)
+      launch("any", { blocks(step, THREADS), radix, some }, THREADS, source, target, w, scale, radix)
     elseif stride >= 64 and rows <= 65535 then
       local threads = math.min(THREADS, stride)
-      m[("rows%d"):format(radix)]({ blocks(stride, threads), rows, some }, threads)(what, source, target, w, scale)
+      launch(("rows%d"):format(radix), { blocks(stride, threads), rows, some }, threads, source, target, w, scale)
     else
-      m[("flat%d"):format(radix)]({ blocks(step, THREADS), 1, some }, THREADS)(what, source, target, w, scale)
+      launch(("flat%d"):format(radix), { blocks(step, THREADS), 1, some }, THREADS, source, target, w, scale)
     end
   end)
 end

@@ -2,6 +2,7 @@
 -- Lua 5.4 only: this tests the compiler and device headers.
 
 local mw = require "moonwarp"
+local suite = require "support.suite"
 
 local source = [[
 #include <curand_kernel.h>
@@ -83,7 +84,7 @@ describe("cuRAND's Poisson numbers", function()
         local threads, count = 32, 20
         local out, uniforms = mw.zeros(threads * count, "unsigned int"), mw.zeros(threads * 2000)
         local kernel = m[("poisson<%s>"):format(state)]
-        assert.equal("simd", kernel.tier)
+        assert.equal(suite.simd, kernel.tier)
         kernel(1, threads)(1234, lambda, count, out)
         m[("uniform<%s>"):format(state)](1, threads)(1234, 2000, uniforms)
         for t = 0, threads - 1 do
@@ -143,7 +144,7 @@ describe("cuRAND's Poisson numbers", function()
     words[#words + 1] = 0xffffffff
     local given, out = mw.array(words, "unsigned int"), mw.zeros(#words, "unsigned int")
     for _, lambda in ipairs { 0.01, 3, 63.9, 499.5, 501, 999.5 } do
-      assert.equal("simd", m.inverse.tier)
+      assert.equal(suite.simd, m.inverse.tier)
       m.inverse(mw.cdiv(#words, 64), 64)(lambda, #words, given, out)
       for i, word in ipairs(words) do
         local k, sum = 0, share(0, lambda)

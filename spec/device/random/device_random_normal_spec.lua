@@ -5,6 +5,7 @@
 -- Lua 5.4 only: this tests the compiler and device headers.
 
 local mw = require "moonwarp"
+local suite = require "support.suite"
 local curand = require "support.random.curand"
 
 local source = [[
@@ -100,14 +101,14 @@ describe("cuRAND's normal numbers", function()
           local out = mw.zeros(kind.threads * kind.width * rounds, type)
           local vector = ("%s%d"):format(type, kind.width)
           local fill = m[("fill<%s,%s,%s>"):format(what, kind.state, vector)]
-          assert.equal("simd", fill.tier)
+          assert.equal(suite.simd, fill.tier)
           fill(kind.threads / 128, 128)(1234, rounds, out:as(vector))
           local worst = difference(what, expected, out:bytes(), type)
           assert.is_true(worst <= 2, ("%g units in the last place"):format(worst))
 
           local alone = mw.zeros(#out, type)
           local single = m[("single<%s,%s,%s>"):format(what, kind.state, type)]
-          assert.equal("simd", single.tier)
+          assert.equal(suite.simd, single.tier)
           if kind.width == 2 then
             single(kind.threads / 128, 128)(1234, rounds, alone)
             assert.is_true(alone:bytes() == out:bytes())

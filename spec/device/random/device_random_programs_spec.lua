@@ -3,6 +3,7 @@
 -- Lua 5.4 only: this tests the compiler and device headers.
 
 local mw = require "moonwarp"
+local suite = require "support.suite"
 local mwcc = require "support.mwcc"
 
 local programs = {}
@@ -138,7 +139,7 @@ describe("a program with random numbers in kernels", function()
     local inside = mw.zeros(threads, "unsigned int")
     m.setup(32, 128)(1234, states)
     for _ = 1, 4 do m.count(32, 128)(states, rounds, inside) end
-    assert.equal("simd", m.count.tier)
+    assert.equal(suite.simd, m.count.tier)
     -- the standard deviation is 0.0008
     assert.is_true(math.abs(4 * inside:sum() / (threads * rounds * 4) - math.pi) < 0.004)
   end)
@@ -148,7 +149,7 @@ describe("a program with random numbers in kernels", function()
     local threads, paths = 2048, 400
     local sums = mw.zeros(threads, "double")
     m.price(16, 128)(42, paths, 100, 105, 0.05, 0.2, 1, sums)
-    assert.equal("simd", m.price.tier)
+    assert.equal(suite.simd, m.price.tier)
     -- the standard deviation of a payoff is about 13
     assert.is_true(math.abs(sums:sum() / (threads * paths) - call(100, 105, 0.05, 0.2, 1, 0.05)) < 5 * 13 / 905)
   end)
@@ -165,7 +166,7 @@ describe("a program with random numbers in kernels", function()
       local sums = mw.zeros(threads, "double")
       local kernel = m[("price<%s>"):format(state)]
       kernel(16, 128)(7, paths, steps, 100, 100, rate, volatility, 1, sums)
-      assert.equal("simd", kernel.tier)
+      assert.equal(suite.simd, kernel.tier)
       assert.is_true(math.abs(sums:sum() / (threads * paths) - value) < 5 * 11 / 320, state)
     end
   end)

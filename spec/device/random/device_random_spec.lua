@@ -3,6 +3,7 @@
 -- Lua 5.4 only: this tests the compiler and device headers.
 
 local mw = require "moonwarp"
+local suite = require "support.suite"
 local curand = require "support.random.curand"
 
 local seeds = { 0, 1, 1234, 987654321, math.mininteger + 5 } -- the last is 2^63 + 5
@@ -88,7 +89,7 @@ describe("cuRAND's generator", function()
       local count, type = 3000, "unsigned int"
       local out = mw.zeros(count, type)
       local kernel = m[("elements<%s,%s>"):format(states[kind], type)]
-      assert.equal("simd", kernel.tier)
+      assert.equal(suite.simd, kernel.tier)
       for _, seed in ipairs(seeds) do
         local all = oracle { kind = kind, seed = seed, count = offsets[#offsets] + count }
         for _, offset in ipairs(offsets) do
