@@ -455,7 +455,8 @@ docs:
 	  pandoc --from gfm --to html5 --standalone --toc --metadata title="moonwarp: $$name" --metadata lang=en \
 	    --css style.css -o build/html/$$name.html || exit; \
 	done
-	@cp docs/style.css $(wildcard docs/build/*.svg) build/html/
+	@cp docs/style.css $(wildcard docs/build/*.svg docs/*/pictures/*.svg) build/html/
+	@mkdir -p build/html/pictures && cp $(wildcard docs/*/pictures/*.png) build/html/pictures/
 
 clean:
 	rm -rf build dist

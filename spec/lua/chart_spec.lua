@@ -92,6 +92,16 @@ describe("a:plot", function()
     assert.equal(text, svg(mw.array { 1, 4, 9 }, { kind = "scatter", x = mw.array { 1, 2, 3 } }))
   end)
 
+  it("draws further arrays as lines over the points", function()
+    local x, y, fit = mw.array { 1, 2, 3 }, mw.array { 1, 4, 9 }, mw.array { 0, 4.5, 9 }
+    local text = svg(y, { fit, x = x, kind = "scatter", labels = { "measured", "fitted" }, width = 288, height = 152 })
+    assert.equal(3, count(text, "<circle "))
+    assert.matches('points="72,116 172,66 272,16" fill="none" stroke="#d55e00"', text, 1, true)
+    assert.matches(">fitted</text>", text, 1, true)
+    local columns = svg(mw.array { { 1, 1 }, { 2, 4 }, { 3, 9 } }, { fit, kind = "scatter" })
+    assert.equal(1, count(columns, "<polyline[^>]*#d55e00"))
+  end)
+
   it("draws histograms whose bars are as high as the counts", function()
     local text = svg(mw.array { 0, 0.1, 0.2, 3.9, 4, 2 }, { kind = "hist", bins = 2, width = 288, height = 152 })
     local heights = {}

@@ -47,7 +47,7 @@ local function draw_lines(chart, x, y, columns, lines)
       local u, v = x.place(series.x[i]), y.place(series.y[i])
       if is_finite(u) and is_finite(v) then
         u, v = math.floor(u * (2 * columns - 1) + 0.5), math.floor(v * (4 * lines - 1) + 0.5)
-        if before_x and chart.kind == "line" then
+        if before_x and not series.points then
           stroke(cells, before_x, before_y, u, v, k)
         else
           cells.set(u, v, k)

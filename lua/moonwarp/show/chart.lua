@@ -142,8 +142,10 @@ function M.draw(canvas, chart, options, width, height)
   elseif chart.kind == "hist" then
     draw_bars(canvas, frame, chart.bars, chart.y[1])
   else
-    local draw = chart.kind == "scatter" and draw_cloud or draw_line
-    for k, series in ipairs(chart.lines) do draw(canvas, frame, series, colours.series_of(k)) end
+    for k, series in ipairs(chart.lines) do
+      local draw = series.points and draw_cloud or draw_line
+      draw(canvas, frame, series, colours.series_of(k))
+    end
     draw_legend(canvas, frame, chart.lines)
   end
   draw_frame(canvas, frame)

@@ -66,18 +66,20 @@ local function rows_of(array, what)
   return list
 end
 
-local function lines(array, options)
-  local list = {}
-  local function add(y)
-    list[#list + 1] = line(y, options.x)
-    list[#list].label = options.labels and options.labels[#list]
-  end
-  for _, y in ipairs(rows_of(array, "a line")) do add(y) end
+-- Append the further arrays among the options as lines over `x`, and label all.
+local function add_lines(list, options, x)
   for _, more in ipairs(options) do
     if raw.type(more) ~= "array" then usage("plot: further lines are arrays, got %s", raw.describe(more)) end
-    for _, y in ipairs(rows_of(more, "a line")) do add(y) end
+    for _, y in ipairs(rows_of(more, "a line")) do list[#list + 1] = line(y, x) end
   end
+  for k, series in ipairs(list) do series.label = options.labels and options.labels[k] end
   return list
+end
+
+local function lines(array, options)
+  local list = {}
+  for r, y in ipairs(rows_of(array, "a line")) do list[r] = line(y, options.x) end
+  return add_lines(list, options, options.x)
 end
 
 local function cloud(array, options)
@@ -90,7 +92,8 @@ local function cloud(array, options)
   end
   if #x ~= #y then usage("plot: x has %d elements, and y %d", #x, #y) end
   local step = math.ceil(#y / CLOUD)
-  return { { x = numbers(x, step), y = numbers(y, step), label = options.labels and options.labels[1] } }
+  local points = { x = numbers(x, step), y = numbers(y, step), points = true }
+  return add_lines({ points }, options, x)
 end
 
 -- ---- histograms ----
