@@ -1,11 +1,11 @@
 -- The colours of a photograph, reduced to k by k-means with array operations. The picture in k colours is written to
 -- examples/out/kmeans_colours.png, beside its palette.
---   lua5.4 examples/kmeans_colours.lua [picture.ppm|png [k]]
+--   lua5.4 examples/arrays/kmeans_colours.lua [picture.ppm|png [k]]
 
 local mw = require "moonwarp"
-local here = arg[0]:match "^(.*/)" or "./"
+local examples = (arg[0]:match "^(.*/)" or "./") .. "../"
 
-local photo = mw.read_image(arg[1] or here .. "data/astronaut.ppm")
+local photo = mw.read_image(arg[1] or examples .. "data/astronaut.ppm")
 local height, width, k = photo.shape[1], photo.shape[2], tonumber(arg[2] or 8)
 local pixels = photo:reshape(-1, 3):to "float"
 local n = #pixels
@@ -51,8 +51,8 @@ local ranked = centres:take(centres:sum({ axis = 2 }):argsort { descending = tru
 local rows = (mw.arange(height, "int") * k / height):floor():to "int" + 1
 local palette = ranked:take(rows, { axis = 1 }):expand(2):broadcast_to { height, math.floor(width / 8), 3 }
 local picture = centres:take(nearest, { axis = 1 }):reshape(height, width, 3)
-os.execute("mkdir -p '" .. here .. "out'")
-local result, path = (mw.concat({ picture, palette }, 2) + 0.5):floor():to "uchar", here .. "out/kmeans_colours"
+os.execute("mkdir -p '" .. examples .. "out'")
+local result, path = (mw.concat({ picture, palette }, 2) + 0.5):floor():to "uchar", examples .. "out/kmeans_colours"
 if not mw.try_write_image(path .. ".png", result) then -- built without libpng
   mw.write_image(path .. ".ppm", result)
 end

@@ -1,11 +1,11 @@
 -- A regression: carbon dioxide in the air by year, from a CSV file, fitted by a parabola with least squares. The points
 -- and the fitted curve are drawn to examples/out/regression.svg.
---   lua5.4 examples/regression.lua
+--   lua5.4 examples/arrays/regression.lua
 
 local mw = require "moonwarp"
-local here = arg[0]:match "^(.*/)" or "./"
+local examples = (arg[0]:match "^(.*/)" or "./") .. "../"
 
-local data, names = mw.read_csv(here .. "data/co2.csv", { header = true, dtype = "double" })
+local data, names = mw.read_csv(examples .. "data/co2.csv", { header = true, dtype = "double" })
 print(#data, names[1], names[2])                                   --> 56 year ppm
 local year, ppm = data[{ {}, 1 }], data[{ {}, 2 }]
 
@@ -27,9 +27,9 @@ local right = { sum(0, ppm), sum(1, ppm), sum(2, ppm) }
 local closed = mw.linalg.solve(mw.array(normal, "double"), mw.array(right, "double"))
 print((closed - coefficients):abs():max() < 1e-9)                  --> true
 
-os.execute("mkdir -p '" .. here .. "out'")
+os.execute("mkdir -p '" .. examples .. "out'")
 ppm:plot {
   columns:mm(coefficients), x = year, kind = "scatter", labels = { "measured", "fitted" },
   title = "Carbon dioxide at Mauna Loa", xlabel = "year", ylabel = "ppm", width = 560, height = 340,
-  file = here .. "out/regression.svg",
+  file = examples .. "out/regression.svg",
 }

@@ -1,10 +1,10 @@
 -- The spectrogram of a sound: overlapping frames, a Hann window, and one batch of Fourier transforms. The picture is
 -- written to examples/out/spectrogram.png: time runs down, frequency to the right.
---   lua5.4 examples/spectrogram.lua [sound.wav]
+--   lua5.4 examples/arrays/spectrogram.lua [sound.wav]
 
 local mw = require "moonwarp"
-local here = arg[0]:match "^(.*/)" or "./"
-os.execute("mkdir -p '" .. here .. "out'")
+local examples = (arg[0]:match "^(.*/)" or "./") .. "../"
+os.execute("mkdir -p '" .. examples .. "out'")
 
 -- Without a sound it makes one: two seconds of a chirp from 300 to 1300 Hz with two weaker harmonics.
 local LOW, HIGH, SECONDS = 300, 1300, 2
@@ -16,7 +16,7 @@ local function write_chirp(path)
   print "made a chirp"
 end
 
-local path = arg[1] or here .. "out/chirp.wav"
+local path = arg[1] or examples .. "out/chirp.wav"
 if not arg[1] then write_chirp(path) end                          --> made a chirp
 local sound, rate = mw.read_wav(path)
 if sound.rank == 2 then sound = sound:mean { axis = 2 } end       -- several channels
@@ -40,7 +40,7 @@ local decibels = power:maximum(power:max() * 1e-8):log10() * 10 -- 80 dB down to
 
 decibels:plot {
   kind = "heat", title = "Sound, in dB", xlabel = "frequency / 25 Hz", ylabel = "time / 10 ms", height = 440,
-  file = here .. "out/spectrogram.png",
+  file = examples .. "out/spectrogram.png",
 }
 print(count, spectrum.shape[2])                                   --> 197 161
 
