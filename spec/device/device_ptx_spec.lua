@@ -345,7 +345,7 @@ describe("inline PTX that the CPU device does not know", function()
     if suite.on_gpu then return pending "CPU device only: ptxas knows all of it" end
     local cases = {
       ['asm("mma.sync.aligned.m8n8k4.row.col.f32 %0, %1;" : "=r"(v) : "r"(v));'] =
-        "mma.sync.aligned.m8n8k4.row.col.f32 $0, $1' is for tensor cores",
+        "'mma' has a shape, types or operands that the CPU device does not have",
       ['asm("add.sat.u32 %0, %1, %1;" : "=r"(v) : "r"(v));'] = "add.sat.u32",
       ['asm("mov.u32 %0, %%gridid;" : "=r"(v));'] = "%gridid",
       ['asm("add.u32 %0, t, 1;" : "=r"(v));'] = "'t'",

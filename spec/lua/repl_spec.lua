@@ -70,8 +70,8 @@ wait {0, 2, 2, ..., 5, 6, 7}
 wait min 0, max 7, mean 3.625, sum 29
 wait > 
 send x:plot{ height = 4 }
-wait 7 │
-wait 0 │
+wait 5 ┤
+wait 0 ┤
 wait > 
 send far = mw.compile "__global__ void far(int *cells, int i) { cells[i] = 1; }"
 wait > 

@@ -39,6 +39,10 @@ function M.rank(rank, most) return say("a shape has 1 to %d dimensions, this one
 function M.offset() return "an offset is a whole number of bytes" end
 function M.strides() return "strides are whole numbers of bytes, one a dimension" end
 
+function M.tensor(value)
+  return "mw.from_dlpack wants a pointer to a tensor, as light userdata, got " .. describe(value)
+end
+
 ---A key that is no place of an array.
 ---@param key any
 ---@param size integer the last one that is

@@ -16,7 +16,7 @@ using namespace moonwarp;
 typedef $T T_;
 typedef $T2 V_;
 typedef moonwarp::complex<T_> C_;
-const int SIGN_ = $SIGN;
+enum { SIGN_ = $SIGN };
 // A pass, by its members: those of a header's struct are not known with NVRTC.
 #define PASS unsigned step, unsigned stride, unsigned root, int shift, unsigned long long n
 // kernels
@@ -27,7 +27,7 @@ extern "C" __global__ void roots(unsigned n, V_ *w) {
   sincospi(2.0 * k / n, &s, &c);
   w[k] = C_((T_)c, (T_)(SIGN_ * s));
 }
-extern "C" __global__ void any(PASS, const V_ *x, V_ *y, const V_ *w, T_ scale, unsigned radix) {
+extern "C" __global__ void any_radix(PASS, const V_ *x, V_ *y, const V_ *w, T_ scale, unsigned radix) {
   fft_any({ step, stride, root, shift, n }, radix, x, y, w, scale);
 }
 extern "C" __global__ void scale_one(long long count, const V_ *x, V_ *y, T_ scale) {
@@ -204,7 +204,7 @@ local function run_pass(m, radix, x, y, w, outer, n, inner, stride, scale)
   parts_of(outer, function(first, some)
     local source, target = from(x, first * n * inner), from(y, first * n * inner)
     if radix > 5 and radix ~= 8 then
-      launch("any", { blocks(step, THREADS), radix, some }, THREADS, source, target, w, scale, radix)
+      launch("any_radix", { blocks(step, THREADS), radix, some }, THREADS, source, target, w, scale, radix)
     elseif stride >= 64 and rows <= 65535 then
       local threads = math.min(THREADS, stride)
       launch(("rows%d"):format(radix), { blocks(stride, threads), rows, some }, threads, source, target, w, scale)

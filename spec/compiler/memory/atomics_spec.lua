@@ -250,6 +250,6 @@ extern "C" __global__ void spin(int *flag, int *out) {
     assert.matches("fence acquire", loop)
     assert.matches("fence release", loop)
     local shapes = mwcc.run(text, "--dump=shapes")
-    assert.matches("gang %(atomic load%)", shapes)
+    assert.matches("gang%-uniform %(atomic load%)", shapes)
   end)
 end)

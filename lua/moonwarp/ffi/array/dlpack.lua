@@ -20,7 +20,7 @@ end
 local function array_from_dlpack(pointer, versioned)
   local kind = type(pointer)
   if kind ~= "userdata" and kind ~= "cdata" then
-    errors.usage("mw.from_dlpack wants a pointer to a tensor, as light userdata, got a %s", kind)
+    errors.refuse("tensor", pointer)
   end
   local where, out = device.current(), ffi.new "mw_array *[1]"
   local made = array.push(where)
