@@ -136,6 +136,37 @@ function M.full(shape, value, dtype)
   return raw.array_new(dtype, shape):fill(value)
 end
 
+-- An array made by a function of this file, in the shape and on the device of another.
+local function like(make, a, ...) return raw.part("array.given").on_device_of(a, make, a.shape, ...) end
+
+---An array of zeros with the shape, device and dtype of another.
+---@param a moonwarp.array
+---@param dtype? moonwarp.dtype that of `a` by default
+---@return moonwarp.array
+function M.zeros_like(a, dtype) return like(M.zeros, a, dtype or a.dtype) end
+
+---An array of ones with the shape, device and dtype of another.
+---@param a moonwarp.array
+---@param dtype? moonwarp.dtype that of `a` by default
+---@return moonwarp.array
+function M.ones_like(a, dtype) return like(M.ones, a, dtype or a.dtype) end
+
+---An array of one value with the shape, device and dtype of another.
+---@param a moonwarp.array
+---@param value number|boolean|table as for mw.full
+---@param dtype? moonwarp.dtype that of `a` by default
+---@return moonwarp.array
+function M.full_like(a, value, dtype)
+  if value == nil then usage("mw.full_like wants an array and a value: mw.full_like(a, value, dtype)") end
+  return like(M.full, a, value, dtype or a.dtype)
+end
+
+---An array without initial contents, with the shape, device and dtype of another.
+---@param a moonwarp.array
+---@param dtype? moonwarp.dtype that of `a` by default
+---@return moonwarp.array contents are undefined
+function M.empty_like(a, dtype) return like(M.empty, a, dtype or a.dtype) end
+
 -- Up to `most` numbers, and a dtype that may follow any of them.
 local function numbers_and_dtype(name, most, ...)
   local numbers, given = {}, select("#", ...)

@@ -108,6 +108,35 @@ describe("an array", function()
       assert.same({ true, true }, mw.full(2, true, "bool"):totable())
     end)
 
+    it("is like another array, in shape and dtype", function()
+      local a = mw.array({ { 1, 2, 3 }, { 4, 5, 6 } }, "int")
+      local part = a:transpose()[{ { 1, 2 }, {} }] -- a strided view
+      assert.same({ { 0, 0 }, { 0, 0 } }, mw.zeros_like(part):totable())
+      assert.same({ { 1, 1, 1 }, { 1, 1, 1 } }, mw.ones_like(a):totable())
+      assert.same({ { 7, 7 }, { 7, 7 } }, mw.full_like(part, 7):totable())
+      assert.same({ 2, 3 }, mw.empty_like(a).shape)
+      for _, name in ipairs { "zeros_like", "ones_like", "empty_like" } do
+        assert.equal("int", mw[name](part).dtype)
+        assert.equal("double", mw[name](a, "double").dtype)
+      end
+      assert.equal("int", mw.full_like(a, 2).dtype)
+      assert.same({ { 0.5, 0.5 }, { 0.5, 0.5 } }, mw.full_like(part, 0.5, "float"):totable())
+      assert.same({ { 1, 1 } }, mw.ones_like(mw.zeros(1, "int2")):totable())
+      assert.same({ 0 }, mw.zeros_like(mw.zeros(0)).shape)
+      assert.equal(21, a:sum()) -- it is left as it was
+      assert.matches("array", message(mw.zeros_like, 3))
+      assert.matches("wants an array and a value", message(mw.full_like, a))
+    end)
+
+    it("is made on the device of the array that it is like", function()
+      local other = mw.device("cpu", { capability = "7.0" })
+      local a = mw.with(other, mw.ones, 2)
+      assert.is_false(other.name == mw.zeros(1).device.name)
+      for _, like in ipairs { mw.zeros_like(a), mw.ones_like(a), mw.full_like(a, 3), mw.empty_like(a) } do
+        assert.equal(other.name, like.device.name)
+      end
+    end)
+
     it("may be left undefined", function()
       local a = mw.empty(4, 5, "half")
       assert.same({ 4, 5 }, a.shape)
