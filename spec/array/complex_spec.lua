@@ -105,7 +105,8 @@ describe("complex arrays", function()
     local out = mw.zeros(2, "complex128")
     assert.is_true(mw.multiply(a, mw.complex(0, 1), { out = out }) == out)
     assert.is_true(out[2] == mw.complex(-4, 3))
-    assert.matches("complex64, which cannot be written into out, an array of float", message(mw.add, a, a, { out = mw.zeros(2) }))
+    assert.matches("complex64, which cannot be written into out, an array of float",
+      message(mw.add, a, a, { out = mw.zeros(2) }))
     assert.is_true(a:sum { keepdims = true, out = mw.zeros(1, "complex64") }[1] == mw.complex(4, 6))
     local e = mw.lazy(a) * mw.complex(0, 1) + 1
     assert.equal("(x1 * (0+1i)) + 1", tostring(e))

@@ -235,7 +235,8 @@ describe("a CUDA array", function()
     matches("a '2d' array has no depth", mw.cuda_array, nil, { kind = "2d", width = 3, height = 2, depth = 2 })
     matches("squares, not 4 by 3", mw.cuda_array, nil, { kind = "cubemap", width = 4, height = 3 })
     matches("6 faces, not 5", mw.cuda_array, nil, { kind = "cubemap", width = 4, height = 4, depth = 5 })
-    matches("do not make whole layers of 6 faces", mw.cuda_array, nil, { kind = "cubemaplayered", width = 4, depth = 7 })
+    local seven = { kind = "cubemaplayered", width = 4, depth = 7 }
+    matches("do not make whole layers of 6 faces", mw.cuda_array, nil, seven)
     matches("width of 131072 at most, and this one was given 131073", mw.cuda_array, nil, { width = 131073 })
     matches("5 levels are too many for a 2%-D CUDA array of 8 x 4 x 1: it can be halved to 4", mw.cuda_array, nil,
       { width = 8, height = 4, levels = 5 })

@@ -188,9 +188,9 @@ typedef struct mw_driver {
   int (*surface_new)(void *device, uint64_t array, int level, uint64_t *handle);
   void (*texture_free)(void *device, uint64_t handle);
   void (*surface_free)(void *device, uint64_t handle);
-  const mw_driver_graphics *graphics;    /* NULL: resources are shared by copies */
+  const mw_driver_graphics *graphics;      /* NULL: resources are shared by copies */
   const struct mw_driver_fourier *fourier; /* fourier/fourier.h; NULL: no library for Fourier transforms */
-  const struct mw_driver_linear *linear; /* linear/linear.h; NULL: no libraries for linear algebra */
+  const struct mw_driver_linear *linear;   /* linear/linear.h; NULL: no libraries for linear algebra */
 
   /* priority: within the range below. `handle`: the core's stream, for mw_stream_fail; it outlives the driver's. */
   int (*stream_new)(void *device, unsigned flags, int priority, mw_stream *handle, void **stream);

@@ -1,5 +1,5 @@
 -- The sentences by which the bindings refuse values. A binding converts a script's values itself. One that it cannot
--- convert it hands to the function here that has the name of what was wanted, and raises the sentence that it gets back.
+-- convert it passes to the function here with the name of what was wanted, and raises the sentence that this returns.
 -- So each sentence stands once for both bindings, and finding out what exactly is wrong costs the fast paths nothing.
 -- Values of CUDA C's types are refused by the core (mw_value_refuse).
 

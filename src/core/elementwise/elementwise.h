@@ -46,7 +46,7 @@ typedef struct mw_elementwise_variant {
 struct mw_elementwise {
   mw_refs refs;
   mw_device *device;
-  bool owned; /* by the device, and so without a reference to it */
+  bool owned;                                   /* by the device, and so without a reference to it */
   char *name, *kernel, *preamble, *body, *file; /* kernel: its name, which may be no function of CUDA C */
   int line;
   char **options;

@@ -17,8 +17,7 @@ static int array_to_dlpack(lua_State *L) {
 static int array_from_dlpack(lua_State *L) {
   mwl_state *state = mwl_of(L);
   void *tensor = lua_touserdata(L, 1);
-  if (!lua_islightuserdata(L, 1))
-    return mwl_refusal(L, state, "tensor", "v", 1);
+  if (!lua_islightuserdata(L, 1)) return mwl_refusal(L, state, "tensor", "v", 1);
   mwl_array *array = mwl_array_push(L, state, mwl_current(L, state));
   mwl_settle(L, state, array->device);
   mw_array *handle;

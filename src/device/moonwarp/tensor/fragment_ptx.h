@@ -230,7 +230,7 @@ __mw_device void bmma_sync(fragment<accumulator, 8, 8, 128, int> &d,
 #endif
 /* clang-format on */
 
-}
-}
+} // namespace wmma
+} // namespace nvcuda
 
 #endif

@@ -68,10 +68,10 @@ __mw_mma_integers(u4, s4, k32, k64) __mw_mma_integers(u4, u4, k32, k64)
 #ifdef __MW_TENSOR_BITS
 __mw_mma_bits(m8n8k128, 1, 1) __mw_mma_bits(m16n8k128, 2, 1) __mw_mma_bits(m16n8k256, 2, 2)
 #endif
-/* clang-format on */
+    /* clang-format on */
 
-extern "C" __attribute__((device, nodebug)) __mw_tensor_doubles __mw_ptx_mma_m8n8k4_f64(double a, double b, double c0,
-                                                                                        double c1) {
+    extern "C" __attribute__((device, nodebug)) __mw_tensor_doubles
+    __mw_ptx_mma_m8n8k4_f64(double a, double b, double c0, double c1) {
   double c[] = {c0, c1}, d[2];
   __mw_tensor_multiply_doubles(d, a, b, c);
   return {d[0], d[1]};

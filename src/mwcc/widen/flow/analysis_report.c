@@ -94,7 +94,8 @@ void report_graph(const graph *g, const order *o, FILE *out) {
 /* ---- shapes ---- */
 
 static void describe(shape s, char *text, size_t size) {
-  static const char *const kinds[] = {"dead", "block-uniform", "raced", "gang-uniform", "affine", "vector-affine", "varying"};
+  static const char *const kinds[] = {"dead",   "block-uniform", "raced",  "gang-uniform",
+                                      "affine", "vector-affine", "varying"};
   int used = snprintf(text, size, "%s", kinds[s.kind]);
   if (s.kind == SHAPE_AFFINE || s.kind == SHAPE_VECTOR_AFFINE)
     used += snprintf(text + used, size - (size_t)used, " %lld", (long long)s.stride);
