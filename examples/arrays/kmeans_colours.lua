@@ -7,7 +7,7 @@ local examples = (arg[0]:match "^(.*/)" or "./") .. "../"
 
 local photo = mw.read_image(arg[1] or examples .. "data/astronaut.ppm")
 local height, width, k = photo.shape[1], photo.shape[2], tonumber(arg[2] or 8)
-local pixels = photo:reshape(-1, 3):to "float"
+local pixels = photo[{ {}, {}, { 1, 3 } }]:reshape(-1, 3):to "float" -- without alpha
 local n = #pixels
 
 -- Each pixel's nearest centre, and the mean squared distance to it. As |p - c|^2 = |p|^2 - 2 p.c + |c|^2, all distances
