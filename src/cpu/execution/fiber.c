@@ -53,12 +53,15 @@ cpu_stack cpu_ring_stack(const cpu_ring *ring, const cpu_fiber *fiber) {
   return (cpu_stack){ring->area + (index + 1) * ring->stride - ring->stack, ring->stack};
 }
 
+void cpu_ring_forget(const cpu_worker *worker) {
+  const cpu_ring *ring = &worker->ring;
+  cpu_stack all = {ring->area, ring->stride * ring->room};
+  if (ring->area) cpu_stack_forget(&all);
+}
+
 void cpu_ring_free(cpu_worker *worker) {
   cpu_ring *ring = &worker->ring;
-  if (ring->area) {
-    cpu_stack all = {ring->area, ring->stride * ring->room};
-    cpu_stack_forget(&all);
-  }
+  cpu_ring_forget(worker);
   cpu_heap_unreserve(worker->device->heap, ring->area);
   ring->area = NULL;
   ring->opened = 0;

@@ -117,6 +117,7 @@ CPU_UNSANITIZED static bool enter(cpu_worker *worker, const cpu_stack *stack, vo
   if (worker->fault.kind == CPU_FAULT_NONE) return true;
   worker->in_service = 0;
   cpu_stack_forget(&worker->stack);
+  cpu_ring_forget(worker);
   return false;
 }
 

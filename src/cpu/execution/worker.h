@@ -108,6 +108,7 @@ extern _Thread_local cpu_worker *cpu_worker_current __attribute__((tls_model("in
 /* fiber.c */
 void cpu_ring_reset(cpu_worker *worker, size_t stack);
 void cpu_ring_free(cpu_worker *worker);
+void cpu_ring_forget(const cpu_worker *worker); /* frames on its stacks were abandoned */
 void cpu_run_fibers(const mw_frame *frame, mw_worker *base, mw_thread_function *function, uint32_t count);
 void cpu_barrier(mw_worker *base);
 uint32_t cpu_barrier_vote(mw_worker *base, mw_vote vote, int32_t predicate);

@@ -94,7 +94,8 @@ LLVMValueRef lower_warp_apply(program *p, LLVMBuilderRef b, LLVMValueRef call, c
     }
   }
   LLVMValueRef arguments[] = {thread, in, out}, result = LLVMGetPoison(LLVMTypeOf(call));
-  LLVMBuildCall2(b, with_thread(p, LLVMGlobalGetValueType(function)), function, arguments, 3, "");
+  LLVMBuildCall2(b, LLVMGlobalGetValueType(function), function, arguments, 3,
+                 ""); /* it has its thread parameter by now */
   for (unsigned n = 0; n < 2; n++) {
     LLVMValueRef words[2];
     for (unsigned m = 0; m < 2; m++) {
