@@ -119,7 +119,7 @@ describe("a:plot", function()
     assert.equal(4 + 32, count(text, "crispEdges"))
   end)
 
-  it("writes PNG pictures of the size that it is told", function()
+  it("writes PNG pictures of the requested size", function()
     local path = folder .. "/chart.png"
     mw.arange(10):plot { file = path, width = 300, height = 200, title = "Up" }
     local picture = mw.read_image(path)

@@ -15,10 +15,11 @@ typedef struct register_list {
   int count;
 } register_list;
 
-static bool is_ignored(const char *part) {
-  static const char *const parts[] = {"sync", "aligned", "row", "col", "kind::f8f6f4"};
-  for (size_t n = 0; n < MW_COUNT(parts); n++)
-    if (strcmp(part, parts[n]) == 0) return true;
+/* Modifiers that are the same in all forms. */
+static bool is_ignored(const char *modifier) {
+  static const char *const modifiers[] = {"sync", "aligned", "row", "col"};
+  for (size_t n = 0; n < MW_COUNT(modifiers); n++)
+    if (strcmp(modifier, modifiers[n]) == 0) return true;
   return false;
 }
 

@@ -4,7 +4,7 @@
  *
  * Each term is cut, towards zero, to 25 fraction bits below the largest exponent among them, where a product's exponent
  * is the sum of its factors' exponents. The sum of the cut terms is exact; rounding it is up to the caller. The model was
- * found by comparing with an H100: all of 512 random and adversarial samples for each type are equal, bit by bit
+ * found by comparing with an H100: all of 256 random and adversarial samples of each kind are equal, bit by bit
  * (docs/notes/tensor.md).
  *
  * A number is given with its power, 2^exponent, which is 0 for 0, and for subnormal numbers that of the least normal one.
