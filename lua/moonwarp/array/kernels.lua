@@ -32,7 +32,7 @@ function M.empty(device, dtype, shape) return M.on(device, raw.array_new, dtype,
 local function split(source)
   local head, rest = source:match "^(.-\n)// kernels\n(.*)$"
   local own = {}
-  for at, name in rest:gmatch '()extern "C" __global__ void ([%w_]+)' do
+  for at, name in rest:gmatch '()extern "C" __global__ [^\n]-void ([%w_]+)' do
     local ends = rest:find('extern "C" __global__ ', at + 1, true)
     own[name] = rest:sub(at, ends and ends - 1)
   end

@@ -1,14 +1,15 @@
 -- Sorting along an axis: a:sort and a:argsort, by the radix sorts of src/device/moonwarp/algorithms/radix_sort.h.
 --
 -- A line is all elements along the axis. Short lines are sorted by one thread each; a long line by many blocks, in
--- passes of eight bits between two arrays of keys.
+-- passes of eight bits between two arrays of keys: on CPUs a thread walks a chunk, on GPUs a block sorts a tile
+-- (onesweep.h).
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
 local views = require "moonwarp.array.views"
 local given = require "moonwarp.array.given"
 local promotion = require "moonwarp.array.promotion"
-local compile = require("moonwarp.module.module").compile
+local kernels = require "moonwarp.array.kernels"
 
 local usage = errors.usage
 local array = raw.classes.array
@@ -25,11 +26,13 @@ words[8] = "unsigned long long"
 local dtypes = { "uchar", "ushort", nil, "uint" }
 dtypes[8] = "ulonglong"
 
+-- What kernels for lines, for chunks and for tiles begin with.
 local head = [[
-#include <moonwarp/algorithms/radix_sort.h>
+#include <moonwarp/algorithms/$HEADER.h>
 using namespace moonwarp;
 typedef $K K;
 typedef radix_order<K, $KIND, $DESCENDING, $POSITIONS> O;
+// kernels
 ]]
 
 local lines = [[
@@ -43,75 +46,114 @@ extern "C" __global__ void lines(long long count, long long n, const K *x, K *ke
 }
 ]]
 
-local scan = [[
+local chunk_scan = [[
 extern "C" __global__ void scan(unsigned *counts, int n) { radix_scan<256>(counts, n); }
 ]]
 
-local pass = [[
+local chunks_pass = [[
 extern "C" __global__ void count_$NAME(const K *from, long long n, long long chunk, int shift, unsigned *counts) {
-  if ($TILES) radix_count_tile<O, K, $FIRST>(from, n, shift, counts);
-  else radix_count_chunk<O, K, $FIRST>(from, n, chunk, shift, counts);
+  radix_count_chunk<O, K, $FIRST>(from, n, chunk, shift, counts);
 }
 extern "C" __global__ void move_$NAME(const K *from, const unsigned *was, long long n, long long chunk, int shift,
     const unsigned *counts, K *keys, unsigned *positions, long long *order) {
-  if ($TILES) radix_move_tile<O, K, $POSITIONS, $FIRST, $LAST>(from, was, n, shift, counts, keys, positions, order);
-  else radix_move_chunk<O, K, $POSITIONS, $FIRST, $LAST>(from, was, n, chunk, shift, counts, keys, positions, order);
+  radix_move_chunk<O, K, $POSITIONS, $FIRST, $LAST>(from, was, n, chunk, shift, counts, keys, positions, order);
+}
+]]
+
+local tile_counts = [[
+extern "C" __global__ void count(const K *x, long long n, unsigned *counts) { onesweep_count<O, K>(x, n, counts); }
+extern "C" __global__ void bases(unsigned *counts) { onesweep_bases(counts); }
+]]
+
+local tiles_pass = [[
+extern "C" __global__ __launch_bounds__(256) void pass_$NAME(const K *from, const unsigned *was, long long n, int shift,
+    const unsigned *bases, $W *state, unsigned *next, K *keys, unsigned *positions, long long *order) {
+  onesweep_pass<O, K, $W, $POSITIONS, $FIRST, $LAST>(from, was, n, shift, bases, state, next, keys, positions, order);
 }
 ]]
 
 local kinds = { bool = "RADIX_UNSIGNED", uint = "RADIX_UNSIGNED", int = "RADIX_SIGNED", float = "RADIX_FLOAT" }
 local made = {}
 
--- The kernels for whole lines, or those for the passes over a long line.
-local function module_of(device, of, size, positions, descending, tiles, long)
-  local key = table.concat({ device.name, of.name, tostring(positions), tostring(descending), tostring(tiles),
-    tostring(long) }, " ")
-  if made[key] then return made[key] end
-  local fields = { K = words[size], KIND = of.name == "bfloat16" and "RADIX_BFLOAT" or kinds[of.kind],
-    DESCENDING = tostring(descending), POSITIONS = tostring(positions), TILES = tostring(tiles) }
-  local passes = { head, long and scan or lines }
-  local function add(name, first, last)
-    fields.NAME, fields.FIRST, fields.LAST = name, tostring(first), tostring(last)
-    passes[#passes + 1] = pass:gsub("%$(%u+)", fields)
-  end
-  if not long then
-    fields.NAME = "lines" -- the text has only this one
-  elseif size == 1 then
-    add("only", true, true)
-  else
-    add("first", true, false)
-    if size > 2 then add("next", false, false) end
-    add("last", false, true)
-  end
-  made[key] = compile { source = (table.concat(passes):gsub("%$(%u+)", fields)), name = "sort" }
-  return made[key]
+-- The names of the passes over keys of a size, in their order.
+local function passes_of(size)
+  local names = { size == 1 and "only" or "first" }
+  for k = 2, size do names[k] = k == size and "last" or "next" end
+  return names
 end
 
-local function cdiv(a, b) return math.floor((a + b - 1) / b) end
+-- A device's kernels for one way: "lines", "chunks" or "tiles".
+local function kernels_of(device, way, of, size, positions, descending, wide)
+  local key = table.concat({ way, of.name, tostring(positions), tostring(descending), tostring(wide) }, " ")
+  if not made[key] then
+    local fields = { K = words[size], KIND = of.name == "bfloat16" and "RADIX_BFLOAT" or kinds[of.kind],
+      DESCENDING = tostring(descending), POSITIONS = tostring(positions),
+      W = wide and "unsigned long long" or "unsigned", HEADER = way == "tiles" and "onesweep" or "radix_sort" }
+    local parts = { head, way == "lines" and lines or way == "chunks" and chunk_scan or tile_counts }
+    local seen = {}
+    for _, name in ipairs(way == "lines" and {} or passes_of(size)) do
+      if not seen[name] then
+        fields.NAME, fields.FIRST = name, tostring(name == "first" or name == "only")
+        fields.LAST = tostring(name == "last" or name == "only")
+        parts[#parts + 1] = (way == "chunks" and chunks_pass or tiles_pass):gsub("%$(%u+)", fields)
+        seen[name] = true
+      end
+    end
+    made[key] = kernels.module(table.concat(parts):gsub("%$(%u+)", fields), "sort")
+  end
+  return made[key](device)
+end
 
--- Sort one line of n elements, by many blocks.
-local function sort_long(m, x, n, size, positions, tiles, y)
-  local chunk = tiles and 4096 or math.max(16384, cdiv(n, 64))
-  local blocks, threads = cdiv(n, chunk), tiles and 256 or 1
+local cdiv = kernels.blocks
+
+-- The arrays that passes over n keys of a size write by turns: keys, and with positions those too.
+local function buffers(n, size, positions)
+  local dtype, to, places = dtypes[size], {}, {}
+  for k = 1, math.min(2, size - 1) do to[k] = raw.array_new(dtype, { n }) end
+  for k = 1, positions and math.min(2, size - 1) or 0 do places[k] = raw.array_new("uint", { n }) end
+  return to, places
+end
+
+-- Call pass(name, k, from, was, keys, places, order) for each pass of a sort of x into y.
+local function each_pass(x, n, size, positions, y, pass)
+  local to, places = buffers(n, size, positions)
+  local from, was
+  for k, name in ipairs(passes_of(size)) do
+    local at, last = (k - 1) % 2 + 1, k == size
+    local keys = not last and to[at] or not positions and y or nil
+    pass(name, k, from or x, was, keys, not last and places[at] or nil, last and positions and y or nil)
+    from, was = keys, places[at]
+  end
+end
+
+-- Sort one line of n elements by chunks.
+local function sort_chunks(m, x, n, size, positions, y)
+  local chunk = math.max(16384, cdiv(n, 64))
+  local blocks = cdiv(n, chunk)
   local counts = raw.array_new("uint", { 256 * blocks })
-  local dtype = dtypes[size]
-  local keys = { raw.array_new(dtype, { n }), size > 2 and raw.array_new(dtype, { n }) or nil }
-  local places = {}
-  for i = 1, positions and math.min(2, size) or 1 do
-    places[i] = raw.array_new("uint", { positions and n or 1 })
-  end
-  local from, was = x, places[1]
-  for k = 1, size do
-    local name = size == 1 and "only" or k == 1 and "first" or k == size and "last" or "next"
-    local at = (k - 1) % 2 + 1
-    local to = k == size and not positions and y or keys[at] or keys[1]
-    local to_places = places[at] or places[1]
+  each_pass(x, n, size, positions, y, function(name, k, from, was, keys, places, order)
     local shift = 8 * (k - 1)
-    m["count_" .. name](blocks, threads)(from, n, chunk, shift, counts)
+    m["count_" .. name](blocks, 1)(from, n, chunk, shift, counts)
     m.scan(1, 256)(counts, 256 * blocks)
-    m["move_" .. name](blocks, threads)(from, was, n, chunk, shift, counts, to, to_places, positions and y or nil)
-    from, was = to, to_places
-  end
+    m["move_" .. name](blocks, 1)(from, was, n, chunk, shift, counts, keys, places, order)
+  end)
+end
+
+local TILE = { 5120, 5120, nil, 5120 } -- onesweep_tile of onesweep.h
+TILE[8] = 4096
+
+-- Sort one line of n elements by tiles.
+local function sort_tiles(m, wide, x, n, size, positions, y)
+  local tiles_of_line = cdiv(n, TILE[size])
+  local counts = raw.array_new("uint", { 256 * size + size }):fill(0)
+  local state = raw.array_new(wide and "ulonglong" or "uint", { size * tiles_of_line * 256 }):fill(0)
+  m.count(math.min(cdiv(n, 1024), 1056), 256)(x, n, counts)
+  m.bases(size, 256)(counts)
+  each_pass(x, n, size, positions, y, function(name, k, from, was, keys, places, order)
+    local bases, next = counts:sub(256 * (k - 1) + 1, 256 * k), counts:sub(256 * size + k, 256 * size + k)
+    local states = state:sub((k - 1) * tiles_of_line * 256 + 1, k * tiles_of_line * 256)
+    m["pass_" .. name](tiles_of_line, 256)(from, was, n, 8 * (k - 1), bases, states, next, keys, places, order)
+  end)
 end
 
 -- Sort the lines of x, which is contiguous with the axis last, into y.
@@ -120,7 +162,9 @@ local function sort_lines(x, count, n, of, positions, descending, y)
   local tiles = settings.tiles
   if tiles == nil then tiles = not x.device.name:find "^cpu" end
   local long = not (n <= settings.ALONE and not (tiles and n > 4096 and count < 64))
-  local m = module_of(x.device, of, size, positions, descending, tiles, long)
+  local wide = n >= 2 ^ 30
+  local way = not long and "lines" or tiles and "tiles" or "chunks"
+  local m = kernels_of(x.device, way, of, size, positions, descending, wide)
   local bits = raw.array_view(x, 0, dtypes[size], { count * n })
   local target = positions and y or raw.array_view(y, 0, dtypes[size], { count * n })
   if not long then
@@ -131,8 +175,12 @@ local function sort_lines(x, count, n, of, positions, descending, y)
     return
   end
   for line = 0, count - 1 do
-    local first, last = line * n + 1, (line + 1) * n
-    sort_long(m, bits:sub(first, last), n, size, positions, tiles, target:sub(first, last))
+    local from, to = bits:sub(line * n + 1, (line + 1) * n), target:sub(line * n + 1, (line + 1) * n)
+    if tiles then
+      sort_tiles(m, wide, from, n, size, positions, to)
+    else
+      sort_chunks(m, from, n, size, positions, to)
+    end
   end
 end
 

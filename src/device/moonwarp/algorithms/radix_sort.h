@@ -3,10 +3,9 @@
  * Elements are sorted by keys, unsigned numbers in the elements' order: radix_order makes one of an element's bits, and
  * the element of it again. With POSITIONS, each key carries the position that it had.
  *
- * Three ways: a thread sorts lines alone (sort_line); many blocks sort one line, a thread of each walking a chunk
- * (…_chunk, for CPUs, whose threads have caches for 256 streams); or warps ranking a tile together (…_tile, for GPUs).
- * The latter two count the digits of each chunk, scan the counts in the order digit, chunk, and move each element to its
- * place. */
+ * A thread sorts lines alone (sort_line), or many blocks sort one line, a thread of each walking a chunk (…_chunk, for
+ * CPUs, whose threads have caches for 256 streams): they count the digits of each chunk, scan the counts in the order
+ * digit, chunk, and move each element to its place. For GPUs see onesweep.h. */
 #ifndef MOONWARP_ALGORITHMS_RADIX_SORT_H
 #define MOONWARP_ALGORITHMS_RADIX_SORT_H
 
@@ -99,7 +98,7 @@ __device__ inline void sort_line(const K *x, long long n, K *a, K *b, unsigned *
   }
 }
 
-/* ---- many blocks for one line: what both ways share ---- */
+/* ---- many blocks for one line ---- */
 
 /* The state of a pass: FIRST reads elements, others keys; LAST writes elements or positions from 1. */
 template <typename O, typename K, bool FIRST> __device__ inline K radix_key(const K *from, long long i) {
@@ -161,63 +160,6 @@ __device__ inline void radix_move_chunk(const K *from, const unsigned *was, long
     K key = radix_key<O, K, FIRST>(from, i);
     unsigned at = place[key >> shift & 255]++;
     radix_put<O, K, POSITIONS, LAST>(at, key, !POSITIONS ? 0 : FIRST ? (unsigned)i : was[i], keys, positions, order);
-  }
-}
-
-/* ---- warps rank a tile: blocks of 256 threads ---- */
-
-enum { RADIX_ITEMS = 16, RADIX_WARPS = 8, RADIX_TILE = RADIX_ITEMS * RADIX_WARPS * 32 };
-
-template <typename O, typename K, bool FIRST>
-__device__ inline void radix_count_tile(const K *from, long long n, int shift, unsigned *counts) {
-  __shared__ unsigned count[256];
-  count[threadIdx.x] = 0;
-  __syncthreads();
-  long long first = (long long)blockIdx.x * RADIX_TILE, end = first + RADIX_TILE < n ? first + RADIX_TILE : n;
-  for (long long i = first + threadIdx.x; i < end; i += 256)
-    atomicAdd(&count[radix_key<O, K, FIRST>(from, i) >> shift & 255], 1u);
-  __syncthreads();
-  counts[threadIdx.x * gridDim.x + blockIdx.x] = count[threadIdx.x];
-}
-
-/* Each warp ranks 512 elements in their order, 32 at a time: those with equal digits find each other by a match. */
-template <typename O, typename K, bool POSITIONS, bool FIRST, bool LAST>
-__device__ inline void radix_move_tile(const K *from, const unsigned *was, long long n, int shift,
-                                       const unsigned *counts, K *keys, unsigned *positions, long long *order) {
-  __shared__ unsigned place[RADIX_WARPS][256];
-  int t = threadIdx.x, warp = t / 32, lane = t % 32;
-  for (int w = 0; w < RADIX_WARPS; w++) place[w][t] = 0;
-  __syncthreads();
-  long long first = (long long)blockIdx.x * RADIX_TILE + warp * (RADIX_ITEMS * 32) + lane;
-  K key[RADIX_ITEMS];
-  unsigned rank[RADIX_ITEMS];
-  for (int k = 0; k < RADIX_ITEMS; k++) {
-    long long i = first + k * 32;
-    key[k] = i < n ? radix_key<O, K, FIRST>(from, i) : 0;
-    unsigned digit = i < n ? (unsigned)(key[k] >> shift & 255) : 256;
-    unsigned peers = __match_any_sync(~0u, digit), before = __popc(peers & ((1u << lane) - 1));
-    unsigned base = digit < 256 ? place[warp][digit] : 0;
-    __syncwarp();
-    if (before == 0 && digit < 256) place[warp][digit] = base + __popc(peers);
-    __syncwarp();
-    rank[k] = base + before;
-  }
-  __syncthreads();
-  unsigned sum = counts[t * gridDim.x + blockIdx.x];
-  for (int w = 0; w < RADIX_WARPS; w++) {
-    unsigned mine = place[w][t];
-    place[w][t] = sum;
-    sum += mine;
-  }
-  __syncthreads();
-  for (int k = 0; k < RADIX_ITEMS; k++) {
-    long long i = first + k * 32;
-    if (i < n)
-      radix_put<O, K, POSITIONS, LAST>(place[warp][key[k] >> shift & 255] + rank[k], key[k],
-                                       !POSITIONS ? 0
-                                       : FIRST    ? (unsigned)i
-                                                  : was[i],
-                                       keys, positions, order);
   }
 }
 

@@ -20,13 +20,43 @@ namespace moonwarp {
 
 /* ---- contiguous lines: a block is a warp; blockIdx.x is the chunk, blockIdx.y the line ---- */
 
+/* Groups of 32 elements that a warp scans at a time. Their scans do not wait for each other: only the carry goes through
+   all of them, so a GPU has more loads in flight. The order of combining is the same for any number. */
+#if defined __MW_NVPTX__ || defined __MW_NVRTC__
+enum { SCAN_GROUPS = 8 };
+#else
+enum { SCAN_GROUPS = 1 };
+#endif
+
 /* Walk a chunk of a line. STORE: the scan goes to y, from `carry` on if `carried`; else only the total counts. */
 template <typename Op, bool STORE>
 __device__ inline typename Op::A rows_walk(long long first, long long end, const typename Op::T *x,
                                            typename Op::A carry, bool carried, typename Op::R *y) {
   typedef typename Op::A A;
   int lane = threadIdx.x % 32;
-  for (long long k = first; k < end; k += 32) {
+  long long k = first;
+  if (SCAN_GROUPS > 1) {
+    for (; k + SCAN_GROUPS * 32 <= end; k += SCAN_GROUPS * 32) {
+      A a[SCAN_GROUPS];
+#pragma unroll
+      for (int g = 0; g < SCAN_GROUPS; g++) a[g] = Op::map(x[k + g * 32 + lane], k + g * 32 + lane);
+      if (STORE && k + lane == 0) a[0] = Op::start(a[0]);
+#pragma unroll
+      for (int g = 0; g < SCAN_GROUPS; g++) a[g] = scan_warp<Op>(a[g]);
+#pragma unroll
+      for (int g = 0; g < SCAN_GROUPS; g++) {
+        A total = broadcast(a[g], 31);
+        if (carried) {
+          a[g] = Op::combine(carry, a[g]);
+          total = Op::combine(carry, total);
+        }
+        if (STORE) y[k + g * 32 + lane] = Op::finish(a[g]);
+        carry = total;
+        carried = true;
+      }
+    }
+  }
+  for (; k < end; k += 32) {
     long long at = k + lane;
     A a = Op::map(x[at < end ? at : end - 1], at);
     if (STORE && at == 0) a = Op::start(a);

@@ -1,0 +1,204 @@
+/* A stable radix sort for GPUs, which reads and writes each key once a pass: Adinets and Merrill, "Onesweep: a faster
+ * least significant digit radix sort for GPUs" (2022), with the decoupled look-back of Merrill and Garland (2016).
+ *
+ * onesweep_count counts the digits of all passes in one reading, onesweep_bases makes each digit's first place of them.
+ * In a pass, a block takes the next tile, ranks its keys, and publishes how many of each digit it has. Then it adds up
+ * what the tiles before it have published, so it knows where each of its digits begins. Keys go to their places in the
+ * tile first, in shared memory: neighbours there have neighbouring places in the result.
+ *
+ * Tiles are taken in order, so all tiles before one's own are done or at work, and waiting for them ends. */
+#ifndef MOONWARP_ALGORITHMS_ONESWEEP_H
+#define MOONWARP_ALGORITHMS_ONESWEEP_H
+
+#include "moonwarp/algorithms/radix_sort.h"
+
+namespace moonwarp {
+
+/* On GPUs, arrays of a thread's keys stay in registers. On the CPU device, where these kernels are only tested, they need
+   not, and the compiler is done sooner. */
+#if defined __MW_NVPTX__ || defined __MW_NVRTC__
+enum { ONESWEEP_UNROLL = 32 };
+#else
+enum { ONESWEEP_UNROLL = 1 };
+#endif
+
+enum { ONESWEEP_THREADS = 256, ONESWEEP_WARPS = ONESWEEP_THREADS / 32 };
+
+/* Keys a thread has, so that a tile has at most 46 KiB. */
+template <typename K> struct onesweep_tile {
+  static constexpr int items = sizeof(K) == 8 ? 16 : 20, size = items * ONESWEEP_THREADS;
+};
+
+/* What a tile publishes of a digit: a count, and in the two highest bits whether it is its own or includes those of all
+   tiles before. W: an unsigned type with room for the number of keys beside these bits. */
+template <typename W> struct onesweep_state {
+  static constexpr int shift = 8 * (int)sizeof(W) - 2;
+  static constexpr W own = (W)1 << shift, all = (W)2 << shift, count = own - 1;
+};
+
+/* Add the digits of n elements to counts[pass][digit]. Blocks of 256 threads, any number. */
+template <typename O, typename K> __device__ inline void onesweep_count(const K *x, long long n, unsigned *counts) {
+  __shared__ unsigned count[sizeof(K)][256];
+  int t = threadIdx.x;
+  for (int d = 0; d < (int)sizeof(K); d++) count[d][t] = 0;
+  __syncthreads();
+  long long step = (long long)gridDim.x * 256;
+  for (long long i = (long long)blockIdx.x * 256 + t; i < n; i += 4 * step) {
+    K key[4];
+#pragma unroll ONESWEEP_UNROLL
+    for (int k = 0; k < 4; k++)
+      if (i + k * step < n) key[k] = O::encode(x[i + k * step]);
+#pragma unroll ONESWEEP_UNROLL
+    for (int k = 0; k < 4; k++) {
+      if (i + k * step >= n) continue;
+#pragma unroll ONESWEEP_UNROLL
+      for (int d = 0; d < (int)sizeof(K); d++) atomicAdd(&count[d][key[k] >> 8 * d & 255], 1u);
+    }
+  }
+  __syncthreads();
+  for (int d = 0; d < (int)sizeof(K); d++)
+    if (count[d][t]) atomicAdd(&counts[d * 256 + t], count[d][t]);
+}
+
+/* The exclusive sums of 256 values, one for each thread of the block. */
+__device__ inline unsigned onesweep_sums(unsigned mine, unsigned *of_warps) {
+  int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  unsigned sum = mine;
+#pragma unroll ONESWEEP_UNROLL
+  for (int distance = 1; distance < 32; distance *= 2) {
+    unsigned below = __shfl_up_sync(~0u, sum, distance);
+    if (lane >= distance) sum += below;
+  }
+  if (lane == 31) of_warps[warp] = sum;
+  __syncthreads();
+  for (int w = 0; w < warp; w++) sum += of_warps[w];
+  return sum - mine;
+}
+
+/* Turn the counts of a pass, which is the block's number, into the first place of each digit. Blocks of 256 threads. */
+__device__ inline void onesweep_bases(unsigned *counts) {
+  __shared__ unsigned of_warps[8];
+  unsigned *mine = counts + blockIdx.x * 256 + threadIdx.x;
+  *mine = onesweep_sums(*mine, of_warps);
+}
+
+/* The lanes of the warp whose digits equal this lane's. */
+__device__ inline unsigned onesweep_peers(unsigned digit) {
+  unsigned peers = ~0u;
+#pragma unroll ONESWEEP_UNROLL
+  for (int bit = 0; bit < 8; bit++) {
+    bool set = digit >> bit & 1;
+    unsigned ballot = __ballot_sync(~0u, set);
+    peers &= set ? ballot : ~ballot;
+  }
+  return peers;
+}
+
+/* How many keys of a digit the tiles before `tile` have. */
+template <typename W> __device__ inline W onesweep_look_back(const volatile W *state, long long tile, int digit) {
+  typedef onesweep_state<W> S;
+  W sum = 0;
+  for (long long before = tile - 1; before >= 0;) {
+    W published = state[before * 256 + digit];
+    if (published == 0) continue;
+    sum += published & S::count;
+    if (published & S::all) break;
+    before--;
+  }
+  return sum;
+}
+
+/* One pass over n keys. bases: where each digit begins; state: 256 words a tile and `next` a word, all zero before.
+   FIRST reads elements, LAST writes elements, or, with POSITIONS, positions from 1. */
+template <typename O, typename K, typename W, bool POSITIONS, bool FIRST, bool LAST>
+__device__ inline void onesweep_pass(const K *from, const unsigned *was, long long n, int shift, const unsigned *bases,
+                                     volatile W *state, unsigned *next, K *keys, unsigned *positions,
+                                     long long *order) {
+  typedef onesweep_tile<K> T;
+  typedef onesweep_state<W> S;
+  enum { ITEMS = T::items };
+  union shared_memory {
+    unsigned count[ONESWEEP_WARPS][256];
+    K key[T::size];
+    unsigned position[T::size];
+  };
+  __shared__ shared_memory shared;
+  __shared__ unsigned of_warps[ONESWEEP_WARPS], taken;
+  __shared__ W place[256]; /* where a digit's keys begin in the result, less where they begin in the tile */
+  int t = threadIdx.x, warp = t / 32, lane = t % 32;
+  if (t == 0) taken = atomicAdd(next, 1u);
+  for (int w = 0; w < ONESWEEP_WARPS; w++) shared.count[w][t] = 0;
+  __syncthreads();
+  long long tile = taken, begin = tile * T::size;
+  int count = n - begin < T::size ? (int)(n - begin) : T::size, first = warp * (ITEMS * 32) + lane;
+
+  K key[ITEMS];
+  unsigned rank[ITEMS];
+#pragma unroll ONESWEEP_UNROLL
+  for (int k = 0; k < ITEMS; k++) {
+    int i = first + k * 32;
+    /* Those that fill the last tile up come after all others, which have no greater digit. */
+    key[k] = i < count ? radix_key<O, K, FIRST>(from, begin + i) : (K) ~(K)0;
+  }
+#pragma unroll ONESWEEP_UNROLL
+  for (int k = 0; k < ITEMS; k++) {
+    unsigned digit = (unsigned)(key[k] >> shift & 255), peers = onesweep_peers(digit);
+    unsigned before = __popc(peers & ((1u << lane) - 1)), base = shared.count[warp][digit];
+    __syncwarp();
+    if (before == 0) shared.count[warp][digit] = base + __popc(peers);
+    __syncwarp();
+    rank[k] = base + before;
+  }
+  __syncthreads();
+  unsigned own = 0;
+  for (int w = 0; w < ONESWEEP_WARPS; w++) {
+    unsigned mine = shared.count[w][t];
+    shared.count[w][t] = own;
+    own += mine;
+  }
+  unsigned filled = t == 255 ? (unsigned)(T::size - count) : 0;
+  state[tile * 256 + t] = (W)(own - filled) | (tile == 0 ? S::all : S::own);
+  unsigned start = onesweep_sums(own, of_warps);
+  for (int w = 0; w < ONESWEEP_WARPS; w++) shared.count[w][t] += start;
+  __syncthreads();
+#pragma unroll ONESWEEP_UNROLL
+  for (int k = 0; k < ITEMS; k++) rank[k] += shared.count[warp][key[k] >> shift & 255];
+  W before = onesweep_look_back<W>(state, tile, t);
+  if (tile > 0) state[tile * 256 + t] = (before + (own - filled)) | S::all;
+  place[t] = (W)bases[t] + before - start;
+  __syncthreads();
+
+#pragma unroll ONESWEEP_UNROLL
+  for (int k = 0; k < ITEMS; k++) shared.key[rank[k]] = key[k];
+  __syncthreads();
+  unsigned char digits[ITEMS];
+#pragma unroll ONESWEEP_UNROLL
+  for (int k = 0; k < ITEMS; k++) {
+    int i = t + k * ONESWEEP_THREADS;
+    K mine = shared.key[i];
+    digits[k] = (unsigned char)(mine >> shift & 255);
+    if (i < count && !(LAST && POSITIONS)) keys[(W)(place[digits[k]] + i)] = LAST ? O::decode(mine) : mine;
+  }
+  if (!POSITIONS) return;
+  __syncthreads();
+#pragma unroll ONESWEEP_UNROLL
+  for (int k = 0; k < ITEMS; k++) {
+    int i = first + k * 32;
+    shared.position[rank[k]] = FIRST ? (unsigned)(begin + i) : i < count ? was[begin + i] : 0;
+  }
+  __syncthreads();
+#pragma unroll ONESWEEP_UNROLL
+  for (int k = 0; k < ITEMS; k++) {
+    int i = t + k * ONESWEEP_THREADS;
+    if (i >= count) continue;
+    W at = place[digits[k]] + i;
+    if (LAST)
+      order[at] = (long long)shared.position[i] + 1;
+    else
+      positions[at] = shared.position[i];
+  }
+}
+
+} // namespace moonwarp
+
+#endif
