@@ -1,6 +1,6 @@
 /* Numbers of this library beside NVIDIA's, for every kind, ordering, seed and offset, in one process:
- *     curand_matrix OURS NVIDIAS COUNT [KIND]
- * draws COUNT numbers of each and prints a line for each kind, ordering and sort of numbers: how many streams, how many numbers
+ *     curand_matrix OURS NVIDIAS COUNT [KIND [ORDERING [SORT [SEED]]]]
+ * draws COUNT numbers of each, or of one kind, ordering, sort (a number from 0) and seed (which, from 0), and prints a line for each kind, ordering and sort of numbers: how many streams, how many numbers
  * differ, and of normal and log-normal numbers by how much at most, in units of a float's or double's precision. A COUNT
  * below 10^6 leaves out orderings that NVIDIA's library takes a second to begin. Of normal, log-normal and Poisson's numbers
  * one seed is drawn. */
@@ -133,11 +133,16 @@ static double scale(const kind *k, const void *list, int sort, size_t i) {
   return in_pairs(k) ? hypot(x, other) : fmax(fabs(x), 1);
 }
 
+/* Whether an argument is left out, or is this number. */
+static int chosen(const char *argument, int value) { return !argument || atoi(argument) == value; }
+
 int main(int argument_count, char **arguments) {
   static const unsigned long long seeds[] = {0, 1234, 987654321, 0x8000000000000005};
   static const unsigned long long offsets[] = {0, 1, 3, 4096, 1000007};
   static const unsigned dimensions[] = {1, 2, 10, 1000, 20000};
-  if (argument_count < 4) return 2;
+  char *choices[] = {NULL, NULL, NULL, NULL}; /* kind, ordering, sort, seed */
+  if (argument_count < 4 || argument_count > 8) return 2;
+  for (int i = 4; i < argument_count; i++) choices[i - 4] = arguments[i];
   library ours = load(arguments[1]), nvidia = load(arguments[2]);
   size_t count = (size_t)atoll(arguments[3]);
   int big = count >= 1000000;
@@ -145,16 +150,19 @@ int main(int argument_count, char **arguments) {
   if (!x || !y) return 1;
   for (size_t which = 0; which < sizeof kinds / sizeof *kinds; which++) {
     const kind *k = &kinds[which];
-    if (argument_count > 4 && strcmp(k->name, arguments[4]) != 0) continue;
+    if (choices[0] && strcmp(k->name, choices[0]) != 0) continue;
     for (int o = 0; o < 4 && k->orderings[o] != 0; o++) {
       if (!big && (k->slow == 2 || (k->slow == 1 && k->orderings[o] != 103))) continue;
+      if (!chosen(choices[1], k->orderings[o])) continue;
       for (int sort = 0; sort < SORTS; sort++) {
+        if (!chosen(choices[2], sort)) continue;
         size_t size = is_double(sort) || (sort == WORDS && k->type > 202) ? 8 : 4, differ = 0;
         int streams = 0;
         double most = 0;
         for (int s = 0; s < (k->type > 200 ? 5 : 4); s++) {
           for (int f = 0; f < (k->offsets ? 5 : 1); f++) {
-            if (sort >= NORMAL && s != 1) continue; /* words and uniform numbers say the rest */
+            if ((sort >= NORMAL && s != 1) || !chosen(choices[3], s))
+              continue; /* words and uniform numbers say the rest */
             unsigned dimension = k->type > 200 ? dimensions[s] : 1;
             size_t some = count / dimension * dimension;
             draw(&ours, k, k->orderings[o], seeds[s % 4], offsets[f], dimension, sort, x, some);
