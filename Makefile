@@ -249,6 +249,7 @@ $(KERNELS)/%: $(KERNEL_TEXTS) $(MWCC) $(PCH)
 $(PROMPT): bin/moonwarp Makefile
 	@mkdir -p $(@D) $(BUILD)/share/lua
 	@ln -sfn $(CURDIR)/lua $(BUILD)/share/lua/$(LUA_VERSION)
+	@mkdir -p $(BUILD)/share/moonwarp && ln -sfn $(CURDIR)/examples/lessons $(BUILD)/share/moonwarp/solutions
 	$(call say,GEN)
 	$(Q)sed '1s|.*|#!/usr/bin/env $(LUA)|' $< > $@ && chmod 755 $@
 

@@ -53,6 +53,9 @@ $(CUDA_PC_FILE): Makefile install.mk
 	  'Name: moonwarp-cuda' 'Description: the CUDA runtime and driver APIs for C hosts, over moonwarp' 'Version: $(VERSION)' \
 	  'Cflags: -I$${includedir}/moonwarp' 'Libs: -L$${libdir} -lmoonwarp_cuda' 'Requires.private: moonwarp' > $@
 
+# The lessons' solutions, in a folder of their own.
+SOLUTIONS := $(sort $(patsubst examples/lessons/%,%,$(wildcard examples/lessons/*/*.lua)))
+
 # What goes where: a file of the build or of the sources, behind it the folder.
 HEADERS := src/moonwarp.h src/moonwarp_abi.h
 CUDA_HEADERS := $(sort $(wildcard src/host/include/*.h))
@@ -63,7 +66,7 @@ INSTALLED = $(BINDIR)/mwcc $(BINDIR)/moonwarp $(LIBDIR)/libmoonwarp.so $(LIBDIR)
   $(LIBDIR)/libmoonwarp_cuda.so $(LIBDIR)/$(notdir $(STATIC_CUDA)) $(PKGCONFIGDIR)/moonwarp-cuda.pc \
   $(addprefix $(INCLUDEDIR)/moonwarp/,$(notdir $(CUDA_HEADERS))) \
   $(addprefix $(INCLUDEDIR)/,$(notdir $(HEADERS))) $(LUA_CDIR)/moonwarp/core.so $(addprefix $(LUADIR)/,$(LUA_FILES)) \
-  $(addprefix $(DATADIR)/device/,$(DEVICE_FILES)) $(DATADIR)/device.pch
+  $(addprefix $(DATADIR)/device/,$(DEVICE_FILES)) $(DATADIR)/device.pch $(addprefix $(DATADIR)/solutions/,$(SOLUTIONS))
 
 install_program = install -D -m 755 $(1) '$(DESTDIR)$(strip $(2))'
 install_data = install -D -m 644 $(1) '$(DESTDIR)$(strip $(2))'
@@ -81,6 +84,7 @@ install-library: lib mwcc kernels
 install-lua: lua
 	@$(call install_program,$(LUA_MODULE),$(LUA_CDIR)/moonwarp/core.so)
 	@$(call install_tree,lua,moonwarp,$(LUADIR))
+	@$(call install_tree,examples/lessons,.,$(DATADIR)/solutions)
 	@mkdir -p '$(DESTDIR)$(BINDIR)'
 	@sed '1s|.*|#!/usr/bin/env $(LUA_PROGRAM)|' bin/moonwarp > '$(DESTDIR)$(BINDIR)/moonwarp'
 	@chmod 755 '$(DESTDIR)$(BINDIR)/moonwarp'
@@ -136,7 +140,8 @@ rock:
 install-rock:
 	@+$(ROCK_MAKE) PREFIX='$(ROCK_HOME)' BINDIR='$(ROCK_HOME)/bin' LIBDIR='$(ROCK_HOME)/lib' \
 	  DATADIR='$(ROCK_HOME)/share/moonwarp' install-library
-	@+$(ROCK_MAKE) LUADIR='$(LUADIR)' LUA_CDIR='$(LUA_CDIR)' BINDIR='$(BINDIR)' LUA_PROGRAM='$(notdir $(ROCK_LUA))' install-lua
+	@+$(ROCK_MAKE) LUADIR='$(LUADIR)' LUA_CDIR='$(LUA_CDIR)' BINDIR='$(BINDIR)' LUA_PROGRAM='$(notdir $(ROCK_LUA))' \
+	  DATADIR='$(ROCK_HOME)/share/moonwarp' install-lua
 	@printf '%s\n' '#!/bin/sh' 'here=$$(dirname "$$(readlink -f "$$0")")' \
 	  'exec "$$here/../lib/lua/$(ROCK_VERSION)/moonwarp/home/bin/mwcc" "$$@"' > '$(BINDIR)/mwcc'
 	@chmod 755 '$(BINDIR)/mwcc'

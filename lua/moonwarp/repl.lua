@@ -214,6 +214,7 @@ end
 
 local usage = [=[
 usage: moonwarp [options] [script [arguments]]
+       moonwarp learn           lessons in writing kernels; moonwarp learn --help tells more
   -e code     run code; mw is moonwarp
   -i          a prompt after code or script
   -q          a prompt without a greeting
@@ -247,6 +248,10 @@ end
 ---@param arguments string[]
 ---@return integer
 function M.main(arguments)
+  if arguments[1] == "learn" then
+    local unpack = table.unpack or unpack -- luacheck: ignore 143
+    return require "moonwarp.learn".main { unpack(arguments, 2) }
+  end
   local i, prompt, quiet, good, did = 1, false, false, true, false
   while arguments[i] and arguments[i]:find "^%-." do
     local option = arguments[i]

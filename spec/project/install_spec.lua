@@ -75,6 +75,14 @@ describe("an installation", function()
     end
   end)
 
+  it("has the lessons, and their solutions in a folder of their own", function()
+    local learn = ("mkdir -p %s/learner && cd %s/learner && XDG_DATA_HOME=. %s/moved/bin/moonwarp learn"):format(folder,
+      folder, folder)
+    assert.matches("is new in this folder", (run(learn .. " 1")), 1, true)
+    must(("cp %s/moved/share/moonwarp/solutions/first/map.lua %s/learner/01_map.lua"):format(folder, folder))
+    assert.matches("To compare: [^\n]*/solutions/first/map.lua", must(learn .. " 1"))
+  end)
+
   it("serves C hosts, by pkg-config and statically", function()
     local at = folder .. "/moved"
     local flags = ("$(PKG_CONFIG_PATH=%s/lib/pkgconfig pkg-config --cflags --libs %%s moonwarp)"):format(at)

@@ -1,0 +1,95 @@
+-- What happened, in characters: the arrays of a failed case around the first wrong element, and what each element of a
+-- result was made from.
+
+local cases = require "moonwarp.learn.case"
+local judge = require "moonwarp.learn.judge"
+
+local M = {}
+
+local COLUMNS = 12 -- elements of an array that are shown
+
+local function cell(value)
+  if value == nil then return "" end
+  if value == cases.UNWRITTEN then return "·" end
+  return ("%.5g"):format(value)
+end
+
+local function pad(text, width)
+  local seen = #text:gsub("[\128-\191]", "")
+  return (" "):rep(width - seen) .. text
+end
+
+local function row(name, list, first, last)
+  local cells = {}
+  for i = first, last do cells[#cells + 1] = pad(cell(list[i]), 7) end
+  return ("  %-8s"):format(name) .. table.concat(cells)
+end
+
+---The arrays of a case whose result is wrong; "·" is an element that nothing was written to.
+---@param facts table
+---@return string[]
+function M.arrays(facts)
+  if not facts.got or not facts.first then return {} end
+  local count = #facts.want
+  local first = math.max(1, math.min(facts.first - 3, count - COLUMNS + 1))
+  local last = math.min(count, first + COLUMNS - 1)
+  local lines, indices = {}, {}
+  for i = first, last do indices[i] = i - 1 end
+  lines[1] = row("index", indices, first, last)
+  for _, input in ipairs(facts.case.inputs) do
+    if input.array.count == count then lines[#lines + 1] = row(input.name, input.array:totable(), first, last) end
+  end
+  lines[#lines + 1] = row("out", facts.got, first, last)
+  lines[#lines + 1] = row("wanted", facts.want, first, last)
+  lines[#lines + 1] = ("  %-8s"):format "" .. (" "):rep(7 * (facts.first - first) + 6) .. "^"
+  return lines
+end
+
+local function result(answer, case)
+  judge.launch(answer, case)
+  return case.out:totable()
+end
+
+---Which elements of an input each element of the result depends on: the kernel runs once more for each element of the
+---input, with that element changed.
+---@param lesson table
+---@param answer table
+---@return string[]
+function M.dependences(lesson, answer)
+  local what = lesson.depends
+  if not what then return {} end
+  local case = lesson.make(what.size)
+  local base, count = result(answer, case), #case.want
+  local name, marks, columns
+  for input = 1, math.huge do
+    columns = input
+    case = lesson.make(what.size)
+    local changed
+    for _, entry in ipairs(case.inputs) do
+      if entry.name == what.input then changed = entry.array end
+    end
+    if input > changed.count then
+      columns = input - 1
+      break
+    end
+    name, marks = what.input, marks or {}
+    changed[input] = changed[input] + 1000
+    local got = result(answer, case)
+    for i = 1, count do
+      marks[i] = marks[i] or {}
+      marks[i][input] = got[i] ~= base[i] and "#" or "."
+    end
+  end
+  local lines = { ("what each element of out was made from (# an element of %s that it depends on):"):format(name) }
+  local head = {}
+  for i = 1, columns do head[i] = pad(tostring(i - 1), 3) end
+  lines[2] = ("  %-9s"):format(name) .. table.concat(head)
+  for i = 1, count do
+    local cells = {}
+    for k = 1, columns do cells[k] = pad(marks[i][k], 3) end
+    lines[#lines + 1] = ("  %-9s"):format(("out[%d]"):format(i - 1)) .. table.concat(cells)
+  end
+  return lines
+end
+
+return M
