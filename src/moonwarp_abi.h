@@ -1008,6 +1008,61 @@ int mw_array_product(mw_array *a, mw_array *b, mw_array *c);
      "eig"       a {b, n, n}, w C {b, n}, info, v C {b, n, n}: a is lost. "eigvals": a, w, info */
 int mw_array_factor(const char *name, mw_array *const *arrays, size_t count);
 
+/* ---- messages between devices by a library ----------------------------------------------------------------------- */
+
+/* One rank of a group of devices that send each other arrays, by NCCL. Messages are queued in the calling thread's stream
+   and run in its order; the host does not wait. Arrays are contiguous and on the communicator's device. A message that
+   does not end within the time limit (a rank died, or never made the matching call) fails in its stream: the
+   communicator is aborted, and the next wait reports the reason. One thread at a time uses a communicator. */
+typedef struct mw_communicator mw_communicator;
+
+typedef enum mw_message_kind {
+  MW_MESSAGE_ALLREDUCE,      /* target = the reduction of all sources; may be in place */
+  MW_MESSAGE_REDUCE,         /* the same at rank `peer` only */
+  MW_MESSAGE_BROADCAST,      /* target = the source of rank `peer` */
+  MW_MESSAGE_ALLGATHER,      /* target: `size` times the source's elements, by rank */
+  MW_MESSAGE_REDUCE_SCATTER, /* source: `size` times the target's; rank r gets part r of the reduction */
+  MW_MESSAGE_SEND,           /* the source to rank `peer` */
+  MW_MESSAGE_RECEIVE         /* the target from rank `peer` */
+} mw_message_kind;
+
+typedef enum mw_message_operation {
+  MW_MESSAGE_SUM,
+  MW_MESSAGE_PRODUCT,
+  MW_MESSAGE_MAX,
+  MW_MESSAGE_MIN,
+  MW_MESSAGE_MEAN
+} mw_message_operation;
+
+enum { MW_COMMUNICATOR_ID = 128 };
+
+/* The library that carries messages between devices of this kind: "NCCL 2.27.3 (libnccl.so.2)". Loads it.
+   MW_NOT_SUPPORTED if there is none, with the reason and what to install. MOONWARP_NCCL may name it. */
+int mw_communicator_library(mw_device *device, char *text, size_t size);
+/* Write MW_COMMUNICATOR_ID bytes that identify a new group to `id`: one rank makes them, and all pass them to
+   mw_communicator_new. (ncclGetUniqueId) */
+int mw_communicator_id(mw_device *device, char *id);
+/* Become rank `rank` of `size`. Waits until all ranks have called it, at most `seconds` (0: for ever), which is also
+   the time limit of messages: MW_LAUNCH_TIMEOUT. Ranks of one thread call it between the begin and the end of a group, whose
+   end waits. *out is yours. */
+int mw_communicator_new(mw_device *device, const char *id, int size, int rank, double seconds, mw_communicator **out);
+/* All ranks call it: those of one color become a communicator, by key and then by rank; *out is NULL if color is
+   negative. */
+int mw_communicator_split(mw_communicator *communicator, int color, int key, mw_communicator **out);
+/* Waits for the messages in flight. NULL is fine. */
+void mw_communicator_release(mw_communicator *communicator);
+int mw_communicator_rank(mw_communicator *communicator, int *rank, int *size);
+void mw_communicator_limit(mw_communicator *communicator, double seconds);
+/* End the messages in flight, whose results are undefined. Later calls fail with the reason. (ncclCommAbort) */
+int mw_communicator_abort(mw_communicator *communicator, const char *reason);
+/* Begin or end a group on the calling thread: what is queued between starts together, so that one thread can serve
+   several ranks, and a rank can send and receive at once. Groups nest. (ncclGroupStart) */
+int mw_communicator_group(mw_device *device, int begins);
+/* Queue a message. source and target: NULL where the kind, or this rank, has none. `peer`: the root, or the other
+   rank. `site` (may be NULL, copied): as for mw_launch_run. MW_INVALID_VALUE if counts or types do not fit. */
+int mw_communicator_queue(mw_communicator *communicator, mw_message_kind kind, mw_array *source, mw_array *target,
+                          mw_message_operation operation, int peer, const char *site);
+
 /* The array as a DLPack 1.0 tensor, without a copy: a DLManagedTensor, or with `versioned` a DLManagedTensorVersioned.
    *out is yours: call its deleter, until when the memory stays. Waits for the work on the device. MW_NOT_SUPPORTED for
    structs, for strides that are no whole elements, and for read-only views in the older form. */

@@ -53,6 +53,10 @@ later.put_off(raw, "graph", { "graph_new", "graph_capture", "graph_capture_end",
 later.put_off(raw, "texture.graphics", {
   "graphics_buffer", "graphics_image", "graphics_map", "graphics_unmap", "graphics_devices",
 })
+later.put_off(raw, "communicator", {
+  "communicator_library", "communicator_id", "communicator_new", "communicator_split", "communicator_rank",
+  "communicator_queue", "communicator_group", "communicator_abort", "communicator_limit", "communicator_free",
+})
 later.put_off(raw, "cache", { "cache_info", "cache_clear", "cache_limit" })
 later.put_off(raw, "capability", { "capabilities", "capability" })
 later.settle()

@@ -17,6 +17,8 @@ local mw = {
   linalg = {},
   ---Discrete Fourier transforms: fft, ifft, rfft, irfft, fft2, fftn, …, fftshift, fftfreq.
   fft = {},
+  ---Messages between devices: NCCL between GPUs, an emulation between CPU devices.
+  nccl = {},
 }
 
 -- A file whose own functions are not all public lists the public ones in `public`.
@@ -81,7 +83,7 @@ setmetatable(mw, { __index = function(_, name)
 end })
 
 -- Tables of functions, loaded when a script first uses one of them.
-for name, part in pairs { linalg = "linalg.linalg", fft = "fourier.fft" } do
+for name, part in pairs { linalg = "linalg.linalg", fft = "fourier.fft", nccl = "nccl.nccl" } do
   local read = false
   setmetatable(mw[name], { __index = function(functions, key)
     if type(key) ~= "string" then return nil end

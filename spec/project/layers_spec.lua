@@ -215,7 +215,7 @@ local drivers = { mw_cpu_driver = "cpu", mw_cuda_driver = "cuda" }
 local core_rooms = {
   compile = 1, image = 1,
   [""] = 2, array = 2, copy = 2, elementwise = 2, graph = 2, launch = 2, module = 2, texture = 2,
-  opengl = 3, linear = 3, fourier = 3,
+  opengl = 3, linear = 3, fourier = 3, collective = 3,
 }
 
 describe("the library's layers", function()

@@ -3,7 +3,7 @@
  * The core owns handles, reference counts, signatures, argument checks and the compile cache. It accesses a device only
  * through the table mw_driver; only the list in device.c names the drivers.
  *
- * Rooms. compile/ and image/ use no other room, and no room uses opengl/, linear/ or fourier/. The rooms of the objects (array,
+ * Rooms. compile/ and image/ use no other room, and no room uses opengl/, linear/, fourier/ or collective/. The rooms of the objects (array,
  * copy, elementwise, graph, launch, module, texture) and the files of this folder use each other: a launch, copy or fill in a
  * stream under capture becomes a graph's node, a graph's launch is a command in a stream, a command retains arrays,
  * textures and modules, and elementwise operators are launches of a module's kernels. Their headers include each other in
@@ -188,9 +188,10 @@ typedef struct mw_driver {
   int (*surface_new)(void *device, uint64_t array, int level, uint64_t *handle);
   void (*texture_free)(void *device, uint64_t handle);
   void (*surface_free)(void *device, uint64_t handle);
-  const mw_driver_graphics *graphics;      /* NULL: resources are shared by copies */
-  const struct mw_driver_fourier *fourier; /* fourier/fourier.h; NULL: no library for Fourier transforms */
-  const struct mw_driver_linear *linear;   /* linear/linear.h; NULL: no libraries for linear algebra */
+  const mw_driver_graphics *graphics;            /* NULL: resources are shared by copies */
+  const struct mw_driver_fourier *fourier;       /* fourier/fourier.h; NULL: no library for Fourier transforms */
+  const struct mw_driver_linear *linear;         /* linear/linear.h; NULL: no libraries for linear algebra */
+  const struct mw_driver_collective *collective; /* collective/collective.h; NULL: no messages between devices */
 
   /* priority: within the range below. `handle`: the core's stream, for mw_stream_fail; it outlives the driver's. */
   int (*stream_new)(void *device, unsigned flags, int priority, mw_stream *handle, void **stream);

@@ -14,6 +14,7 @@
  *   graphics.c    OpenGL interoperability
  *   log.c         NVRTC's messages in clang's format
  *   linear/       products by cuBLAS (cublas.c)
+ *   nccl/         messages between GPUs by NCCL
  *   guard/        kernels that report failures (guard.c), bounds of arrays for checks (table.c), messages (report.c),
  *                 stopping kernels that run too long (watchdog.c)
  *   compile/      source to machine code, by NVRTC (nvrtc.c) or mwcc (mwcc.c); options.c; finding kernels, variables and

@@ -2,6 +2,7 @@
 #include "cuda/compile/compiler.h"
 #include "cuda/cuda.h"
 #include "cuda/linear/cublas.h"
+#include "cuda/nccl/nccl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,7 +201,10 @@ static int reach(void *handle, void *other, bool on) {
 
 static void report(mw_text *out) {
   cuda_library_report(out);
-  if (cuda_load() == MW_SUCCESS) cuda_linear_report(out);
+  if (cuda_load() == MW_SUCCESS) {
+    cuda_linear_report(out);
+    cuda_collective_report(out);
+  }
   mw_error_clear();
 }
 
@@ -224,6 +228,7 @@ const mw_driver mw_cuda_driver = {
     .find = cuda_find,
     .host = cuda_host,
     .linear = &cuda_linear,
+    .collective = &cuda_collective,
     .array_new = cuda_array_make,
     .array_free = cuda_array_end,
     .array_copy = cuda_array_copy,

@@ -37,6 +37,7 @@ typedef enum mwl_class {
   MWL_SURFACE,
   MWL_GRAPHICS, /* a buffer or an image of OpenGL's */
   MWL_ELEMENTWISE,
+  MWL_COMMUNICATOR,
   MWL_CLASS_COUNT
 } mwl_class;
 
@@ -216,6 +217,7 @@ void mwl_open_launch(lua_State *L, mwl_state *state);
 void mwl_open_texture_memory(lua_State *L, mwl_state *state);
 void mwl_open_texture(lua_State *L, mwl_state *state);
 void mwl_open_graphics(lua_State *L, mwl_state *state);
+void mwl_open_communicator(lua_State *L, mwl_state *state);
 void mwl_open_cache(lua_State *L, mwl_state *state);
 
 /* ---- errors (error.c) ---- */

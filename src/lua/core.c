@@ -31,6 +31,7 @@ static const char *const class_names[MWL_CLASS_COUNT] = {
     [MWL_HOST] = "host",
     [MWL_GRAPHICS] = "graphics",
     [MWL_ELEMENTWISE] = "elementwise",
+    [MWL_COMMUNICATOR] = "communicator",
 };
 
 const char *mwl_class_name(mwl_class which) { return class_names[which]; }
@@ -228,6 +229,7 @@ int luaopen_moonwarp_core(lua_State *L) {
   mwl_open_texture_memory(L, state);
   mwl_open_texture(L, state);
   mwl_open_graphics(L, state);
+  mwl_open_communicator(L, state);
   mwl_open_cache(L, state);
 
   lua_pushvalue(L, -1);

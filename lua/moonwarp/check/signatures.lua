@@ -189,6 +189,38 @@ M["mw.fft"] = {
   rfftfreq = "n: integer, distance?: number",
 }
 
+local out = "options?: {out: array}"
+
+-- Communicators of mw.nccl, which are tables.
+M.communicator = {
+  allreduce = "a: array|number, operation?: string, " .. out,
+  reduce = "a: array, operation?: string, root?: integer, " .. out,
+  broadcast = "a: array, root?: integer",
+  allgather = "a: array, " .. out,
+  reduce_scatter = "a: array, operation?: string, " .. out,
+  send = "a: array, to: integer",
+  recv = "a: array, from: integer",
+  sendrecv = "a: array, to: integer, b: array, from: integer",
+  gather = "a: array, root?: integer, " .. out,
+  scatter = "a?: array, root?: integer, " .. out,
+  alltoall = "a: array, " .. out,
+  barrier = "",
+  split = "color: integer, key?: integer",
+  dup = "",
+  limit = "seconds: number",
+  abort = "reason?: string",
+  free = "",
+}
+
+M["mw.nccl"] = {
+  library = "",
+  unique_id = "",
+  init_all = "devices: integer|table, options?: {timeout: number}",
+  run = "devices: integer|table, f: function, options?: {timeout: number}",
+  group = "f: function",
+  init = "options: {comm: table, file: path, id: string, rank: integer, size: integer, timeout: number}",
+}
+
 M.classes.array = {
   letter = "a",
   copy_from = "source: any",
