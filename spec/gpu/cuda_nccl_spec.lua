@@ -55,6 +55,7 @@ describe("NCCL", function()
     ]]):format(two))
     assert.equal("rank 0 of 2 on cuda:0 (NCCL)\tfalse\t12 14 12\tcuda:0\n"
       .. "rank 1 of 2 on cuda:1 (NCCL)\tfalse\t12 14 12\tcuda:1\n", result.output)
+    assert.equal(2, gpu.count(result, "cuMemPoolSetAccess")) -- its kernels access the other's arrays
     assert.equal(1, count(result, "^ncclCommInitRankConfig 0 of 2 blocking 0 nvls 0$"))
     assert.equal(2, count(result, "^ncclAllReduce . count 2 type 7 op 0"))
     assert.equal(2, count(result, "^ncclAllReduce . count 2 type 2 op 2"))
@@ -101,6 +102,7 @@ describe("NCCL", function()
   it("takes groups without coroutines, and complex numbers as pairs", function()
     local result = run(([[
       local comms, out = mw.nccl.init_all(%s), {}
+      comms = mw.nccl.init_all { "cuda:0", "cuda:1" } -- whose peer access is on already
       mw.nccl.group(function()
         for i, comm in ipairs(comms) do
           out[i] = comm:allreduce(mw.with(comm.device, mw.full, 2, mw.complex(1, comm.rank), "complex64"))

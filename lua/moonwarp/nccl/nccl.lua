@@ -55,7 +55,20 @@ local function emulated(devices)
   return comms
 end
 
+-- In one process NCCL's kernels access the arrays of other GPUs directly, which memory of pools has to allow.
+local function let_reach(devices)
+  for _, device in ipairs(devices) do
+    for _, other in ipairs(devices) do
+      if device ~= other and device:can_access_peer(other) then
+        local ok, err = pcall(device.enable_peer_access, device, other)
+        if not ok and err.code ~= "cudaErrorPeerAccessAlreadyEnabled" then error(err, 0) end
+      end
+    end
+  end
+end
+
 local function connected(devices, seconds)
+  let_reach(devices)
   local before = raw.device().name
   local clique, comms = ranks.clique(#devices, library), {}
   raw.use(devices[1].name)
