@@ -53,10 +53,14 @@ end
 
 local checked, measured = watch.available()
 
+-- Lessons whose files have right results as they are given: what is to be mended only counters tell.
+local counted = { divergence = true, coalescing = true, bank_conflicts = true }
+
 for number, name in ipairs(lessons.names()) do
   local lesson = lessons.open(number)
   describe(("lesson %d, %s,"):format(number, name), function()
     it("is open as it is given, has three hints and lines that fit a terminal", function()
+      if counted[name] and not measured then return pending "runs cannot be measured yet" end
       local found = verdict(lesson, lessons.text(lesson))
       assert.is_nil(found.solved)
       assert.is_true(#found.hint > 0)

@@ -84,7 +84,7 @@ end
 
 -- The program without comments and blanks, for questions such as whether it has a barrier.
 local function bare(text)
-  return (text:gsub("/%*.-%*/", ""):gsub("//[^\n]*", ""):gsub("%-%-[^\n]*", ""):gsub("%s+", ""))
+  return (("\n" .. text):gsub("/%*.-%*/", ""):gsub("//[^\n]*", ""):gsub("(%s)%-%-[^\n]*", "%1"):gsub("%s+", ""))
 end
 
 local function refuse(what, hint) return nil, { stage = "file", what = what, hint = hint } end

@@ -20,7 +20,9 @@ local M = {}
 
 local FIRST = { "map", "zip", "guards", "map_2d", "broadcast", "blocks", "blocks_2d", "shared", "pooling",
   "dot_product", "convolution", "prefix_sum", "axis_sum", "matrix_product" }
-local FURTHER = {}
+local FURTHER = { "find_the_overrun", "find_the_race", "divergence", "coalescing", "bank_conflicts", "occupancy",
+  "warp_sum", "butterfly", "block_scan", "asynchronous_copy", "atomics_and_fences", "roofline", "softmax",
+  "texture_lookup" }
 
 local order = {}
 for _, part in ipairs { { "first", FIRST }, { "further", FURTHER } } do
