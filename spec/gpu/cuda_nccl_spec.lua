@@ -55,7 +55,7 @@ describe("NCCL", function()
     ]]):format(two))
     assert.equal("rank 0 of 2 on cuda:0 (NCCL)\tfalse\t12 14 12\tcuda:0\n"
       .. "rank 1 of 2 on cuda:1 (NCCL)\tfalse\t12 14 12\tcuda:1\n", result.output)
-    assert.equal(2, gpu.count(result, "cuMemPoolSetAccess")) -- its kernels access the other's arrays
+    assert.equal(2, gpu.count(result, "cuCtxEnablePeerAccess")) -- its kernels access the other's arrays
     assert.equal(1, count(result, "^ncclCommInitRankConfig 0 of 2 blocking 0 nvls 0$"))
     assert.equal(2, count(result, "^ncclAllReduce . count 2 type 7 op 0"))
     assert.equal(2, count(result, "^ncclAllReduce . count 2 type 2 op 2"))
