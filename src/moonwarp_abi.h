@@ -984,6 +984,23 @@ int mw_launch_run(mw_launch *launch, const char *site);
 /* The same in a stream of the kernel's device. */
 int mw_launch_run_in(mw_launch *launch, mw_stream *stream, const char *site);
 
+/* ---- watching launches ------------------------------------------------------------------------------------------- */
+
+/* Watchers, which see each access, barrier and branch of the launches that they watch. */
+typedef struct mw_watch mw_watch;
+/* `watchers`: their names, with commas: "counters". MW_NOT_SUPPORTED if the device cannot watch, MW_INVALID_VALUE if
+   there is no such watcher. *out is yours: mw_watch_release, when no watched launch is queued or running. */
+int mw_watch_new(mw_device *device, const char *watchers, mw_watch **out);
+void mw_watch_release(mw_watch *watch);
+/* The calling thread's launches on the watch's device are watched from now on, until mw_watch_end. Their kernels are
+   compiled once more for that, at their first launch. Launches in graphs are not watched. MW_INVALID_VALUE if a watch
+   has begun already. */
+int mw_watch_begin(mw_watch *watch);
+void mw_watch_end(mw_watch *watch);
+/* Wait for the device, and get what the watchers saw: lines of text, which lua/moonwarp/watch/ parses. It is valid until
+   the next call. Fails with the error of a watched launch that failed. */
+int mw_watch_result(mw_watch *watch, const char **text);
+
 /* ---- linear algebra by libraries --------------------------------------------------------------------------------- */
 
 /* The library that computes products of the device's matrices (or, with `factorisations`, factors them): "OpenBLAS

@@ -13,7 +13,7 @@
 
 #include "moonwarp.h"
 
-#define MW_MWO_VERSION 15
+#define MW_MWO_VERSION 16
 #define MW_MWO_SYMBOL  "mw_mwo"
 #define MW_MWO_MAGIC   "MWOIMG2"
 
@@ -108,7 +108,59 @@ typedef struct mw_services {
   void (*grid_wait)(mw_worker *worker, uint32_t led);
   /* The address space of a generic address. */
   uint32_t (*memory_kind)(mw_worker *worker, const void *address);
+  /* In watched code, before what a site names (mw_site): the warp's number in its block, the set of lanes that do it,
+     and a word for each lane of the set, as the site's kind says; NULL for MW_SITE_CODE. The set may be empty. */
+  void (*watch)(mw_worker *worker, uint32_t site, uint32_t warp, uint32_t lanes, const uint64_t words[32]);
+  /* The same inside run_warps, called by each thread by itself: lanes converge, and `watch` is called for all of them
+     at once. */
+  void (*watch_thread)(mw_worker *worker, uint32_t site, uint64_t word);
 } mw_services;
+
+/* What watched code calls the runtime for (mwcc --observe). */
+enum mw_observed { MW_OBSERVE_ACCESS = 1, MW_OBSERVE_SYNC = 2, MW_OBSERVE_BRANCH = 4, MW_OBSERVE_CODE = 8 };
+
+/* What is done at a site, and the word that each lane gives. */
+typedef enum mw_site_kind {
+  MW_SITE_LOAD, /* accesses: the address */
+  MW_SITE_STORE,
+  MW_SITE_ATOMIC,
+  MW_SITE_REDUCTION, /* an atomic operation whose result is not used */
+  MW_SITE_BARRIER,   /* of a block: the barrier's number, and the number of threads << 32 where it is given */
+  MW_SITE_WARP,      /* a warp function: the mask, and for shuffles the lane operand << 32 */
+  MW_SITE_FENCE,
+  MW_SITE_BRANCH, /* 1: the lane takes it; the words are not set for lanes that are not active */
+  MW_SITE_CODE,   /* a basic block begins */
+  MW_SITE_WORK    /* never called: what a basic block does on one line, for the MW_SITE_CODE site before it */
+} mw_site_kind;
+
+/* The barriers of MW_SITE_BARRIER's detail. */
+enum { MW_BARRIER_BLOCK, MW_BARRIER_VOTE, MW_BARRIER_NAMED, MW_BARRIER_ARRIVE, MW_BARRIER_PHASE, MW_BARRIER_GRID };
+/* The scopes of MW_SITE_FENCE's detail. */
+enum { MW_FENCE_BLOCK, MW_FENCE_DEVICE, MW_FENCE_SYSTEM };
+
+/* The classes of instructions that MW_SITE_WORK counts. */
+enum {
+  MW_WORK_FLOAT,
+  MW_WORK_DOUBLE,
+  MW_WORK_INTEGER,
+  MW_WORK_CONVERT,
+  MW_WORK_MEMORY,
+  MW_WORK_CONTROL,
+  MW_WORK_OTHER,
+  MW_WORK_CLASSES
+};
+
+typedef struct mw_site {
+  uint32_t kind;     /* mw_site_kind */
+  uint32_t space;    /* of an access, as memory_kind says; MW_SPACE_NONE: the address decides */
+  uint32_t bytes;    /* of a lane's access; may be more than 16 for a copy of a struct */
+  uint32_t detail;   /* an mw_warp_call, a barrier, a fence's scope; of an atomic operation LLVM's number + 1, 0: CAS */
+  uint32_t segments; /* of a shuffle, ~0u: not constant */
+  uint32_t line, column, outer_line, outer_column; /* outer: where its function was inlined; line 0: unknown */
+  uint32_t is_volatile, is_texture;                /* is_texture: of an access that reads a texture or surface */
+  uint32_t work[MW_WORK_CLASSES], flops;           /* of MW_SITE_WORK, for each lane */
+  const char *file, *outer_file, *name, *function; /* or NULL */
+} mw_site;
 
 /* The results of memory_kind. */
 enum { MW_SPACE_NONE = 0, MW_SPACE_GLOBAL = 1, MW_SPACE_SHARED = 3, MW_SPACE_CONSTANT = 4, MW_SPACE_LOCAL = 5 };
@@ -212,6 +264,8 @@ typedef struct mw_mwo {
   /* clang's bitcode, for specialisation (specialize.c) without running clang again; NULL in specialised images. */
   const void *bitcode;
   size_t bitcode_bytes;
+  const mw_site *sites; /* of watched code */
+  size_t site_count;
 } mw_mwo;
 
 /* The last bytes of a .mwo file. */

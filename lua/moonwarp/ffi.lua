@@ -57,6 +57,7 @@ later.put_off(raw, "communicator", {
   "communicator_library", "communicator_id", "communicator_new", "communicator_split", "communicator_rank",
   "communicator_queue", "communicator_group", "communicator_abort", "communicator_limit", "communicator_free",
 })
+later.put_off(raw, "watch", { "watch_begin", "watch_end", "watch_result" })
 later.put_off(raw, "cache", { "cache_info", "cache_clear", "cache_limit" })
 later.put_off(raw, "capability", { "capabilities", "capability" })
 later.settle()

@@ -49,6 +49,7 @@ typedef struct mw_launch_request {
   const uint64_t *references;
   const char *site; /* "script.lua:12" or NULL; copied */
   uint64_t owner;   /* raises its failure: failure.c */
+  void *watch;      /* of driver->watch_new: the kernel is of a unit that driver->observe compiled for it; or NULL */
   mw_completion completion;
 } mw_launch_request;
 
@@ -272,6 +273,13 @@ typedef struct mw_driver {
   int (*specialise)(void *kernel, const mw_source *source, const mw_launch_class *launches, const char *path);
   /* The other launches that suit a specialised kernel equally well: MW_ANY_WIDTH and MW_ANY_COUNT. */
   unsigned (*takes)(void *kernel);
+  /* Watching launches (watch.c); all NULL if the device cannot. observe: compile the whole unit for watchers of what
+     the bits of enum mw_observed say. watch_new: "counters", a list of watchers with commas; *observes gets the bits.
+     watch_result: what they saw, as text for scripts to parse; no watched launch is queued or running. */
+  int (*observe)(void *unit, const mw_source *source, unsigned observes, const char *path);
+  int (*watch_new)(void *device, const char *watchers, unsigned *observes, void **watch);
+  int (*watch_result)(void *watch, mw_text *out);
+  void (*watch_free)(void *watch);
   const char *(*unit_log)(void *unit); /* compiler warnings */
   /* The source and options of the unit, for further instances; false if the file contains none. */
   bool (*unit_source)(void *unit, const char **text, const char **options);

@@ -93,25 +93,10 @@ int cpu_compile(void *device, const mw_source *source, const char *const *instan
   return code;
 }
 
-/* ---- specialisation, from the bitcode of the general unit ---- */
+/* ---- specialised and watched units, from the bitcode of the general one ---- */
 
 #define BITCODE      "module.bc"
 #define DEPENDENCIES "module.d"
-
-static int add_launch(compiler_args *args, const char *mwcc, const compiler_job *job, const mw_source *source,
-                      const char *linkage, const mw_launch_class *launches) {
-  const unsigned *block = launches->block;
-  static const char *const counts[] = {[MW_BLOCKS_MANY] = "", [MW_BLOCKS_FEW] = ":few", [MW_BLOCKS_ONE] = ":one"};
-  char *launch = mw_format("%s:%ux%ux%u%s%s", linkage, block[0], block[1], block[2], launches->columns == 2 ? ":2" : "",
-                           counts[launches->blocks]);
-  const char *const more[] = {"--launch",   launch, "--bitcode", BITCODE,       "--dependencies",
-                              DEPENDENCIES, "-o",   job->output, MW_SOURCE_NAME};
-  compiler_args_add(args, mwcc);
-  int code = compiler_args_add_options(args, source->options, source->option_count);
-  for (size_t i = 0; i < MW_COUNT(more); i++) compiler_args_add(args, more[i]);
-  free(launch);
-  return code;
-}
 
 /* What the unit was made of, as lines that is_unchanged reads: of a shipped unit itself. */
 static char *list_dependencies(const cpu_unit *unit) {
@@ -121,19 +106,30 @@ static char *list_dependencies(const cpu_unit *unit) {
                    (long long)now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec, unit->shipped);
 }
 
-int cpu_specialise(void *argument, const mw_source *source, const mw_launch_class *launches, const char *path) {
-  const cpu_kernel *kernel = argument;
-  const mw_mwo *image = kernel->unit->image;
+static int add_bitcode(compiler_args *args, const char *mwcc, const compiler_job *job, const mw_source *source) {
+  const char *const more[] = {"--bitcode", BITCODE, "--dependencies", DEPENDENCIES, "-o", job->output, MW_SOURCE_NAME};
+  compiler_args_add(args, mwcc);
+  int code = compiler_args_add_options(args, source->options, source->option_count);
+  for (size_t i = 0; i < MW_COUNT(more); i++) compiler_args_add(args, more[i]);
+  return code;
+}
+
+/* Compile the unit's bitcode once more, with the option. */
+static int compile_bitcode(const cpu_unit *unit, const mw_source *source, const char *option, const char *value,
+                           const char *path) {
+  const mw_mwo *image = unit->image;
   compiler_job job = compiler_job_new(path);
   char *mwcc = NULL, *bitcode = mw_format("%s/" BITCODE, job.folder),
-       *dependencies = mw_format("%s/" DEPENDENCIES, job.folder), *list = list_dependencies(kernel->unit);
+       *dependencies = mw_format("%s/" DEPENDENCIES, job.folder), *list = list_dependencies(unit);
   compiler_args args = {0};
   int code = compiler_find(&mwcc);
-  if (code == MW_SUCCESS) code = add_launch(&args, mwcc, &job, source, kernel->image->info.linkage, launches);
-  if (code == MW_SUCCESS) add_reach(&args, kernel->unit->device);
+  if (code == MW_SUCCESS) code = add_bitcode(&args, mwcc, &job, source);
+  if (code == MW_SUCCESS) compiler_args_add(&args, option);
+  if (code == MW_SUCCESS && value) compiler_args_add(&args, value);
+  if (code == MW_SUCCESS) add_reach(&args, unit->device);
   if (code == MW_SUCCESS) code = mw_file_write(bitcode, image->bitcode, image->bitcode_bytes);
   if (code == MW_SUCCESS) code = mw_file_write(dependencies, list, strlen(list));
-  if (code == MW_SUCCESS) code = run_compiler(kernel->unit->device, &job, &args);
+  if (code == MW_SUCCESS) code = run_compiler(unit->device, &job, &args);
   if (code == MW_SUCCESS) code = take_module(mwcc, path);
   unlink(bitcode);
   unlink(dependencies);
@@ -143,6 +139,32 @@ int cpu_specialise(void *argument, const mw_source *source, const mw_launch_clas
   free(dependencies);
   free(list);
   free(mwcc);
+  return code;
+}
+
+int cpu_specialise(void *argument, const mw_source *source, const mw_launch_class *launches, const char *path) {
+  static const char *const counts[] = {[MW_BLOCKS_MANY] = "", [MW_BLOCKS_FEW] = ":few", [MW_BLOCKS_ONE] = ":one"};
+  const cpu_kernel *kernel = argument;
+  const unsigned *block = launches->block;
+  char *launch = mw_format("%s:%ux%ux%u%s%s", kernel->image->info.linkage, block[0], block[1], block[2],
+                           launches->columns == 2 ? ":2" : "", counts[launches->blocks]);
+  int code = compile_bitcode(kernel->unit, source, "--launch", launch, path);
+  free(launch);
+  return code;
+}
+
+int cpu_observe(void *argument, const mw_source *source, unsigned observes, const char *path) {
+  static const char *const words[] = {"access", "sync", "branch", "code"};
+  const cpu_unit *unit = argument;
+  mw_text option = {0};
+  if (!unit->image->bitcode_bytes)
+    return fail(MW_INVALID_SOURCE,
+                "a module that was compiled for one kind of launch (mwcc --launch) cannot be watched");
+  mw_text_addf(&option, "--observe=");
+  for (unsigned i = 0, any = 0; i < MW_COUNT(words); i++)
+    if (observes & 1u << i) mw_text_addf(&option, "%s%s", any++ ? "," : "", words[i]);
+  int code = compile_bitcode(unit, source, option.data, NULL, path);
+  mw_text_free(&option);
   return code;
 }
 

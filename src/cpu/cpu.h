@@ -29,6 +29,8 @@
  *                        device_malloc.c        the heap that kernels allocate from
  *                        pointer_arguments.c    pointers among a kernel's parameters
  *                        bounds_check.c         --check-memory
+ *   watch/               watch.c                watched launches and their watchers; watch.h is the manual
+ *                        counters.c             the watcher that counts what a GPU's counters would
  *   fourier/             fftw.c                 transforms by FFTW, found at run time
  *   linear/              blas.c                 BLAS and LAPACK, found at run time
  *                        product.c, factor.c    products and factorisations as commands of a stream
@@ -128,6 +130,7 @@ const char *cpu_unit_log(void *unit);
 unsigned cpu_specialises(void *kernel);
 unsigned cpu_takes(void *kernel);
 int cpu_specialise(void *kernel, const mw_source *source, const mw_launch_class *launches, const char *path);
+int cpu_observe(void *unit, const mw_source *source, unsigned observes, const char *path);
 /* The number of units that the block function counts in a block: 1, or its gangs. */
 static inline unsigned cpu_kernel_gangs(const cpu_kernel *kernel) {
   return kernel->image->gangs > 1 ? kernel->image->gangs : 1;

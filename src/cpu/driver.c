@@ -10,6 +10,7 @@
 #include "cpu/execution/services.h"
 #include "simulated_devices.h"
 #include "cpu/schedule/stream.h"
+#include "cpu/watch/watch.h"
 
 #include <math.h>
 #include <sched.h>
@@ -282,4 +283,8 @@ const mw_driver mw_cpu_driver = {
     .specialises = cpu_specialises,
     .takes = cpu_takes,
     .specialise = cpu_specialise,
+    .observe = cpu_observe,
+    .watch_new = cpu_watch_new,
+    .watch_result = cpu_watch_result,
+    .watch_free = cpu_watch_free,
 };

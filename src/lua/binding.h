@@ -159,6 +159,7 @@ typedef struct mwl_state {
   uint64_t owner;                          /* its modules', and of what it waits for: mw_owner_use */
   size_t calls;                            /* the number of Lua functions queued in streams (stream.c) */
   mwl_device *printing;                    /* whose printf output a Lua function gets (device.c); NULL: stdout */
+  mw_watch *watch;                         /* that has begun (watch.c), or NULL */
   size_t live;                             /* bytes of device memory that this state's arrays hold */
   double owed; /* KiB of collector work that allocations have requested but not received (collect.c) */
   /* The last launch's call site, as text and as the source and line that identify it. */
@@ -219,6 +220,7 @@ void mwl_open_texture(lua_State *L, mwl_state *state);
 void mwl_open_graphics(lua_State *L, mwl_state *state);
 void mwl_open_communicator(lua_State *L, mwl_state *state);
 void mwl_open_cache(lua_State *L, mwl_state *state);
+void mwl_open_watch(lua_State *L, mwl_state *state);
 
 /* ---- errors (error.c) ---- */
 

@@ -231,6 +231,7 @@ int luaopen_moonwarp_core(lua_State *L) {
   mwl_open_graphics(L, state);
   mwl_open_communicator(L, state);
   mwl_open_cache(L, state);
+  mwl_open_watch(L, state);
 
   lua_pushvalue(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &raw_key);

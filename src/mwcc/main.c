@@ -174,6 +174,27 @@ static const char *default_output(const options *o) {
 /* Record an option that affects the result, so that a later run for further instances can repeat it. */
 static void record(options *o, const char *item) { strings_add(&o->recorded, item); }
 
+/* "access,branch" as bits of mw_observed. */
+static unsigned parse_observed(const char *list) {
+  static const struct {
+    const char *name;
+    unsigned bits;
+  } words[] = {{"access", MW_OBSERVE_ACCESS},
+               {"sync", MW_OBSERVE_SYNC},
+               {"branch", MW_OBSERVE_BRANCH},
+               {"code", MW_OBSERVE_CODE},
+               {"all", MW_OBSERVE_ACCESS | MW_OBSERVE_SYNC | MW_OBSERVE_BRANCH | MW_OBSERVE_CODE}};
+  unsigned bits = 0;
+  for (const char *at = list; *at;) {
+    size_t length = strcspn(at, ","), i = 0;
+    while (i < MW_COUNT(words) && (strlen(words[i].name) != length || strncmp(words[i].name, at, length) != 0)) i++;
+    if (i == MW_COUNT(words)) die("--observe=%s: it takes access, sync, branch, code or all, with commas", list);
+    bits |= words[i].bits;
+    at += length + (at[length] == ',');
+  }
+  return bits;
+}
+
 static void parse_option(options *o, char **argv, int *i) {
   const char *arg = argv[*i], *value;
   static const char *const front[] = {"-D", "-U", "-I"};
@@ -238,6 +259,8 @@ static void parse_option(options *o, char **argv, int *i) {
     o->no_cxx = true, record(o, arg);
   else if (strcmp(arg, "--check-memory") == 0)
     o->check_memory = true, record(o, arg);
+  else if ((value = equals_value(arg, "--observe")))
+    o->observe = parse_observed(value), record(o, arg);
   else if (strcmp(arg, "--stoppable") == 0)
     o->stoppable = true, record(o, arg);
   else if (strcmp(arg, "--check") == 0)
@@ -287,6 +310,16 @@ static void settle_gpu(options *o) {
   if (o->check_memory) o->stoppable = true;
 }
 
+/* Watched code does what the source says, access by access: nothing of ours that changes that is done to it. */
+static void settle_observed(options *o) {
+  static const pass_id off[] = {PASS_COLD_HELPERS, PASS_STAGING,      PASS_GRID_STRIDE,
+                                PASS_BLOCK_MERGE,  PASS_GANG_SHARING, PASS_PREFETCH};
+  if (o->gpu) die("--observe is for the CPU device");
+  if (o->launch_kernel) die("--observe cannot be combined with --launch");
+  o->check_memory = false; /* a watcher does that */
+  for (size_t i = 0; i < MW_COUNT(off); i++) o->without[off[i]] = true;
+}
+
 static bool is_named(const char *name, const char *ending) {
   size_t length = strlen(name), last = strlen(ending);
   return length > last && strcmp(name + length - last, ending) == 0;
@@ -310,6 +343,7 @@ static options parse_options(int argc, char **argv) {
       o.input = argv[i];
   }
   settle_gpu(&o);
+  if (o.observe) settle_observed(&o);
   if (o.check_memory && !o.gpu) o.width = o.vectors = 1;
   if (o.make_pch) return o;
   if (o.objects.count) {

@@ -87,6 +87,7 @@ typedef struct options {
   bool no_cxx;                                /* use our versions of the C++ library's headers */
   bool check;                                 /* only print clang's diagnostics, as JSON: diagnostics_json.c */
   bool check_memory;                          /* check the bounds of each access: bounds_check.c */
+  unsigned observe;                           /* what is watched, of mw_observed: watch_markers.c */
   bool stoppable;                             /* GPU kernels poll for the host's request to end: instrument.c */
   bool verify;                                /* verify the module after every pass */
   bool timings;                               /* print the time of each stage and pass */
@@ -253,6 +254,7 @@ typedef struct shared {
   bool dynamic; /* extern __shared__ T x[]: after the kernel's static variables */
 } shared;
 
+typedef struct watched_site watched_site; /* analysis/watched_site.h */
 typedef struct partitions partitions;
 
 struct program {
@@ -293,8 +295,10 @@ struct program {
   bool is_partition;      /* this is a copy of the module, of which a thread compiles one partition */
   int complaints;
   unsigned converge_sites; /* places where warps converge, so far */
-  uint64_t write_bits;     /* llvm_util.c's; 0: not known yet */
-  double stage_start;      /* in milliseconds, for --timings */
+  watched_site *sites;     /* the places that are watched: watch_markers.c */
+  size_t site_count;
+  uint64_t write_bits; /* llvm_util.c's; 0: not known yet */
+  double stage_start;  /* in milliseconds, for --timings */
   /* Types that every pass needs. */
   LLVMTypeRef void_type, i1, i8, i32, i64, pointer;
 };

@@ -4,6 +4,7 @@
  * The launch object holds handles: of its kernel and of the arrays that are arguments. A run copies the arguments and
  * takes uses (command.h), so the object may be changed or released while its runs are in flight. */
 #include "launch.h"
+#include "watch.h"
 #include "core/array/array.h"
 #include "core/graph/capture.h"
 #include "core/graph/graph.h"
@@ -304,12 +305,17 @@ static int run_anew(mw_launch *launch, mw_stream *stream, const char *site) {
   const mw_kernel *kernel = launch->kernel;
   uint64_t few[8], *references = kernel->info->reference_count <= MW_COUNT(few) ? few : many_handles(kernel);
   mw_command *command;
-  void *handle = mw_launch_choose(launch, 1);
+  mw_watch *watch = mw_watch_current && mw_watch_current->device == launch->device ? mw_watch_current : NULL;
+  mw_launch_request request = {.kernel = watch ? NULL : mw_launch_choose(launch, 1)};
   int code = take_command(launch, references, &command);
   if (code == MW_SUCCESS) {
+    void *handle = request.kernel;
     launch->request.completion = mw_command_completion(command);
-    mw_launch_request request = launch->request;
+    request = launch->request;
     request.kernel = handle;
+    if (watch) code = mw_watch_request(watch, kernel, &request);
+  }
+  if (code == MW_SUCCESS) {
     request.reference_count = kernel->info->reference_count;
     request.reference_names = kernel->info->references;
     request.references = references;
@@ -343,7 +349,7 @@ static int __attribute__((noinline)) run_otherwise(mw_launch *launch, mw_stream 
    its arguments set. */
 static inline int run(mw_launch *launch, mw_stream *stream, const char *site) {
   mw_device *device = launch->device;
-  if (mw_likely(launch->command && launch->request.kernel && stream->device == device && !mw_launch_is_lost(launch) &&
+  if (mw_likely(!mw_watch_current && launch->command && launch->request.kernel && stream->device == device && !mw_launch_is_lost(launch) &&
                 !mw_capture_concerns(stream) && mw_command_again(launch->command))) {
     launch->request.site = site;
     int code = device->driver->launch(stream->state, &launch->request);

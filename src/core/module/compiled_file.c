@@ -44,6 +44,8 @@ static int make_key(const mw_module *module, const mw_recipe *recipe, mw_hash *k
     mw_source_add_hash(module->source, key);
     for (size_t i = 0; i < recipe->instance_count; i++) mw_hash_add_text(key, recipe->instances[i]);
     if (recipe->special) add_special(key, recipe->special);
+    if (recipe->observed) mw_hash_add_text(key, "observed");
+    if (recipe->observed) mw_hash_add(key, &recipe->observes, sizeof recipe->observes);
   }
   mw_text_free(&target);
   return code;
@@ -60,7 +62,9 @@ static int compile_file(mw_module *module, const mw_recipe *recipe, compiled_fil
   if (code != MW_SUCCESS) return code;
   snprintf(file->path, sizeof file->path, "%s/module.mwo", file->folder);
   double start = mw_time();
-  if (special)
+  if (recipe->observed)
+    code = device->driver->observe(recipe->observed, module->source, recipe->observes, file->path);
+  else if (special)
     code = device->driver->specialise(special->handle, module->source, &special->launches, file->path);
   else
     code =
@@ -75,7 +79,8 @@ static bool find_shipped(const mw_module *module, const mw_recipe *recipe, compi
   const mw_source *source = module->source;
   const char *level = device->driver->level ? device->driver->level(device->state) : NULL;
   char name[33];
-  if (!level || recipe->special || recipe->instance_count || source->option_count || source->header_count) return false;
+  if (!level || recipe->special || recipe->observed || recipe->instance_count ||
+      source->option_count || source->header_count) return false;
   mw_hash_shipped_name(source->text, source->length, name);
   return file->is_shipped = compiler_shipped(level, name, file->path, sizeof file->path);
 }

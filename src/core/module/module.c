@@ -23,6 +23,7 @@ static void destroy(mw_module *module) {
   }
   mw_module_forget_specials(module);
   mw_reference_free(module);
+  free(module->observed);
   free(module->units);
   free(module->kernels);
   free(module->symbols);
@@ -293,10 +294,10 @@ static int make_instance(mw_module *module, const char *name) {
         "'%s' cannot be made: this module was loaded from a file that contains no source, only compiled kernels", name);
   const char *full_name = name;
   char *found = NULL;
-  int code = mw_module_with_file(module, &(mw_recipe){&full_name, 1, NULL}, load_unit, &unit);
+  int code = mw_module_with_file(module, &(mw_recipe){.instances = &full_name, .instance_count = 1}, load_unit, &unit);
   if (code == MW_INVALID_SOURCE && (found = find_namespace(name))) {
     full_name = found;
-    code = mw_module_with_file(module, &(mw_recipe){&full_name, 1, NULL}, load_unit, &unit);
+    code = mw_module_with_file(module, &(mw_recipe){.instances = &full_name, .instance_count = 1}, load_unit, &unit);
   }
   if (code == MW_SUCCESS) {
     enter_unit(module, unit);
@@ -335,7 +336,7 @@ int mw_module_save(mw_module *module, const char *path) {
   const mw_text *image = &module->image;
   int code = MW_SUCCESS;
   if (count > 0 || !image->data) {
-    code = mw_module_with_file(module, &(mw_recipe){names, count, NULL}, read_image, &compiled);
+    code = mw_module_with_file(module, &(mw_recipe){.instances = names, .instance_count = count}, read_image, &compiled);
     image = &compiled;
   }
   if (code == MW_SUCCESS) code = mw_file_write(path, image->data, image->length);

@@ -35,6 +35,12 @@ typedef struct mw_special {
   unsigned takes; /* if tried: the other launches that it suits, MW_ANY_WIDTH and MW_ANY_COUNT */
 } mw_special;
 
+/* A unit compiled again for watchers: observed.c. */
+typedef struct mw_observed_unit {
+  void *parent, *unit; /* unit: NULL: it could not be made */
+  unsigned observes;
+} mw_observed_unit;
+
 struct mw_binding;
 
 struct mw_module {
@@ -59,6 +65,8 @@ struct mw_module {
   size_t instance_count;
   mw_special **specials;
   size_t special_count;
+  mw_observed_unit *observed;
+  size_t observed_count;
   struct mw_binding **bindings; /* of texture and surface references: texture_reference.c */
   size_t binding_count;
 
@@ -80,6 +88,8 @@ typedef struct mw_recipe {
   const char *const *instances;
   size_t instance_count;
   const mw_special *special; /* or NULL */
+  void *observed;            /* the unit to compile for watchers, or NULL; and for which */
+  unsigned observes;
 } mw_recipe;
 
 /* The use of a compiled file: after a failure that the file causes, it is compiled again, once. */
@@ -91,6 +101,11 @@ int mw_module_with_file(mw_module *module, const mw_recipe *recipe, mw_file_acti
 void *mw_module_special(mw_module *module, const mw_kernel_info *info, void *handle, const unsigned grid[3],
                         const unsigned block[3], uint64_t times, bool *settled);
 void mw_module_forget_specials(mw_module *module);
+/* The driver's kernel to launch for watchers: `handle`, compiled for them. */
+int mw_module_observed(mw_module *module, const mw_kernel_info *info, void *handle, unsigned observes, void **out);
+/* The kernel of the unit with that linkage name; the unit that contains the kernel; or NULL. (specialize.c) */
+void *mw_module_kernel_in(const mw_driver *driver, void *unit, const char *linkage);
+void *mw_module_unit_of(mw_module *module, const void *handle);
 
 struct mw_kernel {
   mw_refs refs;

@@ -55,8 +55,7 @@ static int load_special(mw_module *module, const char *path, void *context) {
   return module->device->driver->load(module->device->state, path, l->parent, module->source, &l->unit);
 }
 
-/* The kernel of the unit with that linkage name, or NULL. */
-static void *kernel_in(const mw_driver *driver, void *unit, const char *linkage) {
+void *mw_module_kernel_in(const mw_driver *driver, void *unit, const char *linkage) {
   const mw_kernel_info *info;
   void *handle;
   for (size_t i = 0; driver->unit_kernel(unit, i, &info, &handle); i++)
@@ -64,8 +63,7 @@ static void *kernel_in(const mw_driver *driver, void *unit, const char *linkage)
   return NULL;
 }
 
-/* The unit that contains the kernel, or NULL. */
-static void *unit_of(mw_module *module, const void *handle) {
+void *mw_module_unit_of(mw_module *module, const void *handle) {
   void *unit = NULL;
   mw_lock(&module->lock);
   for (size_t i = 0; i < module->kernel_count && !unit; i++)
@@ -76,14 +74,14 @@ static void *unit_of(mw_module *module, const void *handle) {
 
 /* NULL if it cannot be compiled. */
 static void *make(mw_module *module, const mw_special *special) {
-  loading l = {.parent = unit_of(module, special->handle)};
+  loading l = {.parent = mw_module_unit_of(module, special->handle)};
   if (!l.parent) return NULL;
   if (mw_module_with_file(module, &(mw_recipe){.special = special}, load_special, &l) != MW_SUCCESS) return NULL;
   mw_lock(&module->lock);
   module->units = mw_realloc(module->units, (module->unit_count + 1) * sizeof *module->units);
   module->units[module->unit_count++] = l.unit;
   mw_unlock(&module->lock);
-  return kernel_in(module->device->driver, l.unit, special->linkage);
+  return mw_module_kernel_in(module->device->driver, l.unit, special->linkage);
 }
 
 /* Failures to specialise are not reported: the error slot is restored. */

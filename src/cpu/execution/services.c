@@ -2,6 +2,7 @@
  * (device_printf.c), fibers (fiber.c, warp_scheduler.c) and malloc in kernels (device_malloc.c). */
 #include "cooperative.h"
 #include "services.h"
+#include "cpu/watch/watch.h"
 #include "worker.h"
 
 #include <stdio.h>
@@ -134,4 +135,6 @@ const mw_services cpu_services = {
     .device_free = cpu_services_free,
     .grid_wait = cpu_grid_wait,
     .memory_kind = service_memory_kind,
+    .watch = cpu_watch_call,
+    .watch_thread = cpu_watch_thread,
 };

@@ -6,6 +6,7 @@
  * up, and need not be, since everything that it holds lies in the device's address range. in_kernel is set and cleared
  * on the kernel's stack, so that a signal finds it set only while worker->host is valid. */
 #include "worker.h"
+#include "cpu/watch/watch.h"
 #include "cpu/memory/heap.h"
 
 #include <stdio.h>
@@ -74,6 +75,7 @@ bool cpu_worker_prepare(cpu_worker *worker, cpu_command *command) {
   const cpu_kernel_work *work = &command->kernel;
   size_t wanted = work->stack > CPU_BLOCK_STACK ? work->stack : CPU_BLOCK_STACK;
   worker->command = command;
+  worker->watching = command->watched ? cpu_watched_enter(command->watched, worker) : NULL;
   if (!worker->warps) return false; /* cpu_worker_equip has recorded the fault */
   if (!prepare_area(worker, wanted + CPU_STACK_MARGIN)) {
     worker->fault = (cpu_fault){.kind = CPU_FAULT_SERVICE, .code = MW_LAUNCH_OUT_OF_RESOURCES};

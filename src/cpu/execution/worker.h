@@ -66,6 +66,7 @@ struct cpu_worker {
   cpu_ring ring;
   cpu_warps *warps;
   cpu_seen seen[CPU_SEEN]; /* bounds_check.c's, valid while the heap's changes equal seen_changes */
+  struct cpu_watching *watching; /* of a watched launch (cpu/watch/watch.h), or NULL */
   uint64_t seen_changes;
   unsigned next_seen;
   void *suspended;  /* the context of a block that waits at the grid barrier, or NULL */

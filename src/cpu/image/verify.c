@@ -109,6 +109,13 @@ static const char *inspect_variable(const cpu_object *object, const mw_mwo_varia
   return NULL;
 }
 
+static const char *inspect_site(const cpu_object *object, const mw_site *site) {
+  if (!is_text_or_null(object, site->file) || !is_text_or_null(object, site->outer_file) ||
+      !is_text_or_null(object, site->name) || !is_text_or_null(object, site->function))
+    return "a site's names lie outside it";
+  return site->kind > MW_SITE_WORK ? "a site's kind is unknown" : NULL;
+}
+
 const char *object_inspect(const cpu_object *object) {
   const mw_mwo *image = object->image;
   int budget = TYPE_BUDGET;
@@ -124,5 +131,7 @@ const char *object_inspect(const cpu_object *object) {
     wrong = inspect_kernel(object, &image->kernels[i], &budget);
   for (size_t i = 0; i < image->variable_count && !wrong; i++)
     wrong = inspect_variable(object, &image->variables[i], &budget);
+  if (!wrong && !IS_ARRAY(object, image->sites, image->site_count)) return "its sites lie outside it";
+  for (size_t i = 0; i < image->site_count && !wrong; i++) wrong = inspect_site(object, &image->sites[i]);
   return wrong;
 }

@@ -77,6 +77,7 @@ struct cpu_command {
   cpu_kernel_work kernel;
   const struct cpu_list *list;     /* CPU_LIST (command_list.h) */
   size_t node;                     /* the list's current node */
+  struct cpu_watched *watched;     /* a watched launch (cpu/watch/watch.h), or NULL */
   struct cpu_residents *residents; /* a cooperative launch's blocks (cooperative.h), or NULL */
   cpu_transfer_work transfer;
   unsigned char *params; /* parameters, or a fill's pattern: `capacity` bytes, allocated for all uses of the struct */

@@ -7,6 +7,7 @@
 #include "cpu/memory/pointer_arguments.h"
 #include "pool.h"
 #include "cpu/execution/cooperative.h"
+#include "cpu/watch/watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -302,6 +303,7 @@ int cpu_stream_launch(void *handle, const mw_launch_request *request) {
   cpu_kernel_work work;
   int code = cpu_launch_prepare(stream->device, request, &work);
   if (code) return code;
+  cpu_watched *watched = request->watch ? cpu_watched_new(request->watch, work.kernel) : NULL;
 
   mw_lock(&pool->lock);
   cpu_command *command = command_new(stream, CPU_KERNEL, request->completion);
@@ -311,6 +313,7 @@ int cpu_stream_launch(void *handle, const mw_launch_request *request) {
   make_room(command, bytes_for(work.kernel, request));
   cpu_launch_keep(work.kernel, request, command->params, &command->kernel.frame);
   command->blocks = cpu_launch_blocks(&work);
+  if (watched) cpu_watched_begin(watched, command);
   if (request->cooperative) command->residents = cpu_residents_new(command->blocks);
   push(stream, command, true);
   cpu_pool_unlock(pool);

@@ -11,6 +11,7 @@
 #include "cpu/fault/fault.h"
 #include "pool.h"
 #include "stream.h"
+#include "cpu/watch/watch.h"
 
 #include <stdlib.h>
 
@@ -29,6 +30,7 @@ cpu_command *cpu_stream_command(cpu_stream *stream, cpu_command_kind kind, mw_co
   atomic_store_explicit(&command->doing, kind, memory_order_relaxed);
   command->deadline = 0;
   command->residents = NULL;
+  command->watched = NULL;
   cpu_command_keep_order(command);
   command->finished = command->timed_out = command->reported = command->interrupted = false;
   atomic_store_explicit(&command->taken, 0, memory_order_relaxed);
@@ -112,6 +114,11 @@ void cpu_stream_finish(cpu_command *command) {
   mw_completion completion = command->completion;
   if (command->timed_out && !command->reported) cpu_stream_fail(command, cpu_fault_report(NULL, command));
   if (command->kind == CPU_CALL) complete(pool, completion);
+  if (command->watched) {
+    cpu_pool_unlock(pool);
+    cpu_watched_end(command);
+    mw_lock(&pool->lock);
+  }
   stream->current = command->next;
   cpu_stream_advance(stream);
   if (command->kind != CPU_CALL) complete(pool, completion);

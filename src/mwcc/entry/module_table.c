@@ -5,6 +5,7 @@
 #include "mwcc/mwcc.h"
 #include "entry.h"
 #include "mwcc/target/tuning.h"
+#include "mwcc/analysis/watched_site.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,13 +44,6 @@ static void put_bytes(fields *f, const mw_text *bytes) {
   put(f, count ? constant_global(p, LLVMConstStringInContext2(p->context, bytes->data, count, 1), 1)
                : LLVMConstNull(p->pointer));
   put_i64(f, count);
-}
-
-/* Whether the program may be specialised, that is, compiled again for one block size. */
-static bool has_lanes(const program *p) {
-  for (size_t i = 0; i < p->kernel_count; i++)
-    if (p->kernels[i].variant_count) return true;
-  return false;
 }
 
 /* The finished struct, which has to be as large as its C counterpart. */
@@ -262,6 +256,31 @@ void set_local_bytes(program *p) {
   }
 }
 
+static LLVMValueRef site_entry(program *p, const watched_site *s) {
+  fields f = {.p = p};
+  const mw_site *of = &s->of;
+  const uint32_t numbers[] = {of->kind,   of->space,      of->bytes,        of->detail,      of->segments,  of->line,
+                              of->column, of->outer_line, of->outer_column, of->is_volatile, of->is_texture};
+  LLVMValueRef work[MW_WORK_CLASSES];
+  for (size_t i = 0; i < MW_COUNT(numbers); i++) put_i32(&f, numbers[i]);
+  for (size_t i = 0; i < MW_WORK_CLASSES; i++) work[i] = constant_i32(p, of->work[i]);
+  put(&f, LLVMConstArray2(p->i32, work, MW_WORK_CLASSES));
+  put_i32(&f, of->flops);
+  put_text(&f, s->file);
+  put_text(&f, s->outer_file);
+  put_text(&f, s->name);
+  put_text(&f, s->function);
+  return twin(&f, sizeof(mw_site));
+}
+
+static LLVMValueRef site_table(program *p) {
+  LLVMValueRef *items = mw_alloc((p->site_count + 1) * sizeof *items);
+  for (size_t i = 0; i < p->site_count; i++) items[i] = site_entry(p, &p->sites[i]);
+  LLVMValueRef table = table_of(p, items, p->site_count);
+  free(items);
+  return table;
+}
+
 void build_table(program *p) {
   LLVMValueRef *kernels = mw_alloc((p->kernel_count + 1) * sizeof *kernels);
   LLVMValueRef *variables = mw_alloc((p->variable_count + 1) * sizeof *variables);
@@ -283,7 +302,9 @@ void build_table(program *p) {
   put_text(&f, p->log.data ? p->log.data : "");
   put_text(&f, p->source.data ? p->source.data : "");
   put_text(&f, joined(&p->options->recorded));
-  put_bytes(&f, has_lanes(p) && !p->options->launch_kernel ? &p->bitcode : NULL);
+  put_bytes(&f, !p->options->launch_kernel && !p->options->observe ? &p->bitcode : NULL);
+  put_pointer(&f, site_table(p));
+  put_i64(&f, p->site_count);
   LLVMValueRef table = constant_global(p, twin(&f, sizeof(mw_mwo)), 16);
   LLVMSetLinkage(table, LLVMExternalLinkage);
   LLVMSetVisibility(table, LLVMDefaultVisibility);

@@ -6,6 +6,7 @@
 #include "mwcc/mwcc.h"
 #include "mwcc/analysis/analysis.h"
 #include "lower.h"
+#include "mwcc/analysis/watched_site.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -98,6 +99,7 @@ typedef enum action {
   GRID_WAIT,
   MEMORY_KIND,
   CHECK_ACCESS,
+  WATCH,
   TRAP
 } action;
 
@@ -155,6 +157,8 @@ static const struct builtin {
     {"__mw_grid_wait", GRID_WAIT, 0},
     {"__mw_memory_kind", MEMORY_KIND, 0},
     {"__mw_check_access", CHECK_ACCESS, 0},
+    {WATCH_ADDRESS, WATCH, 0},
+    {WATCH_NUMBER, WATCH, 0},
     {"llvm.trap", TRAP, 0},
     {"llvm.debugtrap", NOTHING, 0},
 };
@@ -291,6 +295,7 @@ static LLVMValueRef lower_builtin(site *s, const struct builtin *builtin) {
   case MEMORY_KIND: return service(s, offsetof(mw_services, memory_kind), p->i32, arguments, 1);
   case GRID_WAIT: name_thread(s); return service(s, offsetof(mw_services, grid_wait), p->void_type, arguments, 1);
   case CHECK_ACCESS: name_thread(s); return service(s, offsetof(mw_services, check_access), p->void_type, arguments, 6);
+  case WATCH: return service(s, offsetof(mw_services, watch_thread), p->void_type, arguments, 2);
   case TRAP: return trap(s, MW_TRAP_EXPLICIT);
   case NOTHING: break;
   }

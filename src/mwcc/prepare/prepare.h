@@ -20,5 +20,6 @@ void drop_scalar_code(program *p); /* deletes the kernel's code for single threa
 /* False if the access cannot be out of bounds, or nothing is known to check it against. */
 bool find_accessed(const program *p, LLVMValueRef address, accessed *out);
 void check_memory(program *p);
+void mark_watched(program *p); /* watch_markers.c */
 
 #endif

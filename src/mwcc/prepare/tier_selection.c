@@ -145,6 +145,7 @@ void choose_tiers(program *p) {
     owner->tier = "loop";
     owner->tier_reason = "its threads do not wait for each other";
     owner->any_order = true;
+    owner->sees_warp = p->options->observe != 0; /* watched code runs warp by warp */
     for (size_t i = 0; i < g.count; i++) {
       if (!seen[i]) continue;
       for (size_t s = 0; s < globals; s++) used[k][s] = used[k][s] || g.nodes[i].uses[s];
@@ -155,7 +156,8 @@ void choose_tiers(program *p) {
     }
     if (owner->waits) {
       owner->tier = "fiber";
-      owner->tier_reason = owner->sees_warp        ? "its threads wait for others of their warp"
+      owner->tier_reason = p->options->observe     ? "its warps are watched"
+                           : owner->sees_warp      ? "its threads wait for others of their warp"
                            : owner->has_block_wait ? "its threads wait for others of their block"
                                                    : "its threads wait at a barrier";
     }

@@ -12,6 +12,7 @@
  *   serialized_calls.c                        calls that each lane makes by itself
  *   warp_intrinsics.c                         shuffles, votes and other functions of a warp
  *   thread_ids.c                              threadIdx and lane ids
+ *   watch.c                                   markers of watched code
  *   vector_math.c                             mathematical functions on all lanes
  *   cold_calls.c                              calls of cold helpers
  *   reduction_state.c, privatized_atomics.c   sums and atomic additions that outlive an iteration
@@ -115,6 +116,7 @@ struct widener {
   LLVMValueRef tid[3]; /* of the gang's lane 0, in slots: first_id reads them */
   bool tid_is_zero[3]; /* for all gangs of a block */
   LLVMValueRef ctaid[3], ntid[3];
+  LLVMValueRef watched_words;    /* watch.c's: memory for a word of each lane, or NULL */
   LLVMValueRef thread;           /* the context in memory with which one lane makes a call; or NULL */
   LLVMValueRef gangs, gang;      /* the number of gangs in a block; the current one (slot) */
   bool speculation_failed;       /* this code is for gangs that failed the test of speculative_shapes.c */
@@ -234,7 +236,14 @@ LLVMValueRef serial_thread(widener *w); /* the thread context that functions of 
 bool widen_warp(widener *w, LLVMValueRef call, mask m);
 void widen_warp_apply(widener *w, LLVMValueRef call, mask m);
 
+LLVMValueRef active_word(widener *w, mask m); /* a bit for each lane of the warp */
+
+/* ---- watch.c ---- */
+/* A marker of watched code; false: it is none. */
+bool widen_watch(widener *w, LLVMValueRef call, mask m);
+
 /* ---- thread_ids.c ---- */
+LLVMValueRef first_thread(widener *w); /* the linear id of the gang's lane 0; the other threads follow it */
 /* A read of a register (its name after "sreg.") that tells a thread's place in its warp; or of threadIdx, where lanes
    have no regular ids. */
 bool widen_warp_register(widener *w, LLVMValueRef call, const char *name);

@@ -101,6 +101,7 @@ static bool has_result(LLVMValueRef call) {
 
 bool widen_call_by_lanes(widener *w, LLVMValueRef call, mask m) {
   callee_kind kind = kind_of(call);
+  if (kind == CALLEE_OWN && w->p->options->observe) return false; /* its warps are watched on fibers */
   if (kind == CALLEE_UNKNOWN || (has_result(call) && !is_lane_type(LLVMTypeOf(call)))) return false;
   unsigned total = (unsigned)LLVMGetNumOperands(call), count = 0;
   LLVMValueRef *operands = mw_alloc((total + 1) * sizeof *operands);

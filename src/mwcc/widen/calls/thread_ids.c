@@ -16,8 +16,7 @@ LLVMValueRef number_like(widener *w, LLVMValueRef like, unsigned value) {
   return in_form(w, like, constant_i32(w->p, value));
 }
 
-/* The linear id of the gang's lane 0; the other threads follow it. */
-static LLVMValueRef first_thread(widener *w) {
+LLVMValueRef first_thread(widener *w) {
   cut_kind kind = w->shapes->cut.kind;
   LLVMValueRef x = first_id(w, 0);
   if (kind == CUT_LINE || kind == CUT_SINGLE) return x;

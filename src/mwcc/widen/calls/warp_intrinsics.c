@@ -34,7 +34,7 @@ static vectors lanes_of(widener *w, LLVMValueRef word) {
   return lanes;
 }
 
-static LLVMValueRef active_word(widener *w, mask m) { return m.all ? constant_i32(w->p, ~0u) : word_of(w, m.lanes); }
+LLVMValueRef active_word(widener *w, mask m) { return m.all ? constant_i32(w->p, ~0u) : word_of(w, m.lanes); }
 
 /* The active lanes for which something is true. */
 static LLVMValueRef active_lanes(widener *w, vectors yes, mask m) {

@@ -1,0 +1,190 @@
+/* How the accesses of a warp become transactions. Rules of compute capability 9.0 agree with what Nsight Compute counted
+ * on an H100 (spec/cpu/counters_spec.lua); those of 1.x are from the CUDA programming guide 2.0, section 5.1.2. */
+#include "coalescing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LANES = 32, SECTOR = 32, WORD = 4, BANKS = 32, OLD_BANKS = 16, HALF = 16, WIDEST = 16 };
+
+bool rules_of(const char *capability, rules *out) {
+  char *end;
+  long major = strtol(capability, &end, 10);
+  if (end == capability || (*end && *end != '.') || major < 1) return false;
+  long minor = *end ? strtol(end + 1, &end, 10) : 0;
+  if (*end || (major == 1 && minor > 3) || minor < 0) return false;
+  out->set = major > 1 ? RULES_TODAY : minor < 2 ? RULES_1_0 : RULES_1_2;
+  return true;
+}
+
+/* ---- sets of numbers ---- */
+
+/* The numbers of some lanes, without duplicates. */
+typedef struct number_set {
+  uint64_t items[2 * LANES];
+  unsigned count;
+} number_set;
+
+static void add(number_set *set, uint64_t number) {
+  for (unsigned i = set->count; i-- > 0;)
+    if (set->items[i] == number) return;
+  set->items[set->count++] = number;
+}
+
+/* ---- the active lanes of a call ---- */
+
+typedef struct lanes {
+  uint64_t at[LANES]; /* addresses, in the order of lanes */
+  uint8_t number[LANES];
+  unsigned count;
+  bool ascending; /* each is at least the one before */
+} lanes;
+
+static void collect(const cpu_watch_event *e, uint64_t offset, uint32_t among, lanes *out) {
+  out->count = 0;
+  out->ascending = true;
+  for (uint32_t rest = e->lanes & among; rest; rest &= rest - 1) {
+    unsigned lane = (unsigned)__builtin_ctz(rest);
+    uint64_t address = e->words[lane] + offset;
+    if (out->count && address < out->at[out->count - 1]) out->ascending = false;
+    out->at[out->count] = address;
+    out->number[out->count++] = (uint8_t)lane;
+  }
+}
+
+/* The number of distinct at[i] >> shift, where lanes access `bytes` from at[i] on. */
+static unsigned count_units(const lanes *l, unsigned bytes, unsigned shift) {
+  number_set set;
+  unsigned count = 0;
+  set.count = 0;
+  if (l->ascending) {
+    uint64_t last = UINT64_MAX;
+    for (unsigned i = 0; i < l->count; i++) {
+      uint64_t first = l->at[i] >> shift, end = (l->at[i] + bytes - 1) >> shift;
+      if (last != UINT64_MAX && first <= last) first = last + 1;
+      if (first > end && last != UINT64_MAX) continue;
+      count += (unsigned)(end - first) + 1;
+      last = end;
+    }
+    return count;
+  }
+  for (unsigned i = 0; i < l->count; i++) {
+    add(&set, l->at[i] >> shift);
+    if ((l->at[i] + bytes - 1) >> shift != l->at[i] >> shift) add(&set, (l->at[i] + bytes - 1) >> shift);
+  }
+  return set.count;
+}
+
+static unsigned divided(unsigned bytes, unsigned by) { return (bytes + by - 1) / by; }
+
+/* ---- global memory ---- */
+
+/* Compute capability 1.0 and 1.1: one transaction of 64 or 128 bytes (two of 128 for 16-byte words) if lane n of a
+   half-warp accesses word n of an aligned segment, else one of 32 bytes for each lane. */
+static void count_strict(const lanes *l, unsigned bytes, memory_sums *into) {
+  bool ordered = bytes >= 4 && l->count > 0;
+  uint64_t base = l->count ? l->at[0] - (uint64_t)(l->number[0] % HALF) * bytes : 0;
+  ordered = ordered && base % ((uint64_t)HALF * bytes) == 0;
+  for (unsigned i = 0; i < l->count; i++)
+    ordered = ordered && l->at[i] == base + (uint64_t)(l->number[i] % HALF) * bytes;
+  if (!l->count) return;
+  into->sectors += ordered ? divided(bytes, 8) : l->count;
+  into->moved += ordered ? (uint64_t)HALF * bytes : (uint64_t)l->count * SECTOR;
+}
+
+/* 1.2 and 1.3: segments of 32 bytes for 1-byte words, 64 for 2, 128 for others; each is halved while only one half of it
+   is used, down to 32. */
+static void count_segments(const lanes *l, unsigned bytes, memory_sums *into) {
+  unsigned size = bytes == 1 ? 32 : bytes == 2 ? 64 : 128;
+  number_set set;
+  set.count = 0;
+  for (unsigned i = 0; i < l->count; i++) add(&set, l->at[i] / size);
+  for (unsigned n = 0; n < set.count; n++) {
+    uint64_t first = UINT64_MAX, last = 0, segment = set.items[n] * size;
+    unsigned width = size;
+    for (unsigned i = 0; i < l->count; i++) {
+      if (l->at[i] / size != set.items[n]) continue;
+      if (l->at[i] < first) first = l->at[i];
+      if (l->at[i] + bytes - 1 > last) last = l->at[i] + bytes - 1;
+    }
+    while (width > SECTOR && (first - segment) / (width / 2) == (last - segment) / (width / 2)) {
+      segment += (first - segment) / (width / 2) * (width / 2);
+      width /= 2;
+    }
+    into->sectors++;
+    into->moved += width;
+  }
+}
+
+static void count_part(const rules *r, const cpu_watch_event *e, unsigned offset, unsigned bytes, memory_sums *into) {
+  lanes l;
+  into->requests++;
+  collect(e, offset, ~0u, &l);
+  unsigned distinct = count_units(&l, 1, 0), used = distinct * bytes;
+  into->bytes += (uint64_t)l.count * bytes;
+  into->used += used;
+  into->collisions += e->site->kind >= MW_SITE_ATOMIC ? l.count - distinct : 0;
+  if (r->set == RULES_TODAY) {
+    unsigned sectors = count_units(&l, bytes, 5);
+    into->sectors += sectors;
+    into->moved += (uint64_t)sectors * SECTOR;
+    into->ideal += divided(used, SECTOR);
+    return;
+  }
+  for (unsigned half = 0; half < 2; half++) {
+    collect(e, offset, half ? 0xffff0000u : 0xffffu, &l);
+    if (!l.count) continue;
+    if (r->set == RULES_1_0)
+      count_strict(&l, bytes, into);
+    else
+      count_segments(&l, bytes, into);
+    into->ideal += divided(count_units(&l, 1, 0) * bytes, 128);
+  }
+}
+
+void count_global(const rules *r, const cpu_watch_event *e, memory_sums *into) {
+  unsigned bytes = e->site->bytes;
+  for (unsigned at = 0; at < bytes || at == 0; at += WIDEST)
+    count_part(r, e, at, bytes - at < WIDEST ? bytes - at : WIDEST, into);
+}
+
+/* ---- shared memory ---- */
+
+/* The passes that the banks need: the most distinct words of one bank. */
+static unsigned passes(const lanes *l, unsigned bytes, unsigned banks) {
+  number_set words;
+  unsigned in_bank[BANKS] = {0}, most = 0;
+  words.count = 0;
+  for (unsigned i = 0; i < l->count; i++) {
+    for (uint64_t word = l->at[i] / WORD; word <= (l->at[i] + bytes - 1) / WORD; word++) {
+      unsigned before = words.count;
+      add(&words, word);
+      if (words.count == before) continue;
+      unsigned here = ++in_bank[word % banks];
+      if (here > most) most = here;
+    }
+  }
+  return most;
+}
+
+/* 32 lanes at a time for words of up to 4 bytes, 16 for 8, 8 for 16. */
+void count_shared(const rules *r, const cpu_watch_event *e, memory_sums *into) {
+  bool old = r->set != RULES_TODAY;
+  unsigned bytes = e->site->bytes, together = old ? HALF : bytes <= 4 ? LANES : bytes <= 8 ? LANES / 2 : LANES / 4;
+  lanes l;
+  into->requests++;
+  collect(e, 0, ~0u, &l);
+  unsigned distinct = count_units(&l, 1, 0);
+  into->bytes += (uint64_t)l.count * bytes;
+  into->used += (uint64_t)distinct * bytes;
+  into->collisions += e->site->kind >= MW_SITE_ATOMIC ? l.count - distinct : 0;
+  for (unsigned at = 0; at < bytes; at += WIDEST) {
+    unsigned size = bytes - at < WIDEST ? bytes - at : WIDEST;
+    for (unsigned first = 0; first < LANES; first += together) {
+      collect(e, at, (together == LANES ? ~0u : (1u << together) - 1) << first, &l);
+      if (!l.count) continue;
+      into->wavefronts += passes(&l, size, old ? OLD_BANKS : BANKS);
+      into->least++;
+    }
+  }
+}

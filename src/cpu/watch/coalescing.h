@@ -1,0 +1,35 @@
+/* How the accesses of a warp become transactions, by compute capability: sectors of global memory, wavefronts of shared
+ * memory (coalescing.c). */
+#ifndef MW_CPU_COALESCING_H
+#define MW_CPU_COALESCING_H
+
+#include "watch.h"
+
+/* What is counted, over calls. */
+typedef struct memory_sums {
+  uint64_t requests;
+  uint64_t sectors;           /* of 32 bytes; by the rules of 1.x: transactions */
+  uint64_t ideal;             /* the least number that the bytes used fit into */
+  uint64_t wavefronts, least; /* of shared memory: passes that banks need, and the least possible */
+  uint64_t bytes;             /* of all active lanes */
+  uint64_t used;              /* the same, a byte that several lanes access once */
+  uint64_t collisions;        /* of atomics: lanes beyond the first at an address */
+  uint64_t moved;             /* bytes of all transactions */
+} memory_sums;
+
+typedef enum rule_set {
+  RULES_TODAY,
+  RULES_1_0, /* and 1.1: half-warps coalesce only in order, aligned; 16 banks */
+  RULES_1_2  /* and 1.3: segments of 32, 64 or 128 bytes for half-warps; 16 banks */
+} rule_set;
+
+typedef struct rules {
+  rule_set set;
+} rules;
+
+/* By a capability such as "1.1"; false: it is none. */
+bool rules_of(const char *capability, rules *out);
+void count_global(const rules *r, const cpu_watch_event *event, memory_sums *into);
+void count_shared(const rules *r, const cpu_watch_event *event, memory_sums *into);
+
+#endif

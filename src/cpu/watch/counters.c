@@ -1,0 +1,216 @@
+/* The watcher "counters": counts, for each site, what a GPU's counters would (Nsight Compute's, on compute capability
+ * 9.0). Rules of the memory system are in coalescing.h; here are tables of sums.
+ *
+ * The result has a line for each site that was executed: "site", the kernel's name, the number of the launch's kernel,
+ * the site's fields (cpu_watch_add_site), and the sums. Sites of several launches of one kernel are added up. */
+#include "coalescing.h"
+#include "watch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SPACES = MW_SPACE_LOCAL + 1 };
+
+/* The sums of a site, for accesses in each space. */
+typedef struct sums {
+  uint64_t executed, lanes; /* calls, and active lanes in them */
+  uint64_t full;            /* a branch: calls in which all active lanes took it; else calls with 32 lanes */
+  uint64_t divergent;       /* a branch: some lanes took it and some did not */
+  memory_sums memory;
+} sums;
+
+/* A unit's kernels that were launched, and the sums of its sites. */
+typedef struct tally {
+  struct tally *next;
+  const cpu_kernel *kernel;
+  size_t count;
+  uint64_t launches, blocks;
+  sums (*of)[SPACES];
+} tally;
+
+typedef struct counters {
+  rules rules;
+  tally *tallies;
+} counters;
+
+typedef struct launch_counts {
+  counters *all;
+  const cpu_watched *launch;
+  tally *into;
+} launch_counts;
+
+typedef struct worker_counts {
+  rules rules;
+  uint64_t blocks;
+  sums (*of)[SPACES];
+} worker_counts;
+
+static int counters_open(cpu_device *device, const char *options, void **state) {
+  (void)device;
+  counters *c = mw_alloc(sizeof *c);
+  if (!rules_of(*options ? options : "9.0", &c->rules)) {
+    free(c);
+    return fail(MW_INVALID_VALUE,
+                "there are no counters for compute capability %s: there are for 1.0 to 1.3, and from "
+                "2.0 on those of 9.0",
+                options);
+  }
+  *state = c;
+  return MW_SUCCESS;
+}
+
+static void counters_close(void *state) {
+  counters *c = state;
+  for (tally *t = c->tallies, *next; t; t = next) {
+    next = t->next;
+    free(t->of);
+    free(t);
+  }
+  free(c);
+}
+
+/* ---- launches ---- */
+
+static tally *find_or_add(counters *c, const cpu_watched *launch) {
+  tally **at = &c->tallies;
+  while (*at && (*at)->kernel != launch->kernel) at = &(*at)->next;
+  if (*at) return *at;
+  tally *t = *at = mw_alloc(sizeof *t);
+  *t = (tally){.kernel = launch->kernel, .count = launch->site_count};
+  t->of = mw_alloc((t->count + 1) * sizeof *t->of);
+  return t;
+}
+
+static void *counters_begin(void *state, const cpu_watched *launch) {
+  launch_counts *l = mw_alloc(sizeof *l);
+  *l = (launch_counts){state, launch, find_or_add(state, launch)};
+  return l;
+}
+
+static void *counters_enter(void *state) {
+  const launch_counts *l = state;
+  worker_counts *w = mw_alloc(sizeof *w);
+  *w = (worker_counts){.rules = l->all->rules};
+  w->of = mw_alloc((l->launch->site_count + 1) * sizeof *w->of);
+  return w;
+}
+
+static void counters_leave(void *state, void *worker) {
+  const launch_counts *l = state;
+  worker_counts *w = worker;
+  uint64_t *to = (uint64_t *)l->into->of;
+  const uint64_t *from = (const uint64_t *)w->of;
+  for (size_t i = 0; i < l->into->count * sizeof *w->of / sizeof *to; i++) to[i] += from[i];
+  l->into->blocks += w->blocks;
+  free(w->of);
+  free(w);
+}
+
+static void counters_end(void *state, bool failed) {
+  launch_counts *l = state;
+  (void)failed;
+  l->into->launches++;
+  free(l);
+}
+
+/* ---- calls ---- */
+
+static sums *count_call(worker_counts *w, const cpu_watch_event *e) {
+  sums *s = &w->of[e->number][e->space < SPACES ? e->space : 0];
+  s->executed++;
+  s->lanes += (unsigned)__builtin_popcount(e->lanes);
+  return s;
+}
+
+static void on_access(void *worker, const cpu_watch_event *e) {
+  worker_counts *w = worker;
+  sums *s = count_call(w, e);
+  s->full += e->lanes == ~0u;
+  if (e->site->is_texture) return;
+  if (e->space == MW_SPACE_SHARED)
+    count_shared(&w->rules, e, &s->memory);
+  else
+    count_global(&w->rules, e, &s->memory);
+}
+
+static void on_event(void *worker, const cpu_watch_event *e) { count_call(worker, e)->full += e->lanes == ~0u; }
+
+static void on_branch(void *worker, const cpu_watch_event *e) {
+  sums *s = count_call(worker, e);
+  uint32_t takes = 0;
+  for (uint32_t rest = e->lanes; rest; rest &= rest - 1) {
+    unsigned lane = (unsigned)__builtin_ctz(rest);
+    takes |= (uint32_t)(e->words[lane] & 1) << lane;
+  }
+  s->full += takes == e->lanes;
+  s->divergent += takes && takes != e->lanes;
+}
+
+static void counters_block(void *worker, uint64_t block) {
+  (void)block;
+  ((worker_counts *)worker)->blocks++;
+}
+
+/* ---- the result ---- */
+
+static void add_line(mw_text *out, const tally *t, size_t i, unsigned space, const sums *s) {
+  const memory_sums *m = &s->memory;
+  mw_site site = t->kernel->unit->image->sites[i];
+  site.space = space;
+  mw_text_addf(out, "site\t%zu", i);
+  cpu_watch_add_site(out, t->kernel, &site);
+  const uint64_t numbers[] = {s->executed,   s->lanes, s->full,  s->divergent, m->requests,   m->sectors, m->ideal,
+                              m->wavefronts, m->least, m->bytes, m->used,      m->collisions, m->moved};
+  for (size_t n = 0; n < MW_COUNT(numbers); n++) mw_text_addf(out, "\t%llu", (unsigned long long)numbers[n]);
+  mw_text_addf(out, "\n");
+}
+
+/* What a basic block did on one line: the counts are those of its code site. */
+static void add_work(mw_text *out, const tally *t, size_t i, const sums *code) {
+  const mw_site *site = &t->kernel->unit->image->sites[i];
+  mw_text_addf(out, "work\t%zu", i);
+  cpu_watch_add_site(out, t->kernel, site);
+  mw_text_addf(out, "\t%llu\t%llu\t%u", (unsigned long long)code->executed, (unsigned long long)code->lanes,
+               site->flops);
+  for (size_t n = 0; n < MW_WORK_CLASSES; n++) mw_text_addf(out, "\t%u", site->work[n]);
+  mw_text_addf(out, "\n");
+}
+
+static void counters_result(void *state, mw_text *out) {
+  const counters *c = state;
+  for (const tally *t = c->tallies; t; t = t->next) {
+    const mw_site *sites = t->kernel->unit->image->sites;
+    mw_text_addf(out, "kernel\t%s\t%llu\t%llu\t%s\n", t->kernel->image->info.name, (unsigned long long)t->launches,
+                 (unsigned long long)t->blocks, t->kernel->image->info.tier);
+    const sums *code = NULL;
+    for (size_t i = 0; i < t->count; i++) {
+      if (sites[i].kind == MW_SITE_CODE) code = &t->of[i][0];
+      if (sites[i].kind == MW_SITE_WORK && code && code->executed) add_work(out, t, i, code);
+      for (unsigned space = 0; space < SPACES; space++)
+        if (t->of[i][space].executed) add_line(out, t, i, space, &t->of[i][space]);
+    }
+  }
+}
+
+const cpu_watcher cpu_counters = {
+    .name = "counters",
+    .observes = MW_OBSERVE_ACCESS | MW_OBSERVE_SYNC | MW_OBSERVE_BRANCH | MW_OBSERVE_CODE,
+    .open = counters_open,
+    .close = counters_close,
+    .begin = counters_begin,
+    .enter = counters_enter,
+    .on = {[MW_SITE_LOAD] = on_access,
+           [MW_SITE_STORE] = on_access,
+           [MW_SITE_ATOMIC] = on_access,
+           [MW_SITE_REDUCTION] = on_access,
+           [MW_SITE_BARRIER] = on_event,
+           [MW_SITE_WARP] = on_event,
+           [MW_SITE_FENCE] = on_event,
+           [MW_SITE_BRANCH] = on_branch,
+           [MW_SITE_CODE] = on_event},
+    .block_begin = counters_block,
+    .leave = counters_leave,
+    .end = counters_end,
+    .result = counters_result,
+};

@@ -1,0 +1,206 @@
+/* Watched launches: hands the calls of watched code to the launch's watchers. watch.h is the manual. */
+#include "watch.h"
+#include "cpu/execution/worker.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const cpu_watcher *const all_watchers[] = {&cpu_counters};
+
+struct cpu_watch {
+  cpu_device *device;
+  size_t count;
+  const cpu_watcher *watchers[CPU_WATCHERS_MOST];
+  void *states[CPU_WATCHERS_MOST];
+  pthread_mutex_t lock; /* held by begin, leave and end */
+};
+
+struct cpu_watching {
+  cpu_watching *next;
+  cpu_watched *launch;
+  const void *worker;
+  uint64_t block; /* the latest one; UINT64_MAX: none yet */
+  void *states[CPU_WATCHERS_MOST];
+  uint64_t words[CPU_MAX_THREADS]; /* of fibers, by thread */
+};
+
+/* ---- watches ---- */
+
+static int add_watcher(cpu_watch *watch, const char *word, size_t length, unsigned *observes) {
+  size_t name = strcspn(word, ":,");
+  for (size_t i = 0; i < MW_COUNT(all_watchers); i++) {
+    const cpu_watcher *w = all_watchers[i];
+    if (strlen(w->name) != name || strncmp(w->name, word, name) != 0 || watch->count == CPU_WATCHERS_MOST) continue;
+    char *options = mw_format("%.*s", name < length ? (int)(length - name - 1) : 0, word + name + (name < length));
+    int code = w->open(watch->device, options, &watch->states[watch->count]);
+    free(options);
+    if (code != MW_SUCCESS) return code;
+    watch->watchers[watch->count++] = w;
+    *observes |= w->observes;
+    return MW_SUCCESS;
+  }
+  return fail(MW_INVALID_VALUE, "there is no watcher '%.*s'", (int)length, word);
+}
+
+int cpu_watch_new(void *device, const char *watchers, unsigned *observes, void **out) {
+  cpu_watch *watch = mw_alloc(sizeof *watch);
+  *watch = (cpu_watch){.device = device};
+  mw_lock_init(&watch->lock);
+  *observes = 0;
+  int code = MW_SUCCESS;
+  for (const char *at = watchers; *at && code == MW_SUCCESS;) {
+    size_t length = strcspn(at, ",");
+    code = add_watcher(watch, at, length, observes);
+    at += length + (at[length] == ',');
+  }
+  if (code == MW_SUCCESS)
+    *out = watch;
+  else
+    cpu_watch_free(watch);
+  return code;
+}
+
+void cpu_watch_free(void *argument) {
+  cpu_watch *watch = argument;
+  for (size_t i = 0; i < watch->count; i++) watch->watchers[i]->close(watch->states[i]);
+  pthread_mutex_destroy(&watch->lock);
+  free(watch);
+}
+
+int cpu_watch_result(void *argument, mw_text *out) {
+  cpu_watch *watch = argument;
+  mw_lock(&watch->lock);
+  for (size_t i = 0; i < watch->count; i++) watch->watchers[i]->result(watch->states[i], out);
+  mw_unlock(&watch->lock);
+  return MW_SUCCESS;
+}
+
+/* ---- launches ---- */
+
+cpu_watched *cpu_watched_new(cpu_watch *watch, const cpu_kernel *kernel) {
+  cpu_watched *launch = mw_alloc(sizeof *launch);
+  const mw_mwo *image = kernel->unit->image;
+  *launch = (cpu_watched){.watch = watch, .kernel = kernel, .sites = image->sites, .site_count = image->site_count};
+  mw_lock_init(&launch->lock);
+  mw_lock(&watch->lock);
+  for (size_t i = 0; i < watch->count; i++) launch->states[i] = watch->watchers[i]->begin(watch->states[i], launch);
+  mw_unlock(&watch->lock);
+  return launch;
+}
+
+void cpu_watched_begin(cpu_watched *launch, cpu_command *command) {
+  launch->command = command;
+  command->watched = launch;
+}
+
+static cpu_watching *find(cpu_watched *launch, const void *worker) {
+  mw_lock(&launch->lock);
+  cpu_watching *at = launch->workers;
+  while (at && at->worker != worker) at = at->next;
+  mw_unlock(&launch->lock);
+  return at;
+}
+
+cpu_watching *cpu_watched_enter(cpu_watched *launch, const void *worker) {
+  cpu_watching *here = find(launch, worker);
+  const cpu_watch *watch = launch->watch;
+  if (here) return here;
+  here = mw_alloc(sizeof *here);
+  here->launch = launch;
+  here->worker = worker;
+  here->block = UINT64_MAX;
+  for (size_t i = 0; i < watch->count; i++) here->states[i] = watch->watchers[i]->enter(launch->states[i]);
+  mw_lock(&launch->lock);
+  here->next = launch->workers;
+  launch->workers = here;
+  mw_unlock(&launch->lock);
+  return here;
+}
+
+static void end_block(cpu_watching *w) {
+  const cpu_watch *watch = w->launch->watch;
+  for (size_t i = 0; i < watch->count && w->block != UINT64_MAX; i++)
+    if (watch->watchers[i]->block_end) watch->watchers[i]->block_end(w->states[i], w->block);
+  w->block = UINT64_MAX;
+}
+
+void cpu_watched_end(cpu_command *command) {
+  cpu_watched *launch = command->watched;
+  cpu_watch *watch = launch->watch;
+  mw_lock(&watch->lock);
+  for (cpu_watching *w = launch->workers, *next; w; w = next) {
+    next = w->next;
+    end_block(w);
+    for (size_t i = 0; i < watch->count; i++) watch->watchers[i]->leave(launch->states[i], w->states[i]);
+    free(w);
+  }
+  for (size_t i = 0; i < watch->count; i++) watch->watchers[i]->end(launch->states[i], atomic_load(&command->stop));
+  mw_unlock(&watch->lock);
+  pthread_mutex_destroy(&launch->lock);
+  free(launch);
+  command->watched = NULL;
+}
+
+/* ---- calls ---- */
+
+static void change_block(cpu_watching *w, uint64_t block) {
+  const cpu_watch *watch = w->launch->watch;
+  end_block(w);
+  w->block = block;
+  for (size_t i = 0; i < watch->count; i++)
+    if (watch->watchers[i]->block_begin) watch->watchers[i]->block_begin(w->states[i], block);
+}
+
+static void dispatch(cpu_worker *worker, uint32_t number, uint32_t warp, uint32_t lanes, const uint64_t *words) {
+  cpu_watching *w = worker->watching;
+  const cpu_watched *launch = w->launch;
+  const cpu_watch *watch = launch->watch;
+  const mw_site *site = &launch->sites[number];
+  cpu_watch_event event = {.worker = &worker->base,
+                           .site = site,
+                           .number = number,
+                           .warp = warp,
+                           .lanes = lanes,
+                           .space = site->space,
+                           .words = words};
+  if (site->kind <= MW_SITE_REDUCTION && site->space == MW_SPACE_NONE)
+    event.space = cpu_services.memory_kind(&worker->base, (const void *)(uintptr_t)words[__builtin_ctz(lanes)]);
+  worker->in_service = 1; /* a cancelled launch ends after this, not in the midst of it */
+  atomic_signal_fence(memory_order_seq_cst);
+  if (w->block != worker->base.block) change_block(w, worker->base.block);
+  for (size_t i = 0; i < watch->count; i++)
+    if (watch->watchers[i]->on[site->kind]) watch->watchers[i]->on[site->kind](w->states[i], &event);
+  cpu_service_leave(worker);
+}
+
+void cpu_watch_call(mw_worker *base, uint32_t site, uint32_t warp, uint32_t lanes, const uint64_t words[32]) {
+  cpu_worker *worker = (cpu_worker *)base;
+  if (!lanes || !worker->watching) return;
+  CPU_SERVICE_ENTER(base);
+  dispatch(worker, site, warp, lanes, words);
+}
+
+/* Sites of watched code are the lowest first where lanes converge, after those of volatile accesses. */
+enum { FIRST_SITE = 1 << 24 };
+
+void cpu_watch_thread(mw_worker *base, uint32_t site, uint64_t word) {
+  cpu_worker *worker = (cpu_worker *)base;
+  cpu_watching *w = worker->watching;
+  if (!w) return;
+  uint32_t thread = worker->ring.current->thread, lane = thread % 32;
+  w->words[thread] = word;
+  uint32_t lanes = cpu_warp_converge(base, FIRST_SITE + site);
+  CPU_SERVICE_ENTER(base);
+  if (lane == (uint32_t)__builtin_ctz(lanes)) dispatch(worker, site, thread / 32, lanes, &w->words[thread - lane]);
+}
+
+/* ---- results ---- */
+
+void cpu_watch_add_site(mw_text *out, const cpu_kernel *kernel, const mw_site *site) {
+  int line = (int)site->line, outer_line = (int)site->outer_line;
+  const char *file = site->file ? cpu_place_of(kernel->unit, site->file, &line) : "";
+  const char *outer = site->outer_file ? cpu_place_of(kernel->unit, site->outer_file, &outer_line) : "";
+  mw_text_addf(out, "\t%u\t%u\t%u\t%u\t%d\t%u\t%d\t%s\t%s\t%s\t%s", site->kind, site->space, site->bytes, site->detail,
+               line, site->column, outer_line, file, outer, site->name ? site->name : "",
+               site->function ? site->function : "");
+}

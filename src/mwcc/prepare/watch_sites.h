@@ -1,0 +1,19 @@
+/* The table of watched sites (watch_sites.c); each function returns the number of a new site, for the instruction's
+ * position in `function`. */
+#ifndef MWCC_WATCH_SITES_H
+#define MWCC_WATCH_SITES_H
+
+#include "prepare.h"
+#include "mwcc/analysis/watched_site.h"
+
+/* A load, store or atomic operation, of which a lane accesses so many bytes. */
+size_t add_access_site(program *p, LLVMValueRef function, LLVMValueRef access, uint64_t bytes);
+/* One side of a copy of so many bytes, which is a call. */
+size_t add_copy_site(program *p, LLVMValueRef function, LLVMValueRef copy, mw_site_kind kind, uint64_t bytes);
+size_t add_event_site(program *p, LLVMValueRef function, LLVMValueRef at, mw_site_kind kind, unsigned detail);
+/* For a shuffle: its operand that divides the warp into segments. */
+void note_segments(program *p, size_t number, LLVMValueRef segments);
+/* A site of MW_SITE_CODE for a basic block, and those of MW_SITE_WORK that follow it. */
+size_t add_code_sites(program *p, LLVMValueRef function, const instructions *block);
+
+#endif
