@@ -161,6 +161,8 @@ typedef struct mwl_state {
   mwl_device *printing;                    /* whose printf output a Lua function gets (device.c); NULL: stdout */
   mw_watch *watch;                         /* that has begun (watch.c), or NULL */
   size_t live;                             /* bytes of device memory that this state's arrays hold */
+  size_t freed;                            /* bytes that scripts freed and have not allocated again (collect.c) */
+  double span; /* bytes of garbage that are worth a collection on the GPUs in use, 0 without (collect.c) */
   double owed; /* KiB of collector work that allocations have requested but not received (collect.c) */
   /* The last launch's call site, as text and as the source and line that identify it. */
   const char *site_source;
@@ -265,6 +267,8 @@ const char *mwl_call_site(lua_State *L, mwl_state *state); /* launch.c */
 
 /* Before allocating `bytes` of device memory: let the collector do proportional work. May run finalizers. */
 void mwl_collect_step(lua_State *L, mwl_state *state, size_t bytes);
+/* A device was opened: how much garbage may wait on it. */
+void mwl_collect_know(mwl_state *state, mw_device *device);
 /* After a failed allocation: collect garbage. True if it is worth trying again; `attempt` counts the attempts from 0. */
 bool mwl_collect_all(lua_State *L, mwl_state *state, mwl_device *device, int attempt);
 

@@ -2,12 +2,17 @@
  *
  * For Lua an array is a few dozen bytes, but it may hold gigabytes of device memory, so the collector alone would let
  * dead arrays accumulate. Each allocation therefore requests a proportional amount of collector work: once the memory
- * allocated since the last collection equals the live memory (or BASE, if that is more), the work adds up to a full
- * collection. So device memory in use stays within about twice the live memory, and the cost is spread as for Lua's own
- * memory. */
+ * allocated since the last collection equals the live memory (or a least span, if that is more), the work adds up to a
+ * full collection. So device memory in use stays within about twice the live memory, and the cost is spread as for Lua's
+ * own memory. What a script frees itself needs no collection: it is taken off what is allocated next.
+ *
+ * The span is at least BASE, which keeps temporaries on the CPU device near its caches, and on GPUs a part of their
+ * memory: there a collection takes longer than most kernels. */
 #include "binding.h"
 
 #define BASE (32.0 * 1024 * 1024)
+
+#define PART 128 /* of a GPU's memory */
 
 /* A collection waits until memory has doubled and then walks all of it: steps worth about three times the Lua heap. */
 #define CYCLE 3.0
@@ -21,8 +26,18 @@ static bool is_running(lua_State *L) {
 #endif
 }
 
+void mwl_collect_know(mwl_state *state, mw_device *device) {
+  mw_memory memory;
+  if (strncmp(mw_device_name(device), "cpu", 3) == 0 || mw_device_memory(device, &memory) != MW_SUCCESS) return;
+  if ((double)memory.total / PART > state->span) state->span = (double)memory.total / PART;
+}
+
 void mwl_collect_step(lua_State *L, mwl_state *state, size_t bytes) {
-  double span = state->live > BASE ? (double)state->live : BASE;
+  double span = state->span > BASE ? state->span : BASE;
+  if ((double)state->live > span) span = (double)state->live;
+  size_t replaced = bytes < state->freed ? bytes : state->freed;
+  state->freed -= replaced;
+  bytes -= replaced;
   double share = (double)bytes / span;
   if (share > 1) share = 1;
   state->owed += share * CYCLE * lua_gc(L, LUA_GCCOUNT, 0);

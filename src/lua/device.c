@@ -22,6 +22,7 @@ static mwl_device *push_device(lua_State *L, mwl_state *state, mwl_device *fresh
   lua_pushvalue(L, -2);
   lua_rawsetp(L, -2, fresh->handle);
   lua_pop(L, 1);
+  mwl_collect_know(state, fresh->handle);
   return fresh;
 }
 

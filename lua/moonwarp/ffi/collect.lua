@@ -6,9 +6,11 @@ local device = require "moonwarp.ffi.device"
 
 local M = {
   live = 0, -- bytes of device memory that this state's arrays hold
+  freed = 0, -- bytes that scripts freed and have not allocated again
 }
 
 local BASE = 32 * 1024 * 1024
+local PART = 128 -- of a GPU's memory
 local CYCLE = 3 -- steps worth about three times the Lua heap make a collection
 
 local owed = 0 -- KiB of collector work that allocations have requested but not received
@@ -16,7 +18,10 @@ local owed = 0 -- KiB of collector work that allocations have requested but not 
 ---Before allocating `bytes` of device memory: let the collector do its share of work. May run finalizers.
 ---@param bytes number
 function M.step(bytes)
-  owed = owed + math.min(bytes / math.max(M.live, BASE), 1) * CYCLE * collectgarbage("count")
+  local replaced = math.min(bytes, M.freed)
+  M.freed = M.freed - replaced
+  local span = math.max(M.live, BASE, device.most_memory / PART)
+  owed = owed + math.min((bytes - replaced) / span, 1) * CYCLE * collectgarbage("count")
   -- Below a few KiB a step costs more than it does. A collector that the script stopped stays stopped.
   if owed < 16 then return end
   local step = math.min(owed, 1e9)

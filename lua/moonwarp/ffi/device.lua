@@ -32,6 +32,8 @@ local device_type = class.struct("device", "struct { mw_device *_handle; int _pe
   end,
 })
 
+M.most_memory = 0 -- bytes that the largest GPU in use has
+
 local function address(handle) return tonumber(ffi.cast("uintptr_t", handle)) end
 
 local function open(name)
@@ -43,6 +45,10 @@ local function open(name)
     return known
   end
   local device = device_type(out[0], 0)
+  local memory = ffi.new "mw_memory"
+  if not name_of(device):find "^cpu" and C.mw_device_memory(device._handle, memory) == 0 then
+    M.most_memory = math.max(M.most_memory, tonumber(memory.total))
+  end
   devices[address(out[0])] = device
   return device
 end

@@ -57,6 +57,7 @@ void mwl_array_close(mwl_state *state, mwl_array *array) {
 }
 
 int mwl_array_free(mwl_state *state, mwl_array *array) {
+  state->freed += array->counted;
   uncount(state, array);
   return mw_array_free(array->handle);
 }

@@ -66,8 +66,8 @@ extern "C" __global__ void bases(unsigned *counts) { onesweep_bases(counts); }
 ]]
 
 local tiles_pass = [[
-extern "C" __global__ __launch_bounds__(256) void pass_$NAME(const K *from, const unsigned *was, long long n, int shift,
-    const unsigned *bases, $W *state, unsigned *next, K *keys, unsigned *positions, long long *order) {
+extern "C" __global__ __launch_bounds__(512, 2) void pass_$NAME(const K *from, const unsigned *was, long long n,
+    int shift, const unsigned *bases, $W *state, unsigned *next, K *keys, unsigned *positions, long long *order) {
   onesweep_pass<O, K, $W, $POSITIONS, $FIRST, $LAST>(from, was, n, shift, bases, state, next, keys, positions, order);
 }
 ]]
@@ -139,7 +139,7 @@ local function sort_chunks(m, x, n, size, positions, y)
   end)
 end
 
-local TILE = { 5120, 5120, nil, 5120 } -- onesweep_tile of onesweep.h
+local TILE = { 8192, 8192, nil, 8192 } -- onesweep_tile of onesweep.h
 TILE[8] = 4096
 
 -- Sort one line of n elements by tiles.
@@ -152,7 +152,7 @@ local function sort_tiles(m, wide, x, n, size, positions, y)
   each_pass(x, n, size, positions, y, function(name, k, from, was, keys, places, order)
     local bases, next = counts:sub(256 * (k - 1) + 1, 256 * k), counts:sub(256 * size + k, 256 * size + k)
     local states = state:sub((k - 1) * tiles_of_line * 256 + 1, k * tiles_of_line * 256)
-    m["pass_" .. name](tiles_of_line, 256)(from, was, n, 8 * (k - 1), bases, states, next, keys, places, order)
+    m["pass_" .. name](tiles_of_line, 512)(from, was, n, 8 * (k - 1), bases, states, next, keys, places, order)
   end)
 end
 

@@ -339,6 +339,7 @@ end
 ---@param array moonwarp.array
 function M.free(array)
   if array._handle == nil then return end
+  collect.freed = collect.freed + array._counted
   uncount(array)
   errors.must(C.mw_array_free(array._handle))
 end

@@ -22,11 +22,12 @@ enum { ONESWEEP_UNROLL = 32 };
 enum { ONESWEEP_UNROLL = 1 };
 #endif
 
-enum { ONESWEEP_THREADS = 256, ONESWEEP_WARPS = ONESWEEP_THREADS / 32 };
+/* Of the passes. With two blocks on a multiprocessor, this and the number of keys were the fastest of 30 on an H200. */
+enum { ONESWEEP_THREADS = 512, ONESWEEP_WARPS = ONESWEEP_THREADS / 32 };
 
-/* Keys a thread has, so that a tile has at most 46 KiB. */
+/* Keys that a thread and a block have: a tile of 32 KiB, or less where keys are short. */
 template <typename K> struct onesweep_tile {
-  static constexpr int items = sizeof(K) == 8 ? 16 : 20, size = items * ONESWEEP_THREADS;
+  static constexpr int items = sizeof(K) == 8 ? 8 : 16, size = items * ONESWEEP_THREADS;
 };
 
 /* What a tile publishes of a digit: a count, and in the two highest bits whether it is its own or includes those of all
@@ -36,31 +37,46 @@ template <typename W> struct onesweep_state {
   static constexpr W own = (W)1 << shift, all = (W)2 << shift, count = own - 1;
 };
 
-/* Add the digits of n elements to counts[pass][digit]. Blocks of 256 threads, any number. */
+/* Add the digits of n elements to counts[pass][digit]. Blocks of 256 threads, any number. A thread counts equal digits
+   in a row by itself: where all keys have the same, as in the highest bits of small numbers, lanes would queue for it. */
 template <typename O, typename K> __device__ inline void onesweep_count(const K *x, long long n, unsigned *counts) {
-  __shared__ unsigned count[sizeof(K)][256];
+  enum { DIGITS = (int)sizeof(K), LOADS = 4 };
+  __shared__ unsigned count[DIGITS][256];
   int t = threadIdx.x;
-  for (int d = 0; d < (int)sizeof(K); d++) count[d][t] = 0;
+  unsigned last[DIGITS], run[DIGITS];
+#pragma unroll ONESWEEP_UNROLL
+  for (int d = 0; d < DIGITS; d++) count[d][t] = last[d] = run[d] = 0;
   __syncthreads();
   long long step = (long long)gridDim.x * 256;
-  for (long long i = (long long)blockIdx.x * 256 + t; i < n; i += 4 * step) {
-    K key[4];
+  for (long long i = (long long)blockIdx.x * 256 + t; i < n; i += LOADS * step) {
+    K key[LOADS];
 #pragma unroll ONESWEEP_UNROLL
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < LOADS; k++)
       if (i + k * step < n) key[k] = O::encode(x[i + k * step]);
 #pragma unroll ONESWEEP_UNROLL
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < LOADS; k++) {
       if (i + k * step >= n) continue;
 #pragma unroll ONESWEEP_UNROLL
-      for (int d = 0; d < (int)sizeof(K); d++) atomicAdd(&count[d][key[k] >> 8 * d & 255], 1u);
+      for (int d = 0; d < DIGITS; d++) {
+        unsigned digit = (unsigned)(key[k] >> 8 * d & 255);
+        if (digit != last[d]) {
+          if (run[d]) atomicAdd(&count[d][last[d]], run[d]);
+          last[d] = digit;
+          run[d] = 0;
+        }
+        run[d]++;
+      }
     }
   }
+#pragma unroll ONESWEEP_UNROLL
+  for (int d = 0; d < DIGITS; d++)
+    if (run[d]) atomicAdd(&count[d][last[d]], run[d]);
   __syncthreads();
-  for (int d = 0; d < (int)sizeof(K); d++)
+  for (int d = 0; d < DIGITS; d++)
     if (count[d][t]) atomicAdd(&counts[d * 256 + t], count[d][t]);
 }
 
-/* The exclusive sums of 256 values, one for each thread of the block. */
+/* The exclusive sums of one value for each thread of a block. */
 __device__ inline unsigned onesweep_sums(unsigned mine, unsigned *of_warps) {
   int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   unsigned sum = mine;
@@ -127,7 +143,7 @@ __device__ inline void onesweep_pass(const K *from, const unsigned *was, long lo
   __shared__ W place[256]; /* where a digit's keys begin in the result, less where they begin in the tile */
   int t = threadIdx.x, warp = t / 32, lane = t % 32;
   if (t == 0) taken = atomicAdd(next, 1u);
-  for (int w = 0; w < ONESWEEP_WARPS; w++) shared.count[w][t] = 0;
+  for (int k = t; k < ONESWEEP_WARPS * 256; k += ONESWEEP_THREADS) shared.count[k / 256][k % 256] = 0;
   __syncthreads();
   long long tile = taken, begin = tile * T::size;
   int count = n - begin < T::size ? (int)(n - begin) : T::size, first = warp * (ITEMS * 32) + lane;
@@ -150,27 +166,32 @@ __device__ inline void onesweep_pass(const K *from, const unsigned *was, long lo
     rank[k] = base + before;
   }
   __syncthreads();
+  /* Thread t has digit t. */
   unsigned own = 0;
-  for (int w = 0; w < ONESWEEP_WARPS; w++) {
-    unsigned mine = shared.count[w][t];
-    shared.count[w][t] = own;
-    own += mine;
+  if (t < 256) {
+    for (int w = 0; w < ONESWEEP_WARPS; w++) {
+      unsigned mine = shared.count[w][t];
+      shared.count[w][t] = own;
+      own += mine;
+    }
   }
-  unsigned filled = t == 255 ? (unsigned)(T::size - count) : 0;
-  state[tile * 256 + t] = (W)(own - filled) | (tile == 0 ? S::all : S::own);
+  W published = (W)(t == 255 ? own - (unsigned)(T::size - count) : own);
+  if (t < 256) state[tile * 256 + t] = published | (tile == 0 ? S::all : S::own);
   unsigned start = onesweep_sums(own, of_warps);
-  for (int w = 0; w < ONESWEEP_WARPS; w++) shared.count[w][t] += start;
+  for (int w = 0; t < 256 && w < ONESWEEP_WARPS; w++) shared.count[w][t] += start;
   __syncthreads();
 #pragma unroll ONESWEEP_UNROLL
   for (int k = 0; k < ITEMS; k++) rank[k] += shared.count[warp][key[k] >> shift & 255];
-  W before = onesweep_look_back<W>(state, tile, t);
-  if (tile > 0) state[tile * 256 + t] = (before + (own - filled)) | S::all;
-  place[t] = (W)bases[t] + before - start;
   __syncthreads();
-
 #pragma unroll ONESWEEP_UNROLL
   for (int k = 0; k < ITEMS; k++) shared.key[rank[k]] = key[k];
+  if (t < 256) {
+    W before = onesweep_look_back<W>(state, tile, t);
+    if (tile > 0) state[tile * 256 + t] = (before + published) | S::all;
+    place[t] = (W)bases[t] + before - start;
+  }
   __syncthreads();
+
   unsigned char digits[ITEMS];
 #pragma unroll ONESWEEP_UNROLL
   for (int k = 0; k < ITEMS; k++) {
