@@ -8,6 +8,7 @@
 #   sh setup.sh --clang-format  the same for clang-format
 #   sh setup.sh --aarch64       prepare build/sysroot/aarch64 with AArch64's libraries and Lua, for make target=aarch64
 #   sh setup.sh --peers         fetch NVIDIA's libcurand into build/peers, which the tests compare random numbers with
+#   sh setup.sh --notebook      install Jupyter and the kernel ilua into build/notebook, for examples/notebook.ipynb
 #   sh setup.sh --static-llvm   print "yes" where mwcc can be linked with the static libraries of LLVM and clang
 #   sh setup.sh --bolt          print the folder of LLVM's BOLT, where that can lay out mwcc's code
 set -u
@@ -255,7 +256,25 @@ fetch_peers() {
   say "done: $root"
 }
 
+# Jupyter, without its server and pages, and a kernel that runs Lua, in a Python environment of their own. What ilua
+# uses of Python's distutils is setuptools' since Python 3.12.
+fetch_notebook() {
+  root=$(cd "$(dirname "$0")" && pwd)/build/notebook
+  [ -x "$root/bin/jupyter" ] && "$root/bin/python" -c 'import ilua' 2>/dev/null && { say "all there: $root"; return; }
+  missing=""
+  python3 -c 'import ensurepip' 2>/dev/null || want python3-venv "Python environments"
+  [ -z "$missing" ] || install
+  python3 -m venv --clear "$root" &&
+    "$root/bin/python" -m pip install --quiet --disable-pip-version-check ilua nbconvert nbclient setuptools ||
+    die "ilua and nbconvert could not be fetched: the test of the notebook is pending"
+  say "done: $root"
+}
+
 case ${1:-} in
+--notebook)
+  fetch_notebook
+  exit
+  ;;
 --aarch64)
   prepare_aarch64
   exit
@@ -281,7 +300,7 @@ case ${1:-} in
   exit
   ;;
 --check | "") ;;
-*) die "unknown option $1 (there are --check, --aarch64, --peers, --llvm-config, --clang-format, --static-llvm and --bolt)" ;;
+*) die "unknown option $1 (there are --check, --aarch64, --peers, --notebook, --llvm-config, --clang-format, --static-llvm and --bolt)" ;;
 esac
 
 # Where only what makes things faster is missing, and nobody here may install it, that is all there is to do.

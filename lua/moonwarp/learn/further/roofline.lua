@@ -20,18 +20,23 @@ local function explain_intensity(f, tile, got, wanted)
   if close(got, tile) then return what, "that counts elements: a float has 4 bytes" end
   if close(got, wanted / 2) then return what, "a multiplication and an addition are two operations" end
   if close(got, 2 * wanted) then return what, "two tiles are fetched in each round, one of a and one of b" end
-  if close(f(2 * tile), got) then return what, "it has to depend on the tile: more threads use each element of a " ..
-    "larger one" end
+  if close(f(2 * tile), got) then
+    return what, "it has to depend on the tile: more threads use each element of a larger one"
+  end
   return what, "in a round a block does 2 * tile^3 operations and fetches 2 * tile^2 floats"
 end
 
 local function explain_attainable(f, x, got, wanted)
   local what = ("attainable(%g) is %s Gflop/s and should be %g"):format(x, tostring(got), wanted)
-  if close(f(12), 12 * BANDWIDTH) and close(f(2), PEAK) then return what, "both roofs hold at once: the lower one decides" end
-  if close(got, x * BANDWIDTH) then return what, "the other roof is missing: no machine computes faster than its " ..
-    "peak" end
-  if close(got, PEAK) then return what, "the sloping roof is missing: memory delivers data for intensity * " ..
-    "BANDWIDTH operations" end
+  if close(f(12), 12 * BANDWIDTH) and close(f(2), PEAK) then
+    return what, "both roofs hold at once: the lower one decides"
+  end
+  if close(got, x * BANDWIDTH) then
+    return what, "the other roof is missing: no machine computes faster than its peak"
+  end
+  if close(got, PEAK) then
+    return what, "the sloping roof is missing: memory delivers data for intensity * BANDWIDTH operations"
+  end
   return what, "memory allows intensity * BANDWIDTH, the arithmetic PEAK; the lower of the two holds"
 end
 
