@@ -1,7 +1,7 @@
 -- Lesson 13, solved: each thread adds every 128th element, then the sums are halved.
 local mw = require "moonwarp"
 
-local m = mw.compile [[
+local m = mw.compile [==[
 __global__ void sums(float *out, const float *a, int w) {
   __shared__ float tile[128];
   int t = threadIdx.x;
@@ -16,6 +16,6 @@ __global__ void sums(float *out, const float *a, int w) {
   }
   if (t == 0) out[row] = tile[0];
 }
-]]
+]==]
 
 return { kernel = m.sums, launch = function(_, h) return h, 128 end }

@@ -1,7 +1,7 @@
 -- Lesson 10, solved: products side by side, then one thread adds them.
 local mw = require "moonwarp"
 
-local m = mw.compile [[
+local m = mw.compile [==[
 __global__ void dot(float *out, const float *a, const float *b, int n) {
   __shared__ float tile[256];
   int t = threadIdx.x;
@@ -13,6 +13,6 @@ __global__ void dot(float *out, const float *a, const float *b, int n) {
     out[0] = sum;
   }
 }
-]]
+]==]
 
 return { kernel = m.dot, launch = function() return 1, 256 end }

@@ -1,7 +1,7 @@
 -- Lesson 9, solved: one read of global memory a thread, three of the tile.
 local mw = require "moonwarp"
 
-local m = mw.compile [[
+local m = mw.compile [==[
 __global__ void pool(float *out, const float *a) {
   __shared__ float tile[256];
   int i = threadIdx.x;
@@ -9,6 +9,6 @@ __global__ void pool(float *out, const float *a) {
   __syncthreads();
   out[i] = tile[i] + (i >= 1 ? tile[i - 1] : 0) + (i >= 2 ? tile[i - 2] : 0);
 }
-]]
+]==]
 
 return { kernel = m.pool, launch = function(n) return 1, n end }

@@ -1,7 +1,7 @@
 -- Lesson 12, solved: all read, all wait, all add, all wait.
 local mw = require "moonwarp"
 
-local m = mw.compile [[
+local m = mw.compile [==[
 __global__ void scan(float *out, const float *a, int n) {
   __shared__ float tile[256];
   int t = threadIdx.x;
@@ -15,6 +15,6 @@ __global__ void scan(float *out, const float *a, int n) {
   }
   out[t] = tile[t];
 }
-]]
+]==]
 
 return { kernel = m.scan, launch = function(n) return 1, n end }

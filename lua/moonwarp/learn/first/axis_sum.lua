@@ -20,7 +20,7 @@ which has w elements. The launch has a block for each row.]===],
   file = [===[
 local mw = require "moonwarp"
 
-local m = mw.compile [[
+local m = mw.compile [==[
 __global__ void sums(float *out, const float *a, int w) {
   __shared__ float tile[128];
   int t = threadIdx.x;
@@ -32,7 +32,7 @@ __global__ void sums(float *out, const float *a, int w) {
   // a loop that halves
   if (t == 0) out[row] = tile[0];
 }
-]]
+]==]
 
 return { kernel = m.sums, launch = function(w, h) return h, 128 end }
 ]===],

@@ -19,12 +19,12 @@ and so is the number of blocks.]===],
   file = [===[
 local mw = require "moonwarp"
 
-local m = mw.compile [[
+local m = mw.compile [==[
 __global__ void add_ten(float *out, const float *a, int n) {
   int i = threadIdx.x;    // this is the thread's place in its block: what is its place among all?
   if (i < n) out[i] = a[i] + 10;
 }
-]]
+]==]
 
 local function launch(n)
   local blocks = 1        -- how many blocks of 32 threads have n threads together, or a few more?

@@ -18,13 +18,13 @@ x 4 threads. The places and the grid are missing.]===],
   file = [===[
 local mw = require "moonwarp"
 
-local m = mw.compile [[
+local m = mw.compile [==[
 __global__ void twice(float *out, const float *a, int w, int h) {
   int x = threadIdx.x;
   int y = threadIdx.y;
   if (x < w && y < h) out[y * w + x] = 2 * a[y * w + x];
 }
-]]
+]==]
 
 local function launch(w, h)
   local grid = { 1, 1 }   -- blocks in x, blocks in y

@@ -17,7 +17,7 @@ rows. The launch is one block of 16 x 16 threads.]===],
   file = [===[
 local mw = require "moonwarp"
 
-local m = mw.compile [[
+local m = mw.compile [==[
 __global__ void table(float *out, const float *row, const float *column, int w, int h) {
   int x = threadIdx.x;
   int y = threadIdx.y;
@@ -25,7 +25,7 @@ __global__ void table(float *out, const float *row, const float *column, int w, 
     // one line is missing here
   }
 }
-]]
+]==]
 
 return { kernel = m.table, launch = function(w, h) return 1, { 16, 16 } end }
 ]===],

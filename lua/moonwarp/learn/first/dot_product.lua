@@ -30,13 +30,13 @@ Task: out[0] becomes the sum of all a[t] * b[t]. The launch is one block of
   file = [===[
 local mw = require "moonwarp"
 
-local m = mw.compile [[
+local m = mw.compile [==[
 __global__ void dot(float *out, const float *a, const float *b, int n) {
   __shared__ float tile[256];
   int t = threadIdx.x;
   // products, barrier, sum
 }
-]]
+]==]
 
 return { kernel = m.dot, launch = function(n) return 1, 256 end }
 ]===],

@@ -21,13 +21,13 @@ rounds n up to a multiple of 32.]===],
   file = [===[
 local mw = require "moonwarp"
 
-local m = mw.compile [[
+local m = mw.compile [==[
 __global__ void add_ten(float *out, const float *a, int n) {
   int i = threadIdx.x;
   // which threads may do this?
   out[i] = a[i] + 10;
 }
-]]
+]==]
 
 return { kernel = m.add_ten, launch = function(n) return 1, 32 * mw.cdiv(n, 32) end }
 ]===],

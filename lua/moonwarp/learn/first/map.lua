@@ -21,12 +21,12 @@ Task: out[i] becomes a[i] + 10. The launch is one block of n threads.]===],
   file = [===[
 local mw = require "moonwarp"
 
-local m = mw.compile [[
+local m = mw.compile [==[
 __global__ void add_ten(float *out, const float *a) {
   int i = threadIdx.x;
   // one line is missing here
 }
-]]
+]==]
 
 return { kernel = m.add_ten, launch = function(n) return 1, n end } -- 1 block, n threads
 ]===],

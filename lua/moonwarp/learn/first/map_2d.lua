@@ -20,13 +20,13 @@ threads, which is more than the image has.]===],
   file = [===[
 local mw = require "moonwarp"
 
-local m = mw.compile [[
+local m = mw.compile [==[
 __global__ void brighten(float *out, const float *a, int w, int h) {
   int x = threadIdx.x;
   int y = threadIdx.y;
   // the guard, the index and the element are missing here
 }
-]]
+]==]
 
 return { kernel = m.brighten, launch = function(w, h) return 1, { 16, 16 } end }
 ]===],

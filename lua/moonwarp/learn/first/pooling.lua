@@ -21,13 +21,13 @@ thread. The launch is one block of n threads, 256 at most.]===],
   file = [===[
 local mw = require "moonwarp"
 
-local m = mw.compile [[
+local m = mw.compile [==[
 __global__ void pool(float *out, const float *a) {
   __shared__ float tile[256];
   int i = threadIdx.x;
   // fill the tile, wait, add up
 }
-]]
+]==]
 
 return { kernel = m.pool, launch = function(n) return 1, n end }
 ]===],

@@ -22,7 +22,7 @@ Task: the body of the loop is missing. The launch is one block of n threads,
   file = [===[
 local mw = require "moonwarp"
 
-local m = mw.compile [[
+local m = mw.compile [==[
 __global__ void scan(float *out, const float *a, int n) {
   __shared__ float tile[256];
   int t = threadIdx.x;
@@ -33,7 +33,7 @@ __global__ void scan(float *out, const float *a, int n) {
   }
   out[t] = tile[t];
 }
-]]
+]==]
 
 return { kernel = m.scan, launch = function(n) return 1, n end }
 ]===],

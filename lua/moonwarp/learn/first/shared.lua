@@ -22,7 +22,7 @@ may be shorter.]===],
   file = [===[
 local mw = require "moonwarp"
 
-local m = mw.compile [[
+local m = mw.compile [==[
 __global__ void reverse(float *out, const float *a, int n) {
   __shared__ float tile[64];
   int t = threadIdx.x;
@@ -31,7 +31,7 @@ __global__ void reverse(float *out, const float *a, int n) {
   if (t < count) tile[t] = a[first + t];
   // two lines are missing here
 }
-]]
+]==]
 
 return { kernel = m.reverse, launch = function(n) return mw.cdiv(n, 64), 64 end }
 ]===],

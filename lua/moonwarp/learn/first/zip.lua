@@ -21,12 +21,12 @@ Task: out[i] becomes a[i] + b[i]. The launch is one block of n threads.]===],
   file = [===[
 local mw = require "moonwarp"
 
-local m = mw.compile [[
+local m = mw.compile [==[
 __global__ void add(float *out, const float *a, const float *b) {
   int i = threadIdx.x;
   // one line is missing here
 }
-]]
+]==]
 
 return { kernel = m.add, launch = function(n) return 1, n end }
 ]===],
