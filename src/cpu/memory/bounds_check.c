@@ -53,7 +53,7 @@ typedef struct access_made {
 
 /* `object` is the address that the source indexes; `size` bytes follow it, of an array that may begin before it. */
 _Noreturn static void refuse(cpu_worker *worker, const access_made *a, uint64_t object, uint64_t size) {
-  char text[400], hint[400] = "";
+  char hint[400] = "", text[400 + sizeof hint];
   const char *verb = a->is_store ? "wrote to" : "read", *name = a->name ? a->name : "an array";
   long long distance = (long long)(a->address - object), index = a->bytes ? distance / (long long)a->bytes : 0;
   if (size == 0) cpu_fault_hint_shared(worker->command, hint, sizeof hint);

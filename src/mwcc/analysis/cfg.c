@@ -3,6 +3,7 @@
  * It is built once; the analyses and the widening use its nodes and numbers instead of LLVM's lists. Kernels that a
  * gang cannot run are refused with the reason that a report shows. */
 #include "simt.h"
+#include "mwcc/support/predicates.h"
 #include "analysis.h"
 
 #include <stdlib.h>
@@ -34,11 +35,6 @@ static memory_kind memory_of_space(unsigned space) {
   }
 }
 
-static LLVMOpcode opcode_of(LLVMValueRef value) {
-  if (LLVMIsAInstruction(value)) return LLVMGetInstructionOpcode(value);
-  return LLVMIsAConstantExpr(value) ? LLVMGetConstOpcode(value) : (LLVMOpcode)0;
-}
-
 static memory_kind memory_within(LLVMValueRef pointer, int depth) {
   memory_kind found = memory_of_space(LLVMGetPointerAddressSpace(LLVMTypeOf(pointer)));
   if (found != MEMORY_UNKNOWN || depth == 0) return found;
@@ -67,11 +63,6 @@ static memory_kind memory_within(LLVMValueRef pointer, int depth) {
 }
 
 memory_kind memory_of(LLVMValueRef pointer) { return memory_within(pointer, 16); }
-
-LLVMValueRef root_of(LLVMValueRef pointer) {
-  while (LLVMIsAGetElementPtrInst(pointer) || LLVMIsAAddrSpaceCastInst(pointer)) pointer = LLVMGetOperand(pointer, 0);
-  return pointer;
-}
 
 /* ---- numbers of instructions and parameters, and of blocks (a block's is its first node) ---- */
 

@@ -45,6 +45,16 @@ bool touches_no_memory(LLVMValueRef i) {
   return memory_fact(i, &bits) && bits == 0; /* it depends on its arguments only */
 }
 
+bool is_byval_parameter(LLVMValueRef address) {
+  LLVMValueRef root = root_of(address);
+  if (!LLVMIsAArgument(root)) return false;
+  LLVMValueRef function = LLVMGetParamParent(root);
+  unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5);
+  for (unsigned i = 0; i < LLVMCountParams(function); i++)
+    if (LLVMGetParam(function, i) == root) return LLVMGetEnumAttributeAtIndex(function, i + 1, byval) != NULL;
+  return false;
+}
+
 bool is_alone(LLVMValueRef i) {
   if (!LLVMIsALoadInst(i) && !LLVMIsAStoreInst(i)) return touches_no_memory(i);
   return is_plain_access(i);

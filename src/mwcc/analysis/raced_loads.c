@@ -6,6 +6,7 @@
  * values that may be raced (SHAPE_RACED), and if one decides which barrier comes next, gangs may disagree
  * (emission.h). */
 #include "simt.h"
+#include "mwcc/support/predicates.h"
 #include "analysis.h"
 
 #include <stdlib.h>
@@ -27,7 +28,6 @@ static void add_root(writes *w, LLVMValueRef root) {
 /* The shared variable that contains an address, or NULL. */
 static LLVMValueRef shared_variable(LLVMValueRef address) {
   LLVMValueRef root = root_of(address);
-  while (LLVMIsAConstantExpr(root)) root = LLVMGetOperand(root, 0);
   return LLVMIsAGlobalVariable(root) ? root : NULL;
 }
 
@@ -66,13 +66,8 @@ static int walk_region(const graph *g, int *list, int *seen, int number, writes 
 
 /* Memory that does not change during a launch. */
 static bool never_changes(const graph *g, LLVMValueRef load) {
-  unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5);
-  LLVMValueRef root = root_of(LLVMGetOperand(load, 0));
-  if (memory_of(LLVMGetOperand(load, 0)) == MEMORY_CONSTANT || is_marked_invariant(g->program, load)) return true;
-  for (unsigned i = 0; i < LLVMCountParams(g->function);
-       i++) /* kernels that write such a struct are not widened: vectorizer.c */
-    if (LLVMGetParam(g->function, i) == root) return LLVMGetEnumAttributeAtIndex(g->function, i + 1, byval) != NULL;
-  return false;
+  LLVMValueRef address = LLVMGetOperand(load, 0);
+  return memory_of(address) == MEMORY_CONSTANT || is_marked_invariant(g->program, load) || is_byval_parameter(address);
 }
 
 static bool is_written(const writes *w, LLVMValueRef address) {

@@ -50,6 +50,9 @@ bool keeps_memory(LLVMValueRef instruction);      /* does not write memory; it m
 bool touches_no_memory(LLVMValueRef instruction); /* accesses no memory that other threads see */
 /* Whether its only interaction with other threads can be by plain loads and stores (block_loop.c). */
 bool is_alone(LLVMValueRef instruction);
+/* Whether the address lies in a parameter passed by value. It is invariant during the launch: kernels that write such a
+   parameter are not widened (vectorizer.c). */
+bool is_byval_parameter(LLVMValueRef address);
 
 /* ---- cfg.c: nodes are straight-line code ---- */
 
@@ -95,7 +98,6 @@ const char *observes_warp(const graph *g);
 /* The address space of a pointer, if its computation shows it. */
 typedef enum memory_kind { MEMORY_UNKNOWN, MEMORY_GLOBAL, MEMORY_SHARED, MEMORY_CONSTANT, MEMORY_LOCAL } memory_kind;
 memory_kind memory_of(LLVMValueRef pointer);
-LLVMValueRef root_of(LLVMValueRef pointer); /* what address computations were applied to */
 
 /* ---- local_array_layout.c ---- */
 

@@ -17,6 +17,7 @@
  *
  * The measurements that the thresholds rest on are in docs/notes/divergence.md. */
 #include "mwcc/analysis/simt.h"
+#include "mwcc/support/predicates.h"
 #include "mwcc/target/tuning.h"
 #include "mwcc/analysis/analysis.h"
 #include "mwcc/target/target.h"

@@ -15,6 +15,7 @@
  * to shared memory has to be in bounds by its value range, assuming that the code has no undefined behaviour (as abs()
  * of the least number). Otherwise the kernel stays as it is, and an access out of bounds faults where it happens. */
 #include "grid_stride.h"
+#include "mwcc/support/predicates.h"
 #include "mwcc/analysis/value_range.h"
 #include "mwcc/target/tuning.h"
 
@@ -50,11 +51,6 @@ static const shared *find_array(const program *p, LLVMValueRef global) {
   for (size_t i = 0; i < p->shared_count; i++)
     if (p->shareds[i].global == global && !p->shareds[i].dynamic) return &p->shareds[i];
   return NULL;
-}
-
-static LLVMOpcode opcode_of(LLVMValueRef value) {
-  if (LLVMIsAInstruction(value)) return LLVMGetInstructionOpcode(value);
-  return LLVMIsAConstantExpr(value) ? LLVMGetConstOpcode(value) : (LLVMOpcode)0;
 }
 
 /* Also uses the range of the value before it was extended. */

@@ -8,6 +8,7 @@
  * several arrays, the access has to lie in any array. Runs before tiers are chosen; checked kernels are not
  * vectorised. */
 #include "mwcc/mwcc.h"
+#include "mwcc/support/predicates.h"
 #include "prepare.h"
 
 #include <stdlib.h>
@@ -15,34 +16,27 @@
 
 enum { STEPS = 6 }; /* through phis and selects, each of which may double the work */
 
-static bool is_opcode(LLVMValueRef value, LLVMOpcode opcode) {
-  if (LLVMIsAConstantExpr(value)) return LLVMGetConstOpcode(value) == opcode;
-  return LLVMIsAInstruction(value) && LLVMGetInstructionOpcode(value) == opcode;
-}
+static LLVMValueRef object_of(LLVMValueRef pointer, int steps);
 
-static LLVMValueRef root_of(LLVMValueRef pointer, int steps);
-
-/* The common root of all values of a phi or select; itself if they differ. */
-static LLVMValueRef root_of_choice(LLVMValueRef choice, unsigned count, unsigned first, int steps) {
+/* The object that all values of a phi or select point into; itself if they differ. */
+static LLVMValueRef object_of_choice(LLVMValueRef choice, unsigned count, unsigned first, int steps) {
   LLVMValueRef common = NULL;
   for (unsigned i = 0; i < count; i++) {
     LLVMValueRef value = LLVMIsAPHINode(choice) ? LLVMGetIncomingValue(choice, i) : LLVMGetOperand(choice, first + i);
-    LLVMValueRef root = root_of(value, steps - 1);
-    if (root == choice) continue; /* a pointer that a loop advances */
-    if (common && root != common) return choice;
-    common = root;
+    LLVMValueRef object = object_of(value, steps - 1);
+    if (object == choice) continue; /* a pointer that a loop advances */
+    if (common && object != common) return choice;
+    common = object;
   }
   return common ? common : choice;
 }
 
-static LLVMValueRef root_of(LLVMValueRef pointer, int steps) {
-  while (is_opcode(pointer, LLVMGetElementPtr) || is_opcode(pointer, LLVMAddrSpaceCast) ||
-         is_opcode(pointer, LLVMBitCast) || is_opcode(pointer, LLVMFreeze))
-    pointer = LLVMGetOperand(pointer, 0);
-  if (steps == 0) return pointer;
-  if (LLVMIsAPHINode(pointer)) return root_of_choice(pointer, LLVMCountIncoming(pointer), 0, steps);
-  if (is_opcode(pointer, LLVMSelect)) return root_of_choice(pointer, 2, 1, steps);
-  return pointer;
+/* As LLVM's getUnderlyingObject. */
+static LLVMValueRef object_of(LLVMValueRef pointer, int steps) {
+  LLVMValueRef root = root_of(pointer);
+  if (steps == 0) return root;
+  if (LLVMIsAPHINode(root)) return object_of_choice(root, LLVMCountIncoming(root), 0, steps);
+  return opcode_of(root) == LLVMSelect ? object_of_choice(root, 2, 1, steps) : root;
 }
 
 /* "_ZZ4tilePfE5cells" -> "cells": a linkage name ends with the variable's name, after its length. */
@@ -89,7 +83,7 @@ static bool find_global(const program *p, LLVMValueRef root, accessed *out) {
 }
 
 bool find_accessed(const program *p, LLVMValueRef address, accessed *out) {
-  LLVMValueRef root = root_of(address, STEPS);
+  LLVMValueRef root = object_of(address, STEPS);
   if (LLVMIsAGlobalVariable(root)) return find_global(p, root, out);
   if (LLVMIsAAllocaInst(root)) {
     if (!LLVMIsAConstantInt(LLVMGetOperand(root, 0))) return false;
@@ -120,11 +114,10 @@ static LLVMValueRef plain(checker *c, LLVMValueRef pointer) {
    made so: their functions stay in bounds but read whole words, the last of which may extend past the array's last byte
    within its allocation. */
 static bool is_from_integer(LLVMValueRef root, int steps) {
-  bool is_phi = LLVMIsAPHINode(root), found = is_opcode(root, LLVMIntToPtr);
-  unsigned count = is_phi ? LLVMCountIncoming(root) : is_opcode(root, LLVMSelect) ? 2 : 0;
+  bool is_phi = LLVMIsAPHINode(root), found = opcode_of(root) == LLVMIntToPtr;
+  unsigned count = is_phi ? LLVMCountIncoming(root) : opcode_of(root) == LLVMSelect ? 2 : 0;
   for (unsigned i = 0; i < count && steps && !found; i++)
-    found =
-        is_from_integer(root_of(is_phi ? LLVMGetIncomingValue(root, i) : LLVMGetOperand(root, 1 + i), 0), steps - 1);
+    found = is_from_integer(root_of(is_phi ? LLVMGetIncomingValue(root, i) : LLVMGetOperand(root, 1 + i)), steps - 1);
   return found;
 }
 

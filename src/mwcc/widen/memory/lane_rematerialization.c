@@ -11,10 +11,7 @@
 enum { DEPTH = 4 };
 
 /* The address has to derive from a kernel's parameter, which does not point to shared memory. */
-static bool is_of_parameter(LLVMValueRef address) {
-  while (LLVMIsAGetElementPtrInst(address) || LLVMIsAAddrSpaceCastInst(address)) address = LLVMGetOperand(address, 0);
-  return LLVMIsAArgument(address) != NULL;
-}
+static bool is_of_parameter(LLVMValueRef address) { return LLVMIsAArgument(root_of(address)) != NULL; }
 
 static bool may_write(LLVMValueRef i) {
   return LLVMIsAStoreInst(i) || LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i) || LLVMIsAFenceInst(i) ||

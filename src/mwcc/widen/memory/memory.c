@@ -60,22 +60,11 @@ static void compiler_fence(widener *w, const place *at) {
   if (at->is_volatile) LLVMBuildFence(w->b, LLVMAtomicOrderingSequentiallyConsistent, 1, "");
 }
 
-/* Whether it is a by-value parameter, which is never written (check_params): it is invariant during the launch. */
-static bool is_parameter(LLVMValueRef address) {
-  while (LLVMIsAGetElementPtrInst(address) || LLVMIsAAddrSpaceCastInst(address)) address = LLVMGetOperand(address, 0);
-  if (!LLVMIsAArgument(address)) return false;
-  LLVMValueRef function = LLVMGetParamParent(address);
-  unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5);
-  for (unsigned i = 0; i < LLVMCountParams(function); i++)
-    if (LLVMGetParam(function, i) == address) return LLVMGetEnumAttributeAtIndex(function, i + 1, byval) != NULL;
-  return false;
-}
-
 static LLVMValueRef load_scalar(widener *w, const place *at, LLVMTypeRef type, mask m, int u) {
   LLVMValueRef value = LLVMBuildLoad2(w->b, type, safe_pointer(w, at, type, m, u), "");
   LLVMSetAlignment(value, at->align);
   LLVMSetVolatile(value, at->is_volatile);
-  if (is_parameter(at->address) || (LLVMIsALoadInst(at->by) && is_marked_invariant(w->p, at->by)))
+  if (is_byval_parameter(at->address) || (LLVMIsALoadInst(at->by) && is_marked_invariant(w->p, at->by)))
     mark_invariant(w->p, value);
   return value;
 }

@@ -31,6 +31,7 @@
  *                      are more streams than hardware follows. A page ahead in each is prefetched for later blocks
  *                      (prefetch_next_block). */
 #include "address_stride.h"
+#include "mwcc/support/predicates.h"
 #include "mwcc/target/tuning.h"
 #include "mwcc/target/target.h"
 
