@@ -14,13 +14,14 @@ describe("order", function()
     random "order"
     mw.zeros(1):sort()
     local settings = raw.sort_settings
-    local alone, tiles = settings.ALONE, settings.tiles
-    finally(function() settings.ALONE, settings.tiles = alone, tiles end)
+    local alone, tiles, wide = settings.ALONE, settings.tiles, settings.WIDE
+    finally(function() settings.ALONE, settings.tiles, settings.WIDE = alone, tiles, wide end)
     settings.ALONE = 10
-    local ways = { [false] = { "uchar", "short", "int", "float", "double" }, [true] = { "short", "float" } }
+    local ways = { [false] = { "uchar", "short", "int", "float", "double" }, [true] = { "uchar", "float" } }
     for way, dtypes in pairs(ways) do
       settings.tiles = way
       for _, dtype in ipairs(dtypes) do
+        settings.WIDE = dtype == "uchar" and 1000 or wide
         local list = {}
         for i = 1, 9000 do list[i] = math.random(0, 200) end
         local a = mw.array(list, dtype)

@@ -6,6 +6,7 @@ local promotion = require "moonwarp.array.promotion"
 local kernels = require "moonwarp.array.kernels"
 local accumulators = require "moonwarp.array.accumulators"
 local views = require "moonwarp.array.views"
+local given = require "moonwarp.array.given"
 
 local usage = errors.usage
 local array = raw.classes.array
@@ -109,9 +110,13 @@ function M.apply(what, scan, x, options)
   local shape, axis = { x.count }, 1
   if options.axis ~= nil then shape, axis = x.shape, views.axis(what, options.axis, x.rank) end
   if options.out ~= nil then kernels.check_out(what, options.out, scan.dtype, shape) end
-  local y = kernels.empty(x.device, scan.dtype, shape)
+  local out = options.out
+  -- A chunk's elements are read before they are written, so y may be x itself, but not lie across it.
+  local is_direct = out and out.is_contiguous and out.device == x.device and (out == x or not given.overlap(out, x))
+  local y = is_direct and out or kernels.empty(x.device, scan.dtype, shape)
   if x.count > 0 then run(scan, x:contiguous(), y, kernels.around(shape, axis)) end
-  return kernels.deliver(options.out, y)
+  if is_direct then return out end
+  return kernels.deliver(out, y)
 end
 
 -- ---- the predefined scans ----

@@ -19,6 +19,7 @@ local M = {}
 local settings = {}
 raw.sort_settings = settings -- tests change them
 settings.ALONE = 32768 -- lines of up to so many elements are sorted by one thread on a CPU
+settings.WIDE = 2 ^ 30 -- lines of so many elements are counted in 64 bits by tiles
 settings.tiles = nil -- whether warps rank tiles, as on GPUs; nil: depends on the device
 
 local words = { "unsigned char", "unsigned short", nil, "unsigned" }
@@ -61,14 +62,19 @@ extern "C" __global__ void move_$NAME(const K *from, const unsigned *was, long l
 ]]
 
 local tile_counts = [[
-extern "C" __global__ void count(const K *x, long long n, unsigned *counts) { onesweep_count<O, K>(x, n, counts); }
-extern "C" __global__ void bases(unsigned *counts) { onesweep_bases(counts); }
+extern "C" __global__ void count(const K *x, long long n, void *scratch) {
+  onesweep_count<O, K>(x, n, onesweep_scratch<K, $W>(scratch, n).bases(0));
+}
+extern "C" __global__ void bases(long long n, void *scratch) {
+  onesweep_bases(onesweep_scratch<K, $W>(scratch, n).bases(blockIdx.x));
+}
 ]]
 
 local tiles_pass = [[
 extern "C" __global__ __launch_bounds__(512, 2) void pass_$NAME(const K *from, const unsigned *was, long long n,
-    int shift, const unsigned *bases, $W *state, unsigned *next, K *keys, unsigned *positions, long long *order) {
-  onesweep_pass<O, K, $W, $POSITIONS, $FIRST, $LAST>(from, was, n, shift, bases, state, next, keys, positions, order);
+    int pass, void *scratch, K *keys, unsigned *positions, long long *order) {
+  onesweep_pass<O, K, $W, $POSITIONS, $FIRST, $LAST>(from, was, n, pass, onesweep_scratch<K, $W>(scratch, n), keys,
+    positions, order);
 }
 ]]
 
@@ -144,15 +150,12 @@ TILE[8] = 4096
 
 -- Sort one line of n elements by tiles.
 local function sort_tiles(m, wide, x, n, size, positions, y)
-  local tiles_of_line = cdiv(n, TILE[size])
-  local counts = raw.array_new("uint", { 256 * size + size }):fill(0)
-  local state = raw.array_new(wide and "ulonglong" or "uint", { size * tiles_of_line * 256 }):fill(0)
-  m.count(math.min(cdiv(n, 1024), 1056), 256)(x, n, counts)
-  m.bases(size, 256)(counts)
+  local blocks = cdiv(n, TILE[size])
+  local scratch = raw.array_new("uint", { 8 + 256 * size * (1 + blocks * (wide and 2 or 1)) }):fill(0)
+  m.count(math.min(cdiv(n, 1024), 1056), 256)(x, n, scratch)
+  m.bases(size, 256)(n, scratch)
   each_pass(x, n, size, positions, y, function(name, k, from, was, keys, places, order)
-    local bases, next = counts:sub(256 * (k - 1) + 1, 256 * k), counts:sub(256 * size + k, 256 * size + k)
-    local states = state:sub((k - 1) * tiles_of_line * 256 + 1, k * tiles_of_line * 256)
-    m["pass_" .. name](tiles_of_line, 512)(from, was, n, 8 * (k - 1), bases, states, next, keys, places, order)
+    m["pass_" .. name](blocks, 512)(from, was, n, k - 1, scratch, keys, places, order)
   end)
 end
 
@@ -162,7 +165,7 @@ local function sort_lines(x, count, n, of, positions, descending, y)
   local tiles = settings.tiles
   if tiles == nil then tiles = not x.device.name:find "^cpu" end
   local long = not (n <= settings.ALONE and not (tiles and n > 4096 and count < 64))
-  local wide = n >= 2 ^ 30
+  local wide = n >= settings.WIDE
   local way = not long and "lines" or tiles and "tiles" or "chunks"
   local m = kernels_of(x.device, way, of, size, positions, descending, wide)
   local bits = raw.array_view(x, 0, dtypes[size], { count * n })

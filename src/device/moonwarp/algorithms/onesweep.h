@@ -37,6 +37,19 @@ template <typename W> struct onesweep_state {
   static constexpr W own = (W)1 << shift, all = (W)2 << shift, count = own - 1;
 };
 
+/* What all passes over n keys need: where digits begin, the next tile's number, and what tiles have published. It is
+   zero before. A block of onesweep_bases and a pass have a part each, `pass` being the number of the digit. */
+template <typename K, typename W> struct onesweep_scratch {
+  enum { DIGITS = (int)sizeof(K) };
+  unsigned long long *at;
+  long long tiles;
+  __device__ onesweep_scratch(void *memory, long long n)
+      : at((unsigned long long *)memory), tiles((n + onesweep_tile<K>::size - 1) / onesweep_tile<K>::size) {}
+  __device__ unsigned *bases(int pass) const { return (unsigned *)at + pass * 256; }
+  __device__ unsigned *next(int pass) const { return bases(DIGITS) + pass; }
+  __device__ W *state(int pass) const { return (W *)(bases(DIGITS) + 8) + pass * tiles * 256; }
+};
+
 /* Add the digits of n elements to counts[pass][digit]. Blocks of 256 threads, any number. A thread counts equal digits
    in a row by itself: where all keys have the same, as in the highest bits of small numbers, lanes would queue for it. */
 template <typename O, typename K> __device__ inline void onesweep_count(const K *x, long long n, unsigned *counts) {
@@ -91,10 +104,10 @@ __device__ inline unsigned onesweep_sums(unsigned mine, unsigned *of_warps) {
   return sum - mine;
 }
 
-/* Turn the counts of a pass, which is the block's number, into the first place of each digit. Blocks of 256 threads. */
+/* Turn the counts of a pass into the first place of each digit. Blocks of 256 threads. */
 __device__ inline void onesweep_bases(unsigned *counts) {
   __shared__ unsigned of_warps[8];
-  unsigned *mine = counts + blockIdx.x * 256 + threadIdx.x;
+  unsigned *mine = counts + threadIdx.x;
   *mine = onesweep_sums(*mine, of_warps);
 }
 
@@ -124,12 +137,10 @@ template <typename W> __device__ inline W onesweep_look_back(const volatile W *s
   return sum;
 }
 
-/* One pass over n keys. bases: where each digit begins; state: 256 words a tile and `next` a word, all zero before.
-   FIRST reads elements, LAST writes elements, or, with POSITIONS, positions from 1. */
+/* One pass over n keys, by the digit with the number `pass`. FIRST reads elements, LAST writes elements, or, with POSITIONS, positions from 1. */
 template <typename O, typename K, typename W, bool POSITIONS, bool FIRST, bool LAST>
-__device__ inline void onesweep_pass(const K *from, const unsigned *was, long long n, int shift, const unsigned *bases,
-                                     volatile W *state, unsigned *next, K *keys, unsigned *positions,
-                                     long long *order) {
+__device__ inline void onesweep_pass(const K *from, const unsigned *was, long long n, int pass,
+                                     onesweep_scratch<K, W> scratch, K *keys, unsigned *positions, long long *order) {
   typedef onesweep_tile<K> T;
   typedef onesweep_state<W> S;
   enum { ITEMS = T::items };
@@ -141,8 +152,9 @@ __device__ inline void onesweep_pass(const K *from, const unsigned *was, long lo
   __shared__ shared_memory shared;
   __shared__ unsigned of_warps[ONESWEEP_WARPS], taken;
   __shared__ W place[256]; /* where a digit's keys begin in the result, less where they begin in the tile */
-  int t = threadIdx.x, warp = t / 32, lane = t % 32;
-  if (t == 0) taken = atomicAdd(next, 1u);
+  volatile W *state = scratch.state(pass);
+  int t = threadIdx.x, warp = t / 32, lane = t % 32, shift = 8 * pass;
+  if (t == 0) taken = atomicAdd(scratch.next(pass), 1u);
   for (int k = t; k < ONESWEEP_WARPS * 256; k += ONESWEEP_THREADS) shared.count[k / 256][k % 256] = 0;
   __syncthreads();
   long long tile = taken, begin = tile * T::size;
@@ -188,7 +200,7 @@ __device__ inline void onesweep_pass(const K *from, const unsigned *was, long lo
   if (t < 256) {
     W before = onesweep_look_back<W>(state, tile, t);
     if (tile > 0) state[tile * 256 + t] = (before + published) | S::all;
-    place[t] = (W)bases[t] + before - start;
+    place[t] = (W)scratch.bases(pass)[t] + before - start;
   }
   __syncthreads();
 
