@@ -130,6 +130,7 @@ local function tell_solved(lesson, verdict)
   say("  check   ", verdict.checked and "clean: no race, no overrun, nothing uninitialised" or
     "no overrun (races cannot be checked here)")
   tell_figures(lesson, verdict)
+  show(draw.accesses(lesson, verdict.facts.answer))
   show(draw.dependences(lesson, verdict.facts.answer))
   local kept, why = progress.keep(lesson.name, { solved = true })
   if not kept then say("(it cannot be noted that this is solved: ", why, ")") end

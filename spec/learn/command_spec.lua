@@ -76,7 +76,7 @@ describe("moonwarp learn", function()
     end
   end)
 
-  it("keeps what is solved, draws what each result was made from, and names the next lesson and a solution", function()
+  it("keeps what is solved, draws who read what and what results are made from, names the next and a solution", function()
     solve "shared"
     local output, status = learn "8"
     assert.equal(0, status)
@@ -85,6 +85,10 @@ describe("moonwarp learn", function()
     for i = 0, 7 do -- a stretch of 8 turned round: out[i] is a[7 - i]
       local marks = ("  %."):rep(7 - i) .. "  #" .. ("  %."):rep(i)
       assert.matches(("\n +out%%[%d%%] +"):format(i) .. marks:sub(3) .. "\n", output)
+    end
+    for t = 0, 7 do
+      local done = "block 0, thread %d   reads a[%d]; writes tile[%d]; reads tile[%d]; writes out[%d]\n"
+      assert.matches(done:format(t, t, t, 7 - t, t), output, 1, true)
     end
     assert.matches("Next: moonwarp learn 9 (Pooling)", output, 1, true)
     assert.matches("To compare: [^\n]*solutions/first/shared.lua", output)

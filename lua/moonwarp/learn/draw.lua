@@ -1,8 +1,10 @@
 -- What happened, in characters: the arrays of a failed case around the first wrong element, and what each element of a
 -- result was made from.
 
+local mw = require "moonwarp"
 local cases = require "moonwarp.learn.case"
 local judge = require "moonwarp.learn.judge"
+local watch = require "moonwarp.learn.watch"
 
 local M = {}
 
@@ -88,6 +90,74 @@ function M.dependences(lesson, answer)
     local cells = {}
     for k = 1, columns do cells[k] = pad(marks[i][k], 3) end
     lines[#lines + 1] = ("  %-9s"):format(("out[%d]"):format(i - 1)) .. table.concat(cells)
+  end
+  return lines
+end
+
+-- ---- who read what ----
+
+local THREADS, WIDTH = 8, 100 -- threads that are shown, and characters of each
+
+local sizes = { char = 1, uchar = 1, short = 2, ushort = 2, int = 4, uint = 4, float = 4, double = 8 }
+
+-- "a[3]": the place in an argument of the kernel, or in shared memory.
+local function place(access, answer, case, shared)
+  if access.shared then
+    local name = access.name ~= "" and access.name or "shared"
+    local from = shared.count > 1 and shared.first[access.name] or 0
+    return ("%s[%d]"):format(name, (access.address - from) / access.bytes)
+  end
+  for i, array in ipairs(case.args) do
+    local size = type(array) ~= "number" and mw.type(array) == "array" and sizes[array.dtype]
+    local at = size and (access.address - array.address) / size
+    if at and at >= 0 and at < array.count then return ("%s[%d]"):format(answer.kernel.params[i].name, at) end
+  end
+  return access.name ~= "" and access.name or "?"
+end
+
+-- Where each variable in shared memory begins, as far as was seen, and how many there are.
+local function shared_variables(list)
+  local shared = { count = 0, first = {} }
+  for _, access in ipairs(list) do
+    if access.shared then
+      local first = shared.first[access.name]
+      if not first then shared.count = shared.count + 1 end
+      shared.first[access.name] = math.min(first or access.address, access.address)
+    end
+  end
+  return shared
+end
+
+---What each of the first threads reads and writes, in its order.
+---@param lesson table
+---@param answer table
+---@return string[]
+function M.accesses(lesson, answer)
+  local case = lesson.make(lesson.depends and lesson.depends.size or lesson.race or lesson.sizes[1])
+  local list = watch.accesses(function() judge.launch(answer, case) end)
+  if not list then return {} end
+  local shared, threads, of = shared_variables(list), {}, {}
+  for _, access in ipairs(list) do
+    local key = access.block .. ":" .. access.thread
+    if not of[key] and #threads < THREADS then
+      of[key] = { block = access.block, thread = access.thread }
+      threads[#threads + 1] = of[key]
+    end
+    local words = of[key]
+    if words then
+      if words.last ~= access.what then words[#words + 1] = (#words > 0 and "; " or "") .. access.what end
+      words.last = access.what
+      words[#words + 1] = " " .. place(access, answer, case, shared)
+    end
+  end
+  table.sort(threads, function(a, b)
+    return a.block < b.block or a.block == b.block and a.thread < b.thread
+  end)
+  local lines = { "what the first threads did, each in its order:" }
+  for _, words in ipairs(threads) do
+    local text = table.concat(words)
+    if #text > WIDTH then text = text:sub(1, WIDTH):gsub(" [^ ]*$", " ...") end
+    lines[#lines + 1] = ("  block %d, thread %-3d %s"):format(words.block, words.thread, text)
   end
   return lines
 end

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const cpu_watcher *const all_watchers[] = {&cpu_counters};
+static const cpu_watcher *const all_watchers[] = {&cpu_counters, &cpu_accesses};
 
 struct cpu_watch {
   cpu_device *device;

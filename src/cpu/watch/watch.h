@@ -77,6 +77,8 @@ struct cpu_watched {
 
 /* counters.c */
 extern const cpu_watcher cpu_counters;
+/* accesses.c */
+extern const cpu_watcher cpu_accesses;
 
 /* mw_driver's members of the same names. */
 int cpu_watch_new(void *device, const char *watchers, unsigned *observes, void **watch);
