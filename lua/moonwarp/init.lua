@@ -19,6 +19,8 @@ local mw = {
   fft = {},
   ---Messages between devices: NCCL between GPUs, an emulation between CPU devices.
   nccl = {},
+  ---Arrays that are distributed over the ranks of a communicator.
+  dist = {},
 }
 
 -- A file whose own functions are not all public lists the public ones in `public`.
@@ -83,7 +85,7 @@ setmetatable(mw, { __index = function(_, name)
 end })
 
 -- Tables of functions, loaded when a script first uses one of them.
-for name, part in pairs { linalg = "linalg.linalg", fft = "fourier.fft", nccl = "nccl.nccl" } do
+for name, part in pairs { linalg = "linalg.linalg", fft = "fourier.fft", nccl = "nccl.nccl", dist = "dist.dist" } do
   local read = false
   setmetatable(mw[name], { __index = function(functions, key)
     if type(key) ~= "string" then return nil end

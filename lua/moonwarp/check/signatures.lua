@@ -212,6 +212,53 @@ M.communicator = {
   free = "",
 }
 
+-- Distributed arrays and layouts, which are tables.
+M.dist_array = {
+  to = "dtype: dtype",
+  copy = "",
+  with = "part: array",
+  gather = "root?: integer",
+  redistribute = "layout: table",
+  transpose = "first?: integer, second?: integer, layout?: table",
+  exchange = "width: integer|table, options?: {boundary: string}",
+  stencil = "width: integer|table, f: function, options?: {boundary: string}",
+  sum = "options?: {axis: integer|table, keepdims: boolean}",
+  prod = "options?: {axis: integer|table, keepdims: boolean}",
+  mean = "options?: {axis: integer|table, keepdims: boolean}",
+  min = "options?: {axis: integer|table, keepdims: boolean}",
+  max = "options?: {axis: integer|table, keepdims: boolean}",
+  any = "options?: {axis: integer|table, keepdims: boolean}",
+  all = "options?: {axis: integer|table, keepdims: boolean}",
+  count_nonzero = "options?: {axis: integer|table, keepdims: boolean}",
+  cumsum = "options?: {axis: integer}",
+  cumprod = "options?: {axis: integer}",
+  sort = "",
+  mm = "b: table",
+  save_npy = "path: path",
+}
+
+M["mw.dist"] = {
+  layout = "comm: table, shape: integer|table, options?: {axis: integer, grid: table, block: integer|table}",
+  full = "layout: table, value: any, dtype?: dtype",
+  zeros = "layout: table, dtype?: dtype",
+  ones = "layout: table, dtype?: dtype",
+  wrap = "layout: table, part: array",
+  from = "layout: table, a: array",
+  scatter = "layout: table, a?: any, root?: integer, dtype?: dtype",
+  positions = "layout: table, axis?: integer, dtype?: dtype",
+  map = "text: string|table, values: table, options?: {dtype: dtype}",
+  fuse = "f: function",
+  uniform = "layout: table, generator: any, options?: table",
+  normal = "layout: table, generator: any, options?: table",
+  bits = "layout: table, generator: any",
+  fft = "d: table, options?: {axis: integer, norm: string}",
+  ifft = "d: table, options?: {axis: integer, norm: string}",
+  fftn = "d: table, options?: {axes: table, norm: string}",
+  ifftn = "d: table, options?: {axes: table, norm: string}",
+  load_npy = "comm: table, path: path, options?: {axis: integer, grid: table, block: integer|table}",
+  npy_shape = "path: path",
+}
+
 M["mw.nccl"] = {
   library = "",
   unique_id = "",

@@ -7,7 +7,8 @@ local M = {}
 local FILES = { "init", "array", "array/views", "array/scan", "array/own", "array/moments", "array/quantile",
   "array/indices", "array/masks", "array/map", "array/lazy", "array/joining", "array/pattern_matrices",
   "array/order/sort", "array/order/search", "array/linear/products", "array/linear/einsum", "array/complex", "complex",
-  "nccl/nccl", "nccl/communicator", "linalg/linalg", "linalg/measures", "fourier/fft", "fourier/convolve", "array/dlpack",
+  "nccl/nccl", "nccl/communicator", "dist/dist", "dist/layout",
+  "dist/array", "meta/dist", "dist/reduction", "dist/sort", "dist/product", "dist/files", "linalg/linalg", "linalg/measures", "fourier/fft", "fourier/convolve", "array/dlpack",
   "array/files/npy", "array/files/csv",
   "array/files/wav", "module/module", "module/kernel", "stream", "graph", "random", "random/sampling",
   "texture/texture_memory", "texture/texture", "texture/opengl", "texture/image", "device", "meta/values",
@@ -89,7 +90,7 @@ local function declared(line)
   if not receiver then return nil end
   receiver = receiver:gsub("^raw%.classes%.", ""):gsub("^exec$", "graph_exec")
   if receiver == "M" or receiver == "M.public" or receiver == "mw" then return "mw", ".", name end
-  if receiver == "linalg" or receiver == "fft" or receiver == "nccl" then receiver = "mw." .. receiver end
+  if receiver == "linalg" or receiver == "fft" or receiver == "nccl" or receiver == "dist" then receiver = "mw." .. receiver end
   return receiver, separator, name
 end
 

@@ -36,7 +36,7 @@ local function reduce(sources, operation)
 end
 
 local function put(target, source)
-  if #source == 0 then return end
+  if source.count == 0 then return end
   target:copy_from(source)
 end
 
@@ -95,7 +95,7 @@ function M.run(batch)
   for _, device in pairs(devices) do device:synchronize() end
   for _, calls in ipairs(batch) do
     local array = calls[1].source or calls[1].target
-    if #array > 0 then kinds[calls[1].kind](calls) end
+    if array.count > 0 then kinds[calls[1].kind](calls) end
   end
   for _, device in pairs(devices) do device:synchronize() end
 end

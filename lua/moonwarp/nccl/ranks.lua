@@ -112,7 +112,7 @@ end
 
 local function check_pair(clique, pair)
   local a, b = pair[1].source, pair[2].target
-  if a.dtype ~= b.dtype or #a ~= 0 and not same_shape(a, b) then
+  if a.dtype ~= b.dtype or a.count ~= 0 and not same_shape(a, b) then
     breaks(clique, ("the message does not fit: %s, and %s"):format(describe(pair[1]), describe(pair[2])))
   end
 end

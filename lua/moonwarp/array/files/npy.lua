@@ -72,8 +72,9 @@ local function read_shape(path, header)
   return shape
 end
 
--- The array that the bytes of an .npy file hold.
-local function decode(path, data)
+-- What the header of an .npy file says: { dtype =, shape =, number_size =, swapped =, fortran =, first = }, the position of
+-- the first element in bytes from 0. `data` begins with the header.
+local function decode_header(path, data)
   if data:sub(1, 6) ~= MAGIC then fail(path, "it is no .npy file: it does not begin with \\x93NUMPY") end
   local version = data:byte(7) or 0
   if version < 1 or version > 3 then
@@ -83,13 +84,20 @@ local function decode(path, data)
   if #data < 8 + size then fail(path, "it is cut off within its header") end
   local length = bytes.number(data, 9, size)
   if #data < 8 + size + length then fail(path, "it is cut off within its header") end
-  local header, first = data:sub(9 + size, 8 + size + length), 9 + size + length
+  local header = data:sub(9 + size, 8 + size + length)
   local dtype, number_size, swapped = read_dtype(path, header)
   local fortran = header:match "'fortran_order'%s*:%s*(%a+)"
   if fortran ~= "True" and fortran ~= "False" then
     fail(path, "its header does not say whether it is in Fortran's order")
   end
-  local shape = read_shape(path, header)
+  return { dtype = dtype, number_size = number_size, swapped = swapped, fortran = fortran == "True",
+    shape = read_shape(path, header), first = 8 + size + length }
+end
+
+-- The array that the bytes of an .npy file hold.
+local function decode(path, data)
+  local facts = decode_header(path, data)
+  local dtype, shape, first = facts.dtype, facts.shape, facts.first + 1
   local count = 1.0 -- in floating point, because Lua's integers would wrap around
   for _, extent in ipairs(shape) do count = count * extent end
   local wanted, there = count * raw.dtype_size(dtype), #data - first + 1
@@ -99,17 +107,17 @@ local function decode(path, data)
   end
   if count == 0 then return raw.array_new(dtype, shape) end
   local stored = shape
-  if fortran == "True" then
+  if facts.fortran then
     stored = {}
     for d = 1, #shape do stored[d] = shape[#shape + 1 - d] end
   end
   local array = raw.array_new(dtype, stored)
   array:copy_from(data:sub(first, first + wanted - 1))
-  if swapped and number_size > 1 then
-    local as_bytes = raw.array_view(array, 0, "uchar", { wanted / number_size, number_size })
+  if facts.swapped and facts.number_size > 1 then
+    local as_bytes = raw.array_view(array, 0, "uchar", { wanted / facts.number_size, facts.number_size })
     as_bytes:copy_from(as_bytes:flip(2):copy())
   end
-  return fortran == "True" and array:permute():copy() or array
+  return facts.fortran and array:permute():copy() or array
 end
 
 ---Read an array from an .npy file, as numpy.save writes them.
@@ -132,10 +140,10 @@ end
 
 -- ---- writing ----
 
--- An array as the bytes of an .npy file.
-local function encode(what, array)
-  local dtype, shape = array.dtype, array.shape
-  local code = codes[dtype]
+-- The header of an .npy file of such an array.
+local function encode_header(what, dtype, whole)
+  local shape, code = {}, codes[dtype]
+  for d, n in ipairs(whole) do shape[d] = n end
   if not code then
     if dtype == "bfloat16" then usage("%s: NumPy has no bfloat16; write a:to \"float\"", what) end
     local scalar, components = tostring(dtype):match "^(%a+)(%d)$"
@@ -151,7 +159,12 @@ local function encode(what, array)
     code:sub(2) == "1" and "|" or "<", code, table.concat(shape, ", "), #shape == 1 and "," or "")
   local padding = -(10 + #header + 1) % 64
   header = header .. (" "):rep(padding) .. "\n"
-  return MAGIC .. "\1\0" .. bytes.text(#header, 2) .. header .. (array.count > 0 and array:contiguous():bytes() or "")
+  return MAGIC .. "\1\0" .. bytes.text(#header, 2) .. header
+end
+
+-- An array as the bytes of an .npy file.
+local function encode(what, array)
+  return encode_header(what, array.dtype, array.shape) .. (array.count > 0 and array:contiguous():bytes() or "")
 end
 
 ---Write an array as an .npy file, which numpy.load reads. The components of vectors become one more dimension.
@@ -179,5 +192,20 @@ function M.save_npz(path, arrays)
   end
   raw.bytes_write(path, zip.write(members))
 end
+
+-- For files that are read and written in pieces (dist/files.lua).
+M.public = { load_npy = M.load_npy, load_npz = M.load_npz, save_npy = M.save_npy, save_npz = M.save_npz }
+
+-- The facts of decode_header from an open file, and the bytes of a row: of what one place of the first axis has.
+function M.read_header(path, file)
+  local start = file:read(12) or ""
+  local length = #start == 12 and (start:byte(7) == 1 and 10 + bytes.number(start, 9, 2) or 12 + bytes.number(start, 9, 4))
+  local facts = decode_header(path, start .. (length and file:read(math.min(length, 2 ^ 20) - 12) or ""))
+  facts.row_bytes = raw.dtype_size(facts.dtype)
+  for d = 2, #facts.shape do facts.row_bytes = facts.row_bytes * facts.shape[d] end
+  return facts
+end
+
+M.header = encode_header
 
 return M
