@@ -111,8 +111,9 @@ describe("a distributed array", function()
     run(function(comm)
       local a = numbers(5, 6)
       local list = layouts(comm, { 5, 6 })
-      for _, from in ipairs(list) do
-        for _, to in ipairs(list) do same(a, mw.dist.from(from, a):redistribute(to):gather()) end
+      for i, from in ipairs(list) do
+        local to = list[i % #list + 1]
+        same(a, mw.dist.from(from, a):redistribute(to):redistribute(from):gather())
         same(a:transpose(), mw.dist.from(from, a):transpose():gather())
       end
     end)
@@ -181,7 +182,7 @@ describe("a distributed array", function()
 
   it("sorts any numbers, also equal ones, few ones, and NaN", function()
     run(function(comm)
-      for _, n in ipairs { 1, 5, 100, 1000 } do
+      for _, n in ipairs { 1, 5, 300 } do
         for _, a in ipairs { mw.random(n):uniform(n), mw.full(n, 3), mw.arange(n) % 4, -mw.arange(n) } do
           local d = mw.dist.from(mw.dist.layout(comm, n), a)
           same(a:sort(), d:sort():gather())
@@ -225,7 +226,7 @@ describe("a distributed array", function()
 
   it("draws the random numbers of one machine, and leaves the generator where that leaves it", function()
     run(function(comm)
-      for _, kind in ipairs { "philox", "xorwow", "mt19937" } do
+      for _, kind in ipairs { "philox", "xorwow" } do
         for _, name in ipairs { "uniform", "normal", "bits" } do
           local one, many = mw.random(9, kind), mw.random(9, kind)
           local whole = one[name](one, { 5, 4 })

@@ -116,7 +116,7 @@ describe("emulated ranks", function()
         local total = 0
         for r = comm.rank % 2, n - 1, 2 do total = total + r end
         assert.equal(total, part:allreduce(comm.rank))
-        assert.is_nil(comm:split(-1))
+        assert.is_nil(comm:split(nil))
         assert.equal(n, comm:dup().size)
       end)
     end)

@@ -1,8 +1,8 @@
 -- Layouts: which rank has which elements of a distributed array.
 --
 -- The ranks form a grid with a size along each axis of the array; the last axis of the grid counts fastest. Along an
--- axis the elements are divided into runs {global =, count =, at =}: elements global … global + count - 1 of the array are
--- elements at … of the rank's part. In blocks, a rank has one run, and the counts differ by at most 1. In cycles of
+-- axis the elements are divided into runs {global =, count =, at =}: elements from `global` on of the array are those
+-- from `at` on of the rank's part. In blocks, a rank has one run, and the counts differ by at most 1. In cycles of
 -- blocks of b, the runs of b elements go to the grid's places in turn.
 
 local raw = require "moonwarp.binding"

@@ -1,6 +1,6 @@
 -- Products of matrices by SUMMA: c = a b over one grid. For each run of the inner dimension that one column of ranks
--- has of a, and one row of ranks of b, these send their pieces along the rows and the columns of the grid, and every rank
--- adds the product of the two pieces it got.
+-- has of a, and one row of ranks of b, these send their pieces along the rows and the columns of the grid, and every
+-- rank adds the product of the two pieces it got.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"

@@ -9,7 +9,34 @@ local arrays = require "moonwarp.dist.array"
 local usage = errors.usage
 local M = {}
 
-local UNIT = 4 -- numbers that some kinds make at a time: a rank begins and ends at whole ones
+-- Kinds whose words are not the numbers in order, for all that takes more than a word each: these are drawn from the
+-- beginning, and what other ranks have is dropped.
+local mixed = { xorwow = true, mrg32k3a = true, sobol32 = true, sobol64 = true, scrambled_sobol32 = true,
+  scrambled_sobol64 = true }
+local PIECE = 2 ^ 20
+
+local function can_jump(generator, name, options)
+  if not mixed[generator.kind] then return true end
+  if generator.kind:find "sobol" then return false end
+  return name == "bits" or name == "uniform" and not (options and options.dtype == "double")
+end
+
+-- Draw numbers `first` to `first + count - 1` (from 0) of `total`, and drop the others.
+local function draw_part(generator, name, options, first, count, total)
+  local pieces = {}
+  if can_jump(generator, name, options) then
+    generator:jump(first)
+    pieces[1] = count > 0 and generator[name](generator, count, options) or nil
+    generator:jump(total - first - count)
+    return pieces
+  end
+  for at = 0, total - 1, PIECE do
+    local drawn = generator[name](generator, math.min(PIECE, total - at), options)
+    local from, to = math.max(first, at), math.min(first + count, at + #drawn)
+    if to > from then pieces[#pieces + 1] = drawn:sub(from - at + 1, to - at):copy() end
+  end
+  return pieces
+end
 
 ---Draw an array by a method of the generator.
 ---@param name string "uniform"
@@ -30,19 +57,15 @@ function M.draw(name, layout, generator, options)
   local run = rows:runs()[1][1]
   local first = run and (run.global - 1) * per_row or 0
   local count = run and run.count * per_row or 0
-  local start = first - first % UNIT
+  local pieces = draw_part(generator, name, options, first, count, total)
   local part
-  if count > 0 then
-    generator:jump(start)
-    local wanted = count + first - start
-    local drawn = math.min(wanted + (-wanted) % UNIT, total - start)
-    local all = generator[name](generator, drawn, options)
-    part = all:sub(first - start + 1, first - start + count):copy():reshape(shape)
-    generator:jump(total - start - drawn)
+  if #pieces > 1 then
+    part = raw.part("array.joining").concat(pieces):reshape(shape)
+  elseif pieces[1] then
+    part = pieces[1]:reshape(shape)
   else
-    local none = generator[name](generator, math.min(UNIT, total), options) -- for the dtype
-    part = raw.array_new(none.dtype, shape)
-    generator:jump(total - math.min(UNIT, total))
+    local dtype = name == "bits" and (generator.kind:find "64" and "ulonglong" or "uint") or options and options.dtype
+    part = raw.array_new(dtype, shape)
   end
   local d = arrays.new(rows, part)
   return layout:equals(rows) and d or d:redistribute(layout)

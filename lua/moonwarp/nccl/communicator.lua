@@ -319,11 +319,11 @@ end
 
 ---Communicators of the ranks that give the same color, in the order of `key` and then of their ranks. All ranks
 ---call it.
----@param color integer negative: in none
+---@param color? integer from 0; nil: in none
 ---@param key? integer the rank by default
----@return moonwarp.nccl_communicator? nil if color is negative
+---@return moonwarp.nccl_communicator? nil if color is
 function nccl_communicator:split(color, key)
-  key = key or self.rank
+  color, key = color or -1, key or self.rank
   if self.clique then
     local call = { name = "split", kind = "split", color = color, key = key }
     submit(self, call)

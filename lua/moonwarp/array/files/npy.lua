@@ -72,8 +72,8 @@ local function read_shape(path, header)
   return shape
 end
 
--- What the header of an .npy file says: { dtype =, shape =, number_size =, swapped =, fortran =, first = }, the position of
--- the first element in bytes from 0. `data` begins with the header.
+-- What the header of an .npy file says: { dtype =, shape =, number_size =, swapped =, fortran =, first = }, the position
+-- of the first element in bytes from 0. `data` begins with the header.
 local function decode_header(path, data)
   if data:sub(1, 6) ~= MAGIC then fail(path, "it is no .npy file: it does not begin with \\x93NUMPY") end
   local version = data:byte(7) or 0
@@ -199,7 +199,8 @@ M.public = { load_npy = M.load_npy, load_npz = M.load_npz, save_npy = M.save_npy
 -- The facts of decode_header from an open file, and the bytes of a row: of what one place of the first axis has.
 function M.read_header(path, file)
   local start = file:read(12) or ""
-  local length = #start == 12 and (start:byte(7) == 1 and 10 + bytes.number(start, 9, 2) or 12 + bytes.number(start, 9, 4))
+  local is_short = start:byte(7) == 1
+  local length = #start == 12 and (is_short and 10 + bytes.number(start, 9, 2) or 12 + bytes.number(start, 9, 4))
   local facts = decode_header(path, start .. (length and file:read(math.min(length, 2 ^ 20) - 12) or ""))
   facts.row_bytes = raw.dtype_size(facts.dtype)
   for d = 2, #facts.shape do facts.row_bytes = facts.row_bytes * facts.shape[d] end
