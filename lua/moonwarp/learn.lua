@@ -97,7 +97,11 @@ end
 local function tell_open(lesson, verdict)
   say(("Lesson %d, %s: not yet."):format(lesson.number, lesson.title))
   say(("%s%s: %s"):format(verdict.stage, tell_size(verdict.facts), verdict.what))
-  if verdict.facts and verdict.stage == "result" then show(draw.arrays(verdict.facts)) end
+  if verdict.facts and verdict.stage == "result" then
+    show(draw.arrays(verdict.facts))
+    local answer = judge.read(lesson.path, false)
+    if answer then show(draw.writers(verdict.facts, answer)) end
+  end
   say("hint: ", verdict.hint)
   return 1
 end

@@ -61,6 +61,22 @@ __global__ void f(float *out, const float *a, int n) {
     end
   end)
 
+  it("has those around fences", function()
+    local m = mw.compile [==[
+__global__ void f(int *p, int *q) {
+  p[threadIdx.x] = 1;
+  __threadfence();
+  atomicAdd(q, 1);
+  __threadfence_block();
+  p[threadIdx.x] = 2;
+}]==]
+    local p, q = mw.zeros(3, "int"), mw.zeros(1, "int")
+    local threads = accesses(function() m.f(1, 3)(p, q) end, { p = p, q = q })
+    for t = 0, 2 do
+      assert.same({ "store global p " .. t, "3 global q 0", "store global p " .. t }, threads["0:" .. t])
+    end
+  end)
+
   it("says how many it had no room for", function()
     local m = mw.compile [==[
 __global__ void f(volatile int *p) { for (int k = 0; k < 1000; k++) p[threadIdx.x] = k; }]==]

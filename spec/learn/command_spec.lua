@@ -76,7 +76,15 @@ describe("moonwarp learn", function()
     end
   end)
 
-  it("keeps what is solved, draws who read what and what results are made from, names the next and a solution", function()
+  it("shows who wrote the wrong element, or that nobody did", function()
+    solve("pooling", "%(i >= 2 %? tile%[i %- 2%] : 0%)", "tile[0]")
+    local output = learn "9"
+    assert.matches("who wrote out[0], and what these threads did besides:\n", output, 1, true)
+    assert.matches("block 0, thread 0   reads a[0]; writes tile[0]; reads tile[0] tile[0]; writes out[0]\n", output, 1, true)
+    assert.matches("no thread wrote out[0]\n", (learn "1"), 1, true)
+  end)
+
+  it("keeps what is solved, draws who read what, and names the next lesson and a solution", function()
     solve "shared"
     local output, status = learn "8"
     assert.equal(0, status)
@@ -148,6 +156,19 @@ describe("moonwarp learn", function()
     output, status = learn "--help"
     assert.equal(0, status)
     assert.matches("usage: moonwarp learn", output, 1, true)
+  end)
+
+  it("opens the editor at a terminal, judges what it left, and does not open it with --run", function()
+    local pty, scenario, editor = folder .. "/pty", folder .. "/scenario", folder .. "/editor"
+    assert(os.execute(("cc -O1 -o '%s' spec/support/native/pty.c"):format(pty)))
+    files.write(editor, ("cp '%s/examples/lessons/first/map.lua' \"$1\""):format(here))
+    local function play(arguments, wait)
+      files.write(scenario, "wait " .. wait .. "\n")
+      local output = learn(arguments, ("EDITOR='sh %s' TERM=dumb '%s' '%s'"):format(editor, pty, scenario))
+      return output
+    end
+    assert.matches("Lesson 1, Map: not yet.", play("1 --run", "hint:"), 1, true)
+    assert.matches("Lesson 1, Map: solved.", play("1", "Next:"), 1, true)
   end)
 
   it("goes on without a place for its progress, and says so", function()

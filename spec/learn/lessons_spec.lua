@@ -2,6 +2,7 @@
 -- that fits it. Lua 5.4 only: what runs is one and the same on LuaJIT.
 
 local judge = require "moonwarp.learn.judge"
+local draw = require "moonwarp.learn.draw"
 local lessons = require "moonwarp.learn.lessons"
 local watch = require "moonwarp.learn.watch"
 local mw = require "moonwarp"
@@ -20,7 +21,7 @@ teardown(function()
 end)
 
 local function solution(lesson)
-  return files.read(("examples/lessons/%s/%s.lua"):format(lesson.number <= 14 and "first" or "further", lesson.name))
+  return files.read(("examples/lessons/%s.lua"):format(lesson.module:gsub("%.", "/")))
 end
 
 -- The verdict on a text, which is in a file as a learner's is.
@@ -52,6 +53,7 @@ for _, part in ipairs { "first", "further" } do
 end
 
 local checked, measured = watch.available()
+local draws = mw.device().name:find "^cpu" -- accesses can be watched
 
 -- Lessons whose files have right results as they are given: what is to be mended only counters tell.
 local counted = { divergence = true, coalescing = true, bank_conflicts = true }
@@ -71,6 +73,14 @@ for number, name in ipairs(lessons.names()) do
     it("is solved by its solution", function()
       local found = verdict(lesson, solution(lesson))
       assert.is_true(found.solved, not found.solved and words(found))
+    end)
+
+    it("has drawings of what its solution does", function()
+      local answer = judge.read(("examples/lessons/%s.lua"):format(lesson.module:gsub("%.", "/")), false)
+      if draws then assert.is_true(#draw.accesses(lesson, answer) >= 2) end
+      local lines = draw.dependences(lesson, answer)
+      if not lesson.depends then return assert.same({}, lines) end
+      assert.equal(#lesson.make(lesson.depends.size).want + 2, #lines)
     end)
 
     it("is asked for five wrong answers or more", function() assert.is_true(#wrong[name] >= 5) end)

@@ -105,27 +105,61 @@ local function place(access, answer, case, shared)
   if access.shared then
     local name = access.name ~= "" and access.name or "shared"
     local from = shared.count > 1 and shared.first[access.name] or 0
-    return ("%s[%d]"):format(name, (access.address - from) / access.bytes)
+    return ("%s[%d]"):format(name, math.floor((access.address - from) / shared.size[access.name]))
   end
   for i, array in ipairs(case.args) do
     local size = type(array) ~= "number" and mw.type(array) == "array" and sizes[array.dtype]
     local at = size and (access.address - array.address) / size
-    if at and at >= 0 and at < array.count then return ("%s[%d]"):format(answer.kernel.params[i].name, at) end
+    if at and at >= 0 and at < array.count then return ("%s[%d]"):format(answer.kernel.params[i].name, math.floor(at)) end
   end
   return access.name ~= "" and access.name or "?"
 end
 
--- Where each variable in shared memory begins, as far as was seen, and how many there are.
+-- Where each variable in shared memory begins, the size of its elements, as far as was seen, and how many there are.
 local function shared_variables(list)
-  local shared = { count = 0, first = {} }
+  local shared = { count = 0, first = {}, size = {} }
   for _, access in ipairs(list) do
     if access.shared then
       local first = shared.first[access.name]
       if not first then shared.count = shared.count + 1 end
       shared.first[access.name] = math.min(first or access.address, access.address)
+      shared.size[access.name] = math.max(shared.size[access.name] or 1, access.bytes)
     end
   end
   return shared
+end
+
+-- The threads of a launch, in order: { block =, thread =, "reads", " a[3]", … }; nil where accesses cannot be watched.
+-- `wrote` is the address of an element: those that write it have the field of that name.
+local function watch_threads(answer, case, wrote)
+  local list = watch.accesses(function() judge.launch(answer, case) end)
+  if not list then return nil end
+  local shared, threads, of = shared_variables(list), {}, {}
+  for _, access in ipairs(list) do
+    local key = access.block .. ":" .. access.thread
+    if not of[key] then
+      of[key] = { block = access.block, thread = access.thread, before = {} }
+      threads[#threads + 1] = of[key]
+    end
+    local words, at = of[key], " " .. place(access, answer, case, shared)
+    local goes_on = access.bytes == 1 and words.before[at] == access.what -- a copy, byte by byte
+    if not goes_on then
+      if words.last ~= access.what then words[#words + 1] = (#words > 0 and "; " or "") .. access.what end
+      words[#words + 1] = at
+      words.last, words.before[at] = access.what, access.what
+    end
+    if access.what ~= "reads" and access.address == wrote then words.wrote = true end
+  end
+  table.sort(threads, function(a, b)
+    return a.block < b.block or a.block == b.block and a.thread < b.thread
+  end)
+  return threads
+end
+
+local function line_of(words)
+  local text = table.concat(words)
+  if #text > WIDTH then text = text:sub(1, WIDTH):gsub(" [^ ]*$", " ...") end
+  return ("  block %d, thread %-3d %s"):format(words.block, words.thread, text)
 end
 
 ---What each of the first threads reads and writes, in its order.
@@ -134,31 +168,28 @@ end
 ---@return string[]
 function M.accesses(lesson, answer)
   local case = lesson.make(lesson.depends and lesson.depends.size or lesson.race or lesson.sizes[1])
-  local list = watch.accesses(function() judge.launch(answer, case) end)
-  if not list then return {} end
-  local shared, threads, of = shared_variables(list), {}, {}
-  for _, access in ipairs(list) do
-    local key = access.block .. ":" .. access.thread
-    if not of[key] and #threads < THREADS then
-      of[key] = { block = access.block, thread = access.thread }
-      threads[#threads + 1] = of[key]
-    end
-    local words = of[key]
-    if words then
-      if words.last ~= access.what then words[#words + 1] = (#words > 0 and "; " or "") .. access.what end
-      words.last = access.what
-      words[#words + 1] = " " .. place(access, answer, case, shared)
-    end
-  end
-  table.sort(threads, function(a, b)
-    return a.block < b.block or a.block == b.block and a.thread < b.thread
-  end)
+  local threads = watch_threads(answer, case)
+  if not threads then return {} end
   local lines = { "what the first threads did, each in its order:" }
+  for i = 1, math.min(THREADS, #threads) do lines[i + 1] = line_of(threads[i]) end
+  return lines
+end
+
+---Who wrote the first wrong element of a case, and what these threads did besides.
+---@param facts table
+---@param answer table whose kernel does not check its memory
+---@return string[]
+function M.writers(facts, answer)
+  if not facts.got or not facts.first then return {} end
+  local case = facts.lesson.make(facts.size)
+  local out = case.out
+  local threads = watch_threads(answer, case, out.address + (facts.first - 1) * (sizes[out.dtype] or 4))
+  if not threads then return {} end
+  local lines = { ("who wrote out[%d], and what these threads did besides:"):format(facts.first - 1) }
   for _, words in ipairs(threads) do
-    local text = table.concat(words)
-    if #text > WIDTH then text = text:sub(1, WIDTH):gsub(" [^ ]*$", " ...") end
-    lines[#lines + 1] = ("  block %d, thread %-3d %s"):format(words.block, words.thread, text)
+    if words.wrote and #lines <= THREADS then lines[#lines + 1] = line_of(words) end
   end
+  if #lines == 1 then return { ("no thread wrote out[%d]"):format(facts.first - 1) } end
   return lines
 end
 

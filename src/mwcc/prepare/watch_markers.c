@@ -153,6 +153,7 @@ static void mark_other_access(marker *m, LLVMValueRef i) {
     mark(m, i, add_access_site(m->p, m->function, i, one.bytes), LLVMGetOperand(i, one.is_store));
     return;
   }
+  if (!LLVMIsACallInst(i)) return; /* a fence */
   const char *name = callee_name(i);
   bool copies = starts_with(name, "llvm.memcpy.") || starts_with(name, "llvm.memmove.");
   if (!copies && !starts_with(name, "llvm.memset.")) return;
