@@ -25,6 +25,7 @@ local M = {}
 
 local THREADS = 256
 local CHUNK = 64 -- elements of a chunk for each thread, if there are enough
+local SHORT = 8192 -- a warp reduces rows of up to so many elements, more threads longer ones
 
 -- $T element, $A accumulator, $R result. Three kernels: one output for each thread; a block along rows whose threads
 -- stay in their column of `inner`; a block of columns.
@@ -51,11 +52,12 @@ extern "C" __global__ void rows(long long length, int inner, int step, long long
   const T_ *from = x + blockIdx.y * all;
   A_ a = init_();
   if (t < step)
-    for (long long k = first + t; k < end; k += step) a = combine_(a, map_(from[k], k / inner));
+    for (long long k = first + t, row = k / inner, down = step / inner; k < end; k += step, row += down)
+      a = combine_(a, map_(from[k], row));
   mine[t] = a;
   __syncthreads();
   if (inner == 1) {
-    for (int half = $THREADS / 2; half > 0; half /= 2) {
+    for (int half = blockDim.x / 2; half > 0; half /= 2) {
       if (t < half) mine[t] = combine_(mine[t], mine[t + half]);
       __syncthreads();
     }
@@ -131,7 +133,8 @@ local function run(reduction, x, outer, length, inner, y)
     return kernels.empty(x.device, "uchar", { math.max(1, outer * count * inner * size) })
   end
   if inner <= THREADS then
-    local step = math.floor(THREADS / inner) * inner
+    local threads = inner == 1 and length <= SHORT and 32 or THREADS
+    local step = math.floor(threads / inner) * inner
     local chunk = step * math.max(CHUNK, cdiv(length * inner, step * 8192))
     chunks = cdiv(length * inner, chunk)
     parts = parts_for(chunks)
@@ -139,7 +142,7 @@ local function run(reduction, x, outer, length, inner, y)
       local count = math.min(65535, outer - first)
       local from = first == 0 and x or x:reshape(-1):sub(first * length * inner + 1)
       local to = first == 0 and parts or parts:sub(first * chunks * inner * size + 1)
-      m.rows({ chunks, count }, THREADS)(length, inner, step, chunk, from, to)
+      m.rows({ chunks, count }, threads)(length, inner, step, chunk, from, to)
     end
   else
     local chunk = math.max(256, cdiv(length, 1024))
@@ -327,22 +330,25 @@ end
 -- Whether x is not NaN. Compilers warn about x == x for integers.
 local function is_number(of) return of.kind == "float" and "(x == x)" or "true" end
 
--- min and max ignore NaN; if all elements are NaN, so is the result.
+-- The number that every other is $LESS than: where min and max of integers begin.
+local function last_of(of, less)
+  if of.kind == "bool" then return less == "<" and "true" or "false" end
+  if of.kind == "uint" then return ("(%s)%s"):format(of.C, less == "<" and "-1" or "0") end
+  local least = ("(%s)(1ull << %d)"):format(of.C, of.bits - 1)
+  return less == "<" and ("(%s)~%s"):format(of.C, least) or least
+end
+
+-- min and max ignore NaN; if all elements are NaN, so is the result. Conditions are joined by | and &, which make no
+-- branches.
 local function extreme(less)
   return function(of)
     local float = of.kind == "float"
     local C = float and of.compute or of.C
-    local s = { type = of.C, accumulator = "best_", result = of.C, result_dtype = of.name }
-    s.preamble = ([[
-struct best_ { $C value; bool any; };
-__device__ inline best_ none_() { best_ r; r.value = ($C)0; r.any = false; return r; }
-__device__ inline best_ one_($C x) { best_ r; r.value = x; r.any = $NUMBER; return r; }
-__device__ inline best_ better_(best_ a, best_ b) {
-  bool take = b.any && (!a.any || b.value $LESS a.value);
-  return take ? b : a;
-}]]):gsub("%$(%u+)", { C = C, LESS = less, NUMBER = is_number(of) })
-    s.init, s.map, s.combine = "none_()", ("one_((%s)x)"):format(C), "better_(a, b)"
-    s.finish = float and ("a.any ? (%s)a.value : (%s)nanf(\"\")"):format(of.C, of.C) or "a.value"
+    local s = { type = of.C, accumulator = C, result = of.C, result_dtype = of.name }
+    s.init = float and ("(%s)nanf(\"\")"):format(C) or last_of(of, less)
+    s.map = ("(%s)x"):format(C)
+    s.combine = (float and "((b %s a) | (a != a)) ? b : a" or "b %s a ? b : a"):format(less)
+    s.finish = ("(%s)a"):format(of.C)
     return s
   end
 end
@@ -358,8 +364,11 @@ struct place_ { $C value; long long at; };              // at: from 1; 0: none y
 __device__ inline place_ none_() { place_ r; r.value = ($C)0; r.at = 0; return r; }
 __device__ inline place_ one_($C x, long long i) { place_ r; r.value = x; r.at = $NUMBER ? i + 1 : 0; return r; }
 __device__ inline place_ better_(place_ a, place_ b) {
-  bool take = b.at && (!a.at || b.value $LESS a.value || (b.value == a.value && b.at < a.at));
-  return take ? b : a;
+  bool take = (b.at != 0) & ((a.at == 0) | (b.value $LESS a.value) | ((b.value == a.value) & (b.at < a.at)));
+  place_ r;
+  r.value = take ? b.value : a.value;
+  r.at = take ? b.at : a.at;
+  return r;
 }]]):gsub("%$(%u+)", { C = C, LESS = less, NUMBER = is_number(of) })
     s.init, s.map, s.combine, s.finish = "none_()", ("one_((%s)x, i)"):format(C), "better_(a, b)", "a.at"
     return s
