@@ -1000,6 +1000,48 @@ void mw_watch_end(mw_watch *watch);
 /* Wait for the device, and get what the watchers saw: lines of text, which lua/moonwarp/watch/ parses. It is valid until
    the next call. Fails with the error of a watched launch that failed. */
 int mw_watch_result(mw_watch *watch, const char **text);
+/* ---- checked runs ------------------------------------------------------------------------------------------------ */
+
+typedef enum mw_check_kind {                      /* bits */
+                             MW_CHECK_MEMORY = 1, /* bounds, alignment, freed memory, leaks of malloc in kernels */
+                             MW_CHECK_RACES = 2,
+                             MW_CHECK_BARRIERS = 4 /* barriers, warp functions and their masks */
+} mw_check_kind;
+
+/* One side of a finding. */
+typedef struct mw_finding_end {
+  const char *kernel, *file; /* or NULL */
+  int line;                  /* 0: unknown */
+  const char *access;        /* "read", "write", "atomic"; or NULL */
+  int has_thread;
+  unsigned thread[3], block[3];
+} mw_finding_end;
+
+typedef struct mw_finding {
+  const char *kind; /* "out_of_bounds", "misaligned", "use_after_free", "invalid_free", "leak", "race",
+                       "barrier_divergence", "warp_mask" */
+  mw_finding_end here, other;
+  int has_other, has_index;
+  const char *array; /* or NULL */
+  int64_t index;
+  uint64_t count;    /* of the same lines */
+  const char *scope; /* of a race or barrier: "warp", "block", "grid", "launches"; or NULL */
+  const char *hint;  /* or NULL */
+  const char *text;  /* a predicate, "wrote to x[4], …"; NULL for a race */
+} mw_finding;
+
+typedef struct mw_report mw_report;
+
+/* Begin a checked run: until mw_check_end, launches run code compiled with --checks, and what is wrong with them becomes
+   findings instead of failures. `kinds` is a set of mw_check_kind. Waits for the device. MW_NOT_SUPPORTED on GPUs;
+   MW_INVALID_VALUE in a checked run. */
+int mw_check_begin(mw_device *device, unsigned kinds);
+/* End it: waits for the device. *out is yours: mw_report_release. */
+int mw_check_end(mw_device *device, mw_report **out);
+size_t mw_report_count(const mw_report *report);
+/* Finding i, from 0; its texts live as long as the report. MW_INVALID_VALUE past the last. */
+int mw_report_get(const mw_report *report, size_t i, mw_finding *out);
+void mw_report_release(mw_report *report);
 
 /* ---- linear algebra by libraries --------------------------------------------------------------------------------- */
 

@@ -13,7 +13,7 @@
 
 #include "moonwarp.h"
 
-#define MW_MWO_VERSION 16
+#define MW_MWO_VERSION 17
 #define MW_MWO_SYMBOL  "mw_mwo"
 #define MW_MWO_MAGIC   "MWOIMG2"
 
@@ -64,6 +64,25 @@ typedef enum mw_warp_call {
   MW_WARP_APPLY /* a function for all lanes, which modules call themselves */
 } mw_warp_call;
 
+/* What an access is, for check_access. Without MW_ACCESS_WATCHED only its bounds are checked. */
+enum {
+  MW_ACCESS_STORE = 1,
+  MW_ACCESS_UPDATE = 2, /* reads and writes: with MW_ACCESS_STORE */
+  MW_ACCESS_ATOMIC = 4,
+  MW_ACCESS_VOLATILE = 8,
+  MW_ACCESS_BLOCK = 16, /* atomic within the block only */
+  MW_ACCESS_ACQUIRE = 32,
+  MW_ACCESS_RELEASE = 64,
+  MW_ACCESS_WATCHED = 128,
+  MW_ACCESS_INNER = 256,     /* a second check, of an array within the array or struct */
+  MW_ACCESS_ALIGN_SHIFT = 12 /* above: log2 of the required alignment */
+};
+
+typedef enum mw_check_event {
+  MW_CHECK_FENCE, /* value: 1 for the block only, 0 for the device */
+  MW_CHECK_WAITED /* value: the address of the word */
+} mw_check_event;
+
 /* mw_object_size: placeholders for sizes that generated code does not know. */
 enum { MW_OBJECT_ALLOCATION = 0, MW_OBJECT_SHARED = 1 /* the block's shared memory */ };
 
@@ -98,7 +117,9 @@ typedef struct mw_services {
      launch with an illegal address. `object`: the start of that memory or, with MW_OBJECT_ALLOCATION, any address in
      it; size: its bytes, or an mw_object_size; name: its name in the source, or NULL. */
   void (*check_access)(mw_worker *worker, uint64_t object, uint64_t address, uint64_t bytes, uint64_t size,
-                       const char *name, uint32_t is_store);
+                       const char *name, uint32_t flags);
+  /* In code for checked runs: a fence, or a wait for a word that has ended. */
+  void (*check_event)(mw_worker *worker, mw_check_event event, uint64_t value);
   uint64_t (*clock)(mw_worker *worker);                      /* nanoseconds, monotonic */
   void *(*device_malloc)(mw_worker *worker, uint64_t bytes); /* NULL when the device heap is exhausted */
   void (*device_free)(mw_worker *worker, void *memory);

@@ -60,6 +60,7 @@ later.put_off(raw, "communicator", {
 later.put_off(raw, "watch", { "watch_begin", "watch_end", "watch_result" })
 later.put_off(raw, "cache", { "cache_info", "cache_clear", "cache_limit" })
 later.put_off(raw, "capability", { "capabilities", "capability" })
+later.put_off(raw, "check", { "check_begin", "check_end" })
 later.settle()
 
 -- The Lua layer looks at each class's methods when there are more of them.

@@ -43,6 +43,7 @@ local later = {
   ["array.files.npy"] = { "load_npy", "load_npz", "save_npy", "save_npz" },
   ["array.files.csv"] = { "read_csv", "write_csv" },
   ["array.files.wav"] = { "read_wav", "write_wav" },
+  ["watch.check"] = { "check", "allow_race" },
 }
 for part, names in pairs(later) do
   for _, name in ipairs(names) do

@@ -122,6 +122,7 @@ typedef struct mw_launch_class {
   unsigned block[3];
   unsigned columns; /* the width of their grids is a multiple of this: 1 or 2 */
   mw_block_count blocks;
+  bool checked; /* in a checked run: all launches are one class */
 } mw_launch_class;
 
 enum {
@@ -280,6 +281,9 @@ typedef struct mw_driver {
   int (*watch_new)(void *device, const char *watchers, unsigned *observes, void **watch);
   int (*watch_result)(void *watch, mw_text *out);
   void (*watch_free)(void *watch);
+  /* Begin and end a checked run on the idle device: mw_check_begin, mw_check_end. NULL: there are none. */
+  int (*check_begin)(void *device, unsigned kinds);
+  int (*check_end)(void *device, mw_report **out);
   const char *(*unit_log)(void *unit); /* compiler warnings */
   /* The source and options of the unit, for further instances; false if the file contains none. */
   bool (*unit_source)(void *unit, const char **text, const char **options);
@@ -294,6 +298,9 @@ bool mw_device_draws(size_t i, unsigned list);
 void mw_stream_fail(mw_stream *stream, uint64_t owner, mw_error *error);
 /* device.c: stop the running kernels of all open devices. */
 void mw_devices_interrupt(void);
+
+/* report.c: a report of findings, which are moved into it. */
+mw_report *mw_report_new(mw_finding *findings, size_t count);
 
 extern const mw_driver mw_cpu_driver;
 extern const mw_driver mw_cuda_driver;
@@ -336,6 +343,7 @@ struct mw_device {
   /* capture.c's: the number of captures in progress; of those that forbid waiting for the device; and of those that
      forbid work in the default stream. */
   atomic_int captures, loud_captures, legacy_captures;
+  atomic_uint checking; /* the kinds of a checked run: report.c; 0: none */
   mw_stream legacy;
   int ordinal;
   int capability; /* requested when it was opened, major * 10 + minor; 0: its own */

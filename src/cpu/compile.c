@@ -146,6 +146,7 @@ int cpu_specialise(void *argument, const mw_source *source, const mw_launch_clas
   static const char *const counts[] = {[MW_BLOCKS_MANY] = "", [MW_BLOCKS_FEW] = ":few", [MW_BLOCKS_ONE] = ":one"};
   const cpu_kernel *kernel = argument;
   const unsigned *block = launches->block;
+  if (launches->checked) return compile_bitcode(kernel->unit, source, "--checks", NULL, path);
   char *launch = mw_format("%s:%ux%ux%u%s%s", kernel->image->info.linkage, block[0], block[1], block[2],
                            launches->columns == 2 ? ":2" : "", counts[launches->blocks]);
   int code = compile_bitcode(kernel->unit, source, "--launch", launch, path);

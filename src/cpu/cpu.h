@@ -31,6 +31,7 @@
  *                        bounds_check.c         --check-memory
  *   watch/               watch.c                watched launches and their watchers; watch.h is the manual
  *                        counters.c             the watcher that counts what a GPU's counters would
+ *   check/               session.c, order.c, …  checked runs: races, barriers, freed memory
  *   fourier/             fftw.c                 transforms by FFTW, found at run time
  *   linear/              blas.c                 BLAS and LAPACK, found at run time
  *                        product.c, factor.c    products and factorisations as commands of a stream
@@ -77,6 +78,7 @@ struct cpu_device {
   struct cpu_stream *streams;               /* all, guarded by the pool's lock */
   int blocking;                             /* the number of these that the legacy stream waits for */
   int holds;                                /* reached or not */
+  struct cpu_check *_Atomic check;          /* check/session.c: the checked run, or NULL */
   struct cpu_printed *printed;              /* printf_capture.c: kernels' buffered output */
   _Atomic double limits[MW_LIMIT_HEAP + 1]; /* by mw_limit; read with cpu_limit */
 };

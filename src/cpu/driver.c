@@ -1,4 +1,5 @@
 /* The CPU driver's table, and functions for the device as a whole. */
+#include "cpu/check/check.h"
 #include "cpu/cpu.h"
 #include "cpu/fault/fault.h"
 #include "cpu/fourier/fftw.h"
@@ -191,7 +192,9 @@ static int memory_alloc(void *handle, mw_memory_kind kind, size_t bytes, uint64_
   return cpu_heap_alloc(device->heap, bytes, address);
 }
 
-static void memory_free(void *device, uint64_t address) { cpu_heap_free(((cpu_device *)device)->heap, address); }
+static void memory_free(void *device, uint64_t address) {
+  if (!cpu_check_frees(device, address)) cpu_heap_free(((cpu_device *)device)->heap, address);
+}
 
 static bool memory_find(void *device, uint64_t address, uint64_t *base, size_t *bytes) {
   return cpu_heap_find(((cpu_device *)device)->heap, address, base, bytes);
@@ -287,4 +290,6 @@ const mw_driver mw_cpu_driver = {
     .watch_new = cpu_watch_new,
     .watch_result = cpu_watch_result,
     .watch_free = cpu_watch_free,
+    .check_begin = cpu_check_begin,
+    .check_end = cpu_check_end,
 };

@@ -199,6 +199,7 @@ int mwl_index_rest(lua_State *L);
 /* Each file's part of the raw table (on top of the stack) and its classes. */
 void mwl_open_error(lua_State *L, mwl_state *state);
 void mwl_open_capability(lua_State *L, mwl_state *state);
+void mwl_open_check(lua_State *L, mwl_state *state);
 void mwl_open_device(lua_State *L, mwl_state *state);
 extern const luaL_Reg mwl_array_facts[]; /* array/facts.c */
 void mwl_open_array(lua_State *L, mwl_state *state);

@@ -209,6 +209,7 @@ int luaopen_moonwarp_core(lua_State *L) {
   mwl_open_value(L, state);
   mwl_open_dtype(L, state);
   mwl_open_capability(L, state);
+  mwl_open_check(L, state);
   mwl_open_device(L, state);
   mwl_open_array(L, state);
   mwl_open_host(L, state);

@@ -46,7 +46,7 @@ static const char usage[] =
     "  --dependencies FILE   with --bitcode: the files that the input includes, as a module lists them\n"
     "  --dump=graph|shapes|rows|plane|live  print an analysis of each kernel, and stop (rows, plane: shapes for\n"
     "                        blocks whose rows are whole gangs, and for gangs of several rows)\n"
-    "  --check-memory        end the launch at an access outside of the array that it is meant for; slower\n"
+    "  --check-memory        end the launch at an access outside its array; --checks: for mw.check; slower\n"
     "  --check               only check the source, and print diagnostics as JSON\n"
     "  --report              print each kernel's tier and the reason, its gangs and memory accesses, and stop\n"
     "  --report=spills       also print the size of the code and, by line, register spills\n"
@@ -261,6 +261,8 @@ static void parse_option(options *o, char **argv, int *i) {
     o->check_memory = true, record(o, arg);
   else if ((value = equals_value(arg, "--observe")))
     o->observe = parse_observed(value), record(o, arg);
+  else if (strcmp(arg, "--checks") == 0)
+    o->check_memory = o->checks = true, record(o, arg);
   else if (strcmp(arg, "--stoppable") == 0)
     o->stoppable = true, record(o, arg);
   else if (strcmp(arg, "--check") == 0)

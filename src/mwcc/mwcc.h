@@ -88,6 +88,7 @@ typedef struct options {
   bool check;                                 /* only print clang's diagnostics, as JSON: diagnostics_json.c */
   bool check_memory;                          /* check the bounds of each access: bounds_check.c */
   unsigned observe;                           /* what is watched, of mw_observed: watch_markers.c */
+  bool checks;                                /* and report accesses, fences and waits to a checked run */
   bool stoppable;                             /* GPU kernels poll for the host's request to end: instrument.c */
   bool verify;                                /* verify the module after every pass */
   bool timings;                               /* print the time of each stage and pass */

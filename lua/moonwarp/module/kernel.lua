@@ -10,6 +10,17 @@ function kernel:__tostring()
   return ("%s, which runs as %s: %s"):format(text, tier, self.tier_reason)
 end
 
+---A launch as a checked run: k:checked(grid, block)(…) returns the report of mw.check.
+---@param ... any the configuration, as k(grid, block) takes it
+---@return fun(...: any): moonwarp.report
+function kernel:checked(...)
+  local configured = self(...)
+  return function(...)
+    local arguments, count = { ... }, select("#", ...)
+    return require("moonwarp").check(function() configured((unpack or table.unpack)(arguments, 1, count)) end)
+  end
+end
+
 local function sizes(v)
   if v.z ~= 1 then return ("{%d, %d, %d}"):format(v.x, v.y, v.z) end
   if v.y ~= 1 then return ("{%d, %d}"):format(v.x, v.y) end

@@ -6,7 +6,8 @@ local arguments = require "moonwarp.check.arguments"
 
 local M = {}
 
-local fields = { source = "string", file = "string", name = "string", options = "table", headers = "table" }
+local fields = { source = "string", file = "string", name = "string", options = "table", headers = "table",
+  checks = "string" }
 
 local function check(spec)
   for name, value in pairs(spec) do

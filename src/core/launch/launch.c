@@ -267,7 +267,8 @@ void *mw_launch_choose(mw_launch *launch, uint64_t times) {
   const mw_kernel *kernel = launch->kernel;
   mw_launch_request *request = &launch->request;
   bool settled = true;
-  if (request->kernel) return request->kernel;
+  unsigned checking = atomic_load_explicit(&launch->device->checking, memory_order_relaxed);
+  if (request->kernel && !checking) return request->kernel;
   void *handle =
       mw_module_special(kernel->module, kernel->info, kernel->handle, request->grid, request->block, times, &settled);
   request->kernel = settled ? handle : NULL;
@@ -349,8 +350,9 @@ static int __attribute__((noinline)) run_otherwise(mw_launch *launch, mw_stream 
    its arguments set. */
 static inline int run(mw_launch *launch, mw_stream *stream, const char *site) {
   mw_device *device = launch->device;
-  if (mw_likely(!mw_watch_current && launch->command && launch->request.kernel && stream->device == device && !mw_launch_is_lost(launch) &&
-                !mw_capture_concerns(stream) && mw_command_again(launch->command))) {
+  if (mw_likely(!mw_watch_current && launch->command && launch->request.kernel &&
+                !atomic_load_explicit(&device->checking, memory_order_relaxed) && stream->device == device &&
+                !mw_launch_is_lost(launch) && !mw_capture_concerns(stream) && mw_command_again(launch->command))) {
     launch->request.site = site;
     int code = device->driver->launch(stream->state, &launch->request);
     if (code != MW_SUCCESS) mw_command_end(launch->command);

@@ -31,6 +31,7 @@ static void add_special(mw_hash *key, const mw_special *special) {
   mw_hash_add(key, special->launches.block, sizeof special->launches.block);
   mw_hash_add(key, &special->launches.columns, sizeof special->launches.columns);
   mw_hash_add(key, &special->launches.blocks, sizeof special->launches.blocks);
+  mw_hash_add(key, &special->launches.checked, sizeof special->launches.checked);
 }
 
 static int make_key(const mw_module *module, const mw_recipe *recipe, mw_hash *key) {

@@ -21,6 +21,7 @@ static mw_launch_class class_of(const mw_device *device, const unsigned grid[3],
 
 static bool suits(const mw_special *special, const mw_launch_class *wanted) {
   const mw_launch_class *made = &special->launches;
+  if (made->checked || wanted->checked) return made->checked == wanted->checked;
   if (memcmp(made->block, wanted->block, sizeof made->block) != 0) return false;
   if (made->columns != wanted->columns && !(special->takes & MW_ANY_WIDTH)) return false;
   if (made->blocks == wanted->blocks) return true;
@@ -102,10 +103,37 @@ static unsigned weight_of(const mw_module *module, void *handle) {
   return module->source && driver->specialises ? driver->specialises(handle) : 0;
 }
 
+static bool has_option(const mw_source *source, const char *name) {
+  for (size_t i = 0; i < source->option_count; i++)
+    if (source->options[i] && strcmp(source->options[i], name) == 0) return true;
+  return false;
+}
+
+/* The kernel with checks, for a checked run: compiled when it is first launched in one. */
+static void *checked_kernel(mw_module *module, const mw_kernel_info *info, void *handle) {
+  static const mw_launch_class checked = {.checked = true};
+  if (!module->source || has_option(module->source, "--checks")) return handle;
+  mw_lock(&module->lock);
+  mw_special *special = find_or_add(module, info, handle, &checked);
+  mw_unlock(&module->lock);
+  mw_lock(&module->making);
+  if (!special->tried) {
+    special->made = make_quietly(module, special);
+    special->tried = true;
+  }
+  void *made = special->made;
+  mw_unlock(&module->making);
+  return made ? made : handle;
+}
+
 void *mw_module_special(mw_module *module, const mw_kernel_info *info, void *handle, const unsigned grid[3],
                         const unsigned block[3], uint64_t times, bool *settled) {
   double enough = 0;
   mw_device *device = module->device;
+  if (atomic_load_explicit(&device->checking, memory_order_relaxed)) {
+    *settled = false;
+    return checked_kernel(module, info, handle);
+  }
   unsigned weight = weight_of(module, handle);
   uint64_t threads = (uint64_t)grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2] * times * weight;
   if (!weight || device->driver->limit_get(device->state, MW_LIMIT_SPECIALISE, &enough) != MW_SUCCESS) {

@@ -1,5 +1,6 @@
 /* Cooperative launches: see cooperative.h. */
 #include "cooperative.h"
+#include "cpu/check/check.h"
 
 #include <stdlib.h>
 
@@ -10,6 +11,7 @@ typedef struct resident {
 
 struct cpu_residents {
   _Atomic uint64_t waiting; /* the number of blocks that arrived in this phase */
+  bool complete;            /* all of them had arrived when the last phase ended */
   uint64_t count;
   resident blocks[];
 };
@@ -106,7 +108,9 @@ bool cpu_residents_run(cpu_command *command, uint64_t block) {
 }
 
 bool cpu_residents_next(cpu_command *command) {
-  if (atomic_load(&command->stop) || atomic_exchange(&command->residents->waiting, 0) == 0) return false;
+  uint64_t waited = atomic_exchange(&command->residents->waiting, 0);
+  if (atomic_load(&command->stop) || waited == 0) return false;
+  command->residents->complete = waited == command->residents->count;
   atomic_store(&command->taken, 0);
   return true;
 }
@@ -114,6 +118,7 @@ bool cpu_residents_next(cpu_command *command) {
 void cpu_grid_wait(mw_worker *base, uint32_t led) {
   CPU_SERVICE_ENTER(base);
   cpu_worker *worker = (cpu_worker *)base;
+  worker->finding = "barrier_divergence";
   if (!worker->command->residents)
     cpu_service_fail(base, MW_LAUNCH_FAILURE, NULL, 0,
                      "waits for the whole grid (grid.sync()) in a launch that is not cooperative: launch it as "
@@ -122,5 +127,7 @@ void cpu_grid_wait(mw_worker *base, uint32_t led) {
     cpu_service_fail(base, MW_LAUNCH_FAILURE, NULL, 0,
                      "waits for the whole grid (grid.sync()) in a block whose thread 0 has returned: every thread of "
                      "the grid has to call it");
+  worker->finding = NULL;
   cpu_worker_suspend(worker);
+  cpu_check_grid(worker, worker->command->residents->complete);
 }

@@ -4,6 +4,7 @@
  * A lane that watches a word is not scheduled until the word has changed. Words are polled when a warp has no lane left
  * that can run, once for all lanes that watch the same word. Other blocks may write them as well. */
 #include "warp.h"
+#include "cpu/check/check.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -11,9 +12,11 @@
 
 /* ---- named barriers ---- */
 
-static bool finish_barrier(cpu_warps *all, uint32_t id) {
+static bool finish_barrier(cpu_worker *worker, uint32_t id) {
+  cpu_warps *all = worker->warps;
   named_barrier *b = &all->named_barriers[id];
   if (b->count < b->wanted) return false;
+  if (worker->holds_check) cpu_check_named(worker, b->arrived, b->waits, all->count);
   for (uint32_t i = 0; i < all->count; i++) {
     all->warps[i].ready |= b->waits[i];
     all->warps[i].at_named_barrier &= ~b->waits[i];
@@ -32,12 +35,13 @@ static void arrive(cpu_warps *all, named_barrier *b, uint32_t thread) {
   b->arrived[n] |= bit;
 }
 
-void cpu_named_barriers_leave(cpu_warps *all, uint32_t thread) {
+void cpu_named_barriers_leave(cpu_worker *worker, uint32_t thread) {
+  cpu_warps *all = worker->warps;
   uint32_t n = thread / LANES, bit = 1u << thread % LANES;
   EACH_LANE(id, all->named) {
     named_barrier *b = &all->named_barriers[id];
     if (b->arrived[n] && !(b->arrived[n] & bit)) b->count++;
-    finish_barrier(all, id);
+    finish_barrier(worker, id);
   }
 }
 
@@ -54,6 +58,7 @@ CPU_UNSANITIZED static void check_count(cpu_worker *worker, const named_barrier 
              b->wanted);
   else
     return;
+  worker->finding = "barrier_divergence";
   cpu_service_fail(&worker->base, MW_LAUNCH_FAILURE, NULL, 0, what);
 }
 
@@ -75,7 +80,7 @@ CPU_UNSANITIZED void cpu_named_barrier(mw_worker *base, uint32_t id, uint32_t wa
     w->at_named_barrier |= bit;
     b->waits[thread / LANES] |= bit;
   }
-  if (!finish_barrier(all, id) && waits) cpu_warps_switch(worker);
+  if (!finish_barrier(worker, id) && waits) cpu_warps_switch(worker);
 }
 
 /* ---- words ---- */

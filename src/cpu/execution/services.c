@@ -1,6 +1,7 @@
 /* The table of services, which generated code calls through its frame. Files of their own have printf and assert
  * (device_printf.c), fibers (fiber.c, warp_scheduler.c) and malloc in kernels (device_malloc.c). */
 #include "cooperative.h"
+#include "cpu/check/check.h"
 #include "services.h"
 #include "cpu/watch/watch.h"
 #include "worker.h"
@@ -130,6 +131,7 @@ const mw_services cpu_services = {
     .assert_fail = cpu_services_assert,
     .print = cpu_services_print,
     .check_access = cpu_check_access,
+    .check_event = cpu_check_event,
     .clock = service_clock,
     .device_malloc = cpu_services_malloc,
     .device_free = cpu_services_free,

@@ -63,11 +63,13 @@ static inline uint32_t alive_of(const warp *w) {
 lane *cpu_warps_begin_wait(cpu_worker *worker, warp **w, uint32_t *bit);
 /* warp_scheduler.c: Run other lanes until this one is ready again. */
 void cpu_warps_switch(cpu_worker *worker);
+/* warp_scheduler.c: Let all other lanes run first. */
+void cpu_warps_yield(cpu_worker *worker);
 /* warp_scheduler.c: Whether the code runs outside of run_warps, as a single thread. */
 static inline bool is_alone(const cpu_worker *worker) { return worker->ring.current == &worker->ring.home; }
 
 /* named_barrier.c: A thread has returned: named barriers count it as arrived. */
-void cpu_named_barriers_leave(cpu_warps *all, uint32_t thread);
+void cpu_named_barriers_leave(cpu_worker *worker, uint32_t thread);
 /* named_barrier.c: Make lanes ready whose words have changed; whether there was one. */
 bool cpu_watches_poll(cpu_warps *all);
 /* named_barrier.c: Whether threads outside of the block could change a watched word. */
@@ -78,5 +80,10 @@ bool cpu_waits_describe(const cpu_warps *all, char *what, size_t bytes, uint32_t
 
 /* warp_collectives.c: Compute the results of a warp function for the group of lanes that called it together. */
 void cpu_warp_compute(mw_warp_call call, lane *lanes, uint32_t group);
+static inline bool cpu_warp_shuffles(mw_warp_call call) {
+  return call >= MW_WARP_SHUFFLE && call <= MW_WARP_SHUFFLE_XOR;
+}
+/* warp_collectives.c: the lane that lane `self` reads from in a shuffle. */
+uint32_t cpu_warp_source(const lane *l, uint32_t self);
 
 #endif

@@ -15,6 +15,8 @@ static uint32_t source_of(mw_warp_call call, uint32_t self, uint32_t source, uin
   return from <= last ? (uint32_t)from : self;
 }
 
+uint32_t cpu_warp_source(const lane *l, uint32_t self) { return source_of(l->call, self, l->source, l->segments); }
+
 static void shuffle(lane *lanes, uint32_t group) {
   EACH_LANE(n, group) {
     uint32_t from = source_of(lanes[n].call, n, lanes[n].source, lanes[n].segments);
@@ -64,7 +66,7 @@ static uint64_t agreed(mw_warp_call call, const lane *lanes, uint32_t group) {
 }
 
 void cpu_warp_compute(mw_warp_call call, lane *lanes, uint32_t group) {
-  if (call >= MW_WARP_SHUFFLE && call <= MW_WARP_SHUFFLE_XOR) {
+  if (cpu_warp_shuffles(call)) {
     shuffle(lanes, group);
   } else if (call == MW_WARP_MATCH_ANY) {
     match_any(lanes, group);

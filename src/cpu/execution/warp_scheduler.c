@@ -16,6 +16,7 @@
  * to the next warp, so that a warp can wait for values that another one writes. A thread starts when no other lane of
  * its warp can run. */
 #include "warp.h"
+#include "cpu/check/check.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -38,13 +39,27 @@ static uint32_t complete_group(const warp *w, const lane *lanes, uint32_t n) {
   return group == wanted ? group : 0;
 }
 
-static void finish_meeting(warp *w, lane *lanes, uint32_t group) {
+static void finish_meeting(cpu_worker *worker, warp *w, lane *lanes, uint32_t group) {
+  uint32_t first = (uint32_t)(lanes - worker->warps->lanes);
+  if (worker->holds_check) {
+    if (lanes[lowest(group)].call == MW_WARP_SYNC) cpu_check_warp(worker, first, group);
+    cpu_check_group(worker, first + lowest(group), group);
+    if (cpu_warp_shuffles(lanes[lowest(group)].call))
+      EACH_LANE(n, group)
+      if (!(group >> cpu_warp_source(&lanes[n], n) & 1))
+          cpu_check_absent(worker, first + n, cpu_warp_source(&lanes[n], n));
+  }
   cpu_warp_compute(lanes[lowest(group)].call, lanes, group);
   w->meeting &= ~group;
   w->ready |= group;
 }
 
-static void finish_barrier(cpu_warps *all) {
+static void finish_barrier(cpu_worker *worker) {
+  cpu_warps *all = worker->warps;
+  if (worker->holds_check) {
+    cpu_check_arrivals(worker);
+    cpu_check_barrier(worker);
+  }
   for (uint32_t i = 0; i < all->count; i++) {
     all->warps[i].ready |= all->warps[i].stopped;
     all->warps[i].stopped = 0;
@@ -89,6 +104,7 @@ _Noreturn static void fail_stuck(cpu_worker *worker) {
     snprintf(what, sizeof what, "waits at a warp function with the mask 0x%08x, and lanes of it with another", l->mask);
   worker->base.thread = thread;
   worker->call = l->place;
+  worker->finding = w->meeting ? "warp_mask" : "barrier_divergence";
   cpu_service_fail(&worker->base, MW_LAUNCH_FAILURE, NULL, 0, what);
 }
 
@@ -121,6 +137,7 @@ static uint32_t choose(cpu_worker *worker) {
     }
     if (next_warp(all)) continue;
     if (!cpu_watches_outside(worker)) fail_stuck(worker);
+    cpu_check_pause(worker);
     sched_yield(); /* let another block run */
   }
 }
@@ -150,7 +167,8 @@ CPU_UNSANITIZED void cpu_warps_switch(cpu_worker *worker) {
 }
 
 /* A thread has returned: end the waits for it. */
-static void leave(cpu_warps *all, uint32_t thread) {
+static void leave(cpu_worker *worker, uint32_t thread) {
+  cpu_warps *all = worker->warps;
   warp *w = &all->warps[thread / LANES];
   lane *lanes = &all->lanes[thread / LANES * LANES];
   w->ready &= ~(1u << thread % LANES);
@@ -158,11 +176,11 @@ static void leave(cpu_warps *all, uint32_t thread) {
   for (uint32_t rest = w->meeting; rest; rest &= rest - 1) {
     uint32_t group = complete_group(w, lanes, lowest(rest));
     if (!group) continue;
-    finish_meeting(w, lanes, group);
+    finish_meeting(worker, w, lanes, group);
     rest &= ~group | (rest & -rest);
   }
-  if (all->alive && all->stopped == all->alive) finish_barrier(all);
-  cpu_named_barriers_leave(all, thread);
+  if (all->alive && all->stopped == all->alive) finish_barrier(worker);
+  cpu_named_barriers_leave(worker, thread);
 }
 
 CPU_UNSANITIZED static void lane_main(void *argument) {
@@ -173,7 +191,7 @@ CPU_UNSANITIZED static void lane_main(void *argument) {
   for (;;) {
     cpu_fiber *self = ring->current;
     ring->function(ring->frame, &worker->base, self->thread);
-    leave(all, self->thread);
+    leave(worker, self->thread);
     self->next = all->idle;
     all->idle = self;
     cpu_fiber *next = all->alive ? fiber_of(worker, choose(worker)) : &ring->home;
@@ -203,7 +221,9 @@ CPU_UNSANITIZED void cpu_run_warps(const mw_frame *frame, mw_worker *base, mw_th
   all->named = all->watched = 0;
   for (uint32_t i = 0; i < all->count; i++)
     all->warps[i].fresh = i + 1 < all->count || count % LANES == 0 ? ~0u : (1u << count % LANES) - 1;
+  cpu_check_block(worker, count);
   cpu_fiber_change(worker, &ring->home, fiber_of(worker, 0));
+  cpu_check_block_end(worker);
 }
 
 /* ---- services ---- */
@@ -227,11 +247,12 @@ CPU_UNSANITIZED uint64_t cpu_warp(mw_worker *base, mw_warp_call call, uint32_t m
   warp *w;
   uint32_t bit;
   lane *l = cpu_warps_begin_wait(worker, &w, &bit);
+  if (worker->holds_check) cpu_check_mask(worker, worker->ring.current->thread, mask);
   l->call = call, l->mask = mask, l->value = value, l->source = source, l->segments = segments;
   w->meeting |= bit;
   lane *lanes = l - lowest(bit);
   uint32_t group = complete_group(w, lanes, lowest(bit));
-  if (group) finish_meeting(w, lanes, group);
+  if (group) finish_meeting(worker, w, lanes, group);
   /* The last lane to arrive continues at once, unless the warp's time slice is over. */
   if (group && ++all->turns < TIME_SLICE) return l->result;
   if (group) next_warp(all);
@@ -251,6 +272,17 @@ CPU_UNSANITIZED uint32_t cpu_warp_converge(mw_worker *base, uint32_t site) {
   return (uint32_t)l->result;
 }
 
+CPU_UNSANITIZED void cpu_warps_yield(cpu_worker *worker) {
+  cpu_warps *all = worker->warps;
+  warp *w;
+  uint32_t bit;
+  if (is_alone(worker)) return;
+  cpu_warps_begin_wait(worker, &w, &bit)->site = UINT32_MAX;
+  w->converging |= bit;
+  all->turns = TIME_SLICE;
+  cpu_warps_switch(worker);
+}
+
 CPU_UNSANITIZED void cpu_warps_barrier(cpu_worker *worker) {
   cpu_warps *all = worker->warps;
   warp *w;
@@ -259,7 +291,7 @@ CPU_UNSANITIZED void cpu_warps_barrier(cpu_worker *worker) {
   cpu_warps_begin_wait(worker, &w, &bit);
   w->stopped |= bit;
   if (++all->stopped == all->alive)
-    finish_barrier(all);
+    finish_barrier(worker);
   else
     cpu_warps_switch(worker);
 }

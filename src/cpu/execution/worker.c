@@ -7,6 +7,7 @@
  * on the kernel's stack, so that a signal finds it set only while worker->host is valid. */
 #include "worker.h"
 #include "cpu/watch/watch.h"
+#include "cpu/check/check.h"
 #include "cpu/memory/heap.h"
 
 #include <stdio.h>
@@ -47,6 +48,7 @@ bool cpu_worker_equip(cpu_worker *worker) {
 void cpu_worker_free(cpu_worker *worker) {
   if (!worker) return;
   cpu_ring_free(worker);
+  cpu_checked_free(worker->checked);
   cpu_heap_unreserve(worker->device->heap, worker->area);
   free(worker->ring.fibers);
   free(worker->warps);
@@ -113,9 +115,11 @@ CPU_UNSANITIZED static void kernel_main(void *argument) {
 /* Continue with function(worker) below `top` of `stack`, until the kernel has ended, is suspended or is abandoned. */
 CPU_UNSANITIZED static bool enter(cpu_worker *worker, const cpu_stack *stack, void *top, void (*function)(void *)) {
   worker->fault.kind = CPU_FAULT_NONE;
+  cpu_check_enter(worker);
   cpu_stack_leave(&worker->host_kept, stack);
   cpu_enter(&worker->host, top, function, worker);
   cpu_stack_arrive(worker->host_kept, NULL);
+  cpu_check_leave(worker);
   if (worker->fault.kind == CPU_FAULT_NONE) return true;
   worker->in_service = 0;
   cpu_stack_forget(&worker->stack);

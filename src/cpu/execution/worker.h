@@ -69,6 +69,13 @@ struct cpu_worker {
   struct cpu_watching *watching; /* of a watched launch (cpu/watch/watch.h), or NULL */
   uint64_t seen_changes;
   unsigned next_seen;
+  /* A checked run's (check/check.h): the current block; whether this worker holds the session's lock; and what a failed
+     service found, for cpu_check_keeps: its kind, or NULL. */
+  struct cpu_checked *checked;
+  bool holds_check;
+  const char *finding, *finding_array;
+  bool finding_stores, finding_has_index;
+  int64_t finding_index;
   void *suspended;  /* the context of a block that waits at the grid barrier, or NULL */
   cpu_worker *idle; /* cooperative.c's: the next unused worker */
 };

@@ -4,6 +4,7 @@
  * heap changes. A lookup takes the heap's lock, which code on a kernel's stack must not do, so it is a
  * cpu_service_call. */
 #include "heap.h"
+#include "cpu/check/check.h"
 #include "cpu/execution/services.h"
 #include "cpu/execution/worker.h"
 
@@ -13,7 +14,8 @@
 typedef struct question {
   cpu_heap *heap;
   uint64_t address;
-  bool found;
+  cpu_check *check; /* or NULL */
+  bool found, is_freed;
   uint64_t base;
   size_t bytes;
   char where[160]; /* if none was found: cpu_heap_describe */
@@ -22,6 +24,8 @@ typedef struct question {
 static void look_up(void *argument) {
   question *q = argument;
   q->found = cpu_heap_find(q->heap, q->address, &q->base, &q->bytes);
+  if (q->check && cpu_check_is_freed(q->check, q->address)) q->found = false, q->is_freed = true;
+  if (q->check && !q->found) q->found = cpu_check_malloc_find(q->check, q->address, &q->base, &q->bytes);
   if (!q->found) cpu_heap_describe(q->heap, q->address, q->where, sizeof q->where);
 }
 
@@ -32,12 +36,13 @@ static bool lies_in(uint64_t address, uint64_t bytes, uint64_t base, uint64_t si
 /* The allocation that contains the address; NULL if there is none, with a description in q->where. */
 static const cpu_seen *allocation_at(cpu_worker *worker, uint64_t address, question *q) {
   cpu_heap *heap = worker->device->heap;
-  uint64_t changes = cpu_heap_changes(heap);
+  cpu_check *check = worker->holds_check ? cpu_check_of(worker->device) : NULL;
+  uint64_t changes = cpu_heap_changes(heap) + (check ? cpu_check_frees_count(check) : 0);
   if (worker->seen_changes != changes) memset(worker->seen, 0, sizeof worker->seen);
   worker->seen_changes = changes;
   for (unsigned i = 0; i < CPU_SEEN; i++)
     if (address - worker->seen[i].base < worker->seen[i].bytes) return &worker->seen[i];
-  *q = (question){.heap = heap, .address = address};
+  *q = (question){.heap = heap, .address = address, .check = check};
   cpu_service_call(&worker->base, look_up, q);
   if (!q->found) return NULL;
   cpu_seen *seen = &worker->seen[worker->next_seen++ % CPU_SEEN];
@@ -51,11 +56,21 @@ typedef struct access_made {
   bool is_store;
 } access_made;
 
+/* What a checked run is to know of it. */
+static void note(cpu_worker *worker, const access_made *a, const char *kind, bool has_index, int64_t index) {
+  worker->finding = kind;
+  worker->finding_array = a->name;
+  worker->finding_stores = a->is_store;
+  worker->finding_has_index = has_index;
+  worker->finding_index = index;
+}
+
 /* `object` is the address that the source indexes; `size` bytes follow it, of an array that may begin before it. */
 _Noreturn static void refuse(cpu_worker *worker, const access_made *a, uint64_t object, uint64_t size) {
   char hint[400] = "", text[400 + sizeof hint];
   const char *verb = a->is_store ? "wrote to" : "read", *name = a->name ? a->name : "an array";
   long long distance = (long long)(a->address - object), index = a->bytes ? distance / (long long)a->bytes : 0;
+  note(worker, a, "out_of_bounds", a->bytes && distance % (long long)a->bytes == 0, index);
   if (size == 0) cpu_fault_hint_shared(worker->command, hint, sizeof hint);
   if (a->bytes && distance % (long long)a->bytes == 0 && size % a->bytes == 0 && size)
     snprintf(text, sizeof text, "%s %s[%lld], and %s ends with [%llu]: it has %llu elements of %llu bytes", verb, name,
@@ -67,36 +82,56 @@ _Noreturn static void refuse(cpu_worker *worker, const access_made *a, uint64_t 
   cpu_service_fail(&worker->base, MW_ILLEGAL_ADDRESS, NULL, 0, text);
 }
 
-_Noreturn static void refuse_place(cpu_worker *worker, const access_made *a, const char *where) {
+_Noreturn static void refuse_place(cpu_worker *worker, const access_made *a, const char *where, bool is_freed) {
   char text[400];
+  note(worker, a, is_freed ? "use_after_free" : "out_of_bounds", false, 0);
+  if (is_freed) where = "in an array that was freed";
   snprintf(text, sizeof text, "%s %llu bytes at address 0x%llx, %s%s%s", a->is_store ? "wrote" : "read",
            (unsigned long long)a->bytes, (unsigned long long)a->address, where, a->name ? "; it was made from " : "",
            a->name ? a->name : "");
   cpu_service_fail(&worker->base, MW_ILLEGAL_ADDRESS, NULL, 0, text);
 }
 
-void cpu_check_access(mw_worker *base, uint64_t object, uint64_t address, uint64_t bytes, uint64_t size,
-                      const char *name, uint32_t is_store) {
-  CPU_SERVICE_ENTER(base);
-  cpu_worker *worker = (cpu_worker *)base;
-  access_made a = {address, bytes, name, is_store != 0};
+_Noreturn static void refuse_alignment(cpu_worker *worker, const access_made *a, unsigned align) {
+  char text[200];
+  note(worker, a, "misaligned", false, 0);
+  snprintf(text, sizeof text, "%s %llu bytes of %s at address 0x%llx, which is no multiple of %u",
+           a->is_store ? "wrote" : "read", (unsigned long long)a->bytes, a->name ? a->name : "an array",
+           (unsigned long long)a->address, align);
+  cpu_service_fail(&worker->base, MW_MISALIGNED_ADDRESS, NULL, 0, text);
+}
+
+static void check_bounds(cpu_worker *worker, const access_made *a, uint64_t object, uint64_t size) {
   bool shared = size == MW_OBJECT_SHARED; /* its computed size may be 0 */
-  if (shared) size = (uint64_t)(uintptr_t)base->shared + worker->command->kernel.shared - object;
+  if (shared) size = (uint64_t)(uintptr_t)worker->base.shared + worker->command->kernel.shared - object;
   if (shared || size != MW_OBJECT_ALLOCATION) {
-    if (!lies_in(address, bytes, object, size)) refuse(worker, &a, object, size);
+    if (!lies_in(a->address, a->bytes, object, size)) refuse(worker, a, object, size);
     return;
   }
   question q;
   const cpu_seen *seen = allocation_at(worker, object, &q);
   if (seen) {
-    if (!lies_in(address, bytes, seen->base, seen->bytes))
-      refuse(worker, &a, object, seen->base + seen->bytes - object);
+    if (!lies_in(a->address, a->bytes, seen->base, seen->bytes))
+      refuse(worker, a, object, seen->base + seen->bytes - object);
     return;
   }
   /* The pointer was not made from an allocation: it may be to a stack, to shared memory or another device, or wild,
      which the access itself detects. But an address in the range for allocations must lie in one. */
-  if (!cpu_heap_is_for_arrays(worker->device->heap, address)) return;
-  seen = allocation_at(worker, address, &q);
-  if (!seen) refuse_place(worker, &a, q.where);
-  if (!lies_in(address, bytes, seen->base, seen->bytes)) refuse(worker, &a, seen->base, seen->bytes);
+  if (q.is_freed) refuse_place(worker, a, q.where, true);
+  if (!cpu_heap_is_for_arrays(worker->device->heap, a->address)) return;
+  seen = allocation_at(worker, a->address, &q);
+  if (!seen) refuse_place(worker, a, q.where, q.is_freed);
+  if (!lies_in(a->address, a->bytes, seen->base, seen->bytes)) refuse(worker, a, seen->base, seen->bytes);
+}
+
+void cpu_check_access(mw_worker *base, uint64_t object, uint64_t address, uint64_t bytes, uint64_t size,
+                      const char *name, uint32_t flags) {
+  CPU_SERVICE_ENTER(base);
+  cpu_worker *worker = (cpu_worker *)base;
+  access_made a = {address, bytes, name, (flags & MW_ACCESS_STORE) != 0};
+  if (flags >> MW_ACCESS_ALIGN_SHIFT && address & ((1u << (flags >> MW_ACCESS_ALIGN_SHIFT)) - 1))
+    refuse_alignment(worker, &a, 1u << (flags >> MW_ACCESS_ALIGN_SHIFT));
+  check_bounds(worker, &a, object, size);
+  if ((flags & (MW_ACCESS_WATCHED | MW_ACCESS_INNER)) == MW_ACCESS_WATCHED)
+    cpu_check_watch(worker, address, bytes, object, name, flags);
 }

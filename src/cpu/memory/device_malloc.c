@@ -2,6 +2,7 @@
  * default): a buddy allocator whose records are in host memory, where kernels cannot damage them. The first allocation
  * makes the region, as does the first one after a change of the limit. */
 #include "heap.h"
+#include "cpu/check/check.h"
 #include "cpu/schedule/pool.h"
 #include "cpu/execution/services.h"
 
@@ -149,6 +150,7 @@ void *cpu_services_malloc(mw_worker *worker, uint64_t bytes) {
   CPU_SERVICE_ENTER(worker);
   request r = {.region = cpu_worker_device(worker)->pool->region, .bytes = bytes};
   cpu_service_call(worker, run_malloc, &r);
+  cpu_check_malloced((cpu_worker *)worker, (uint64_t)(uintptr_t)r.memory, bytes);
   return r.memory;
 }
 
@@ -157,7 +159,11 @@ void cpu_services_free(mw_worker *worker, void *memory) {
   CPU_SERVICE_ENTER(worker);
   request r = {.region = cpu_worker_device(worker)->pool->region, .memory = memory};
   cpu_service_call(worker, run_free, &r);
-  if (!r.good) cpu_service_fail(worker, MW_ILLEGAL_ADDRESS, NULL, 0, "freed memory that malloc did not return");
+  bool known = cpu_check_malloc_freed((cpu_worker *)worker, (uint64_t)(uintptr_t)memory);
+  if (r.good) return;
+  ((cpu_worker *)worker)->finding = "invalid_free";
+  cpu_service_fail(worker, MW_ILLEGAL_ADDRESS, NULL, 0,
+                   known ? "freed memory that was freed before" : "freed memory that malloc did not return");
 }
 
 cpu_malloc *cpu_malloc_open(cpu_heap *heap) {

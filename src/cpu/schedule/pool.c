@@ -1,5 +1,6 @@
 /* Slots, and running the blocks of active commands in them. threads.c has the threads that take slots. */
 #include "pool.h"
+#include "cpu/check/check.h"
 #include "cpu/memory/heap.h"
 #include "command_list.h"
 #include "cpu/execution/cooperative.h"
@@ -100,7 +101,8 @@ static void fail_command(cpu_pool *pool, cpu_worker *worker, cpu_command *comman
   if (timed_out) command->reported = true;
   cpu_pool_unlock(pool);
   if (!first && !timed_out) return; /* stopped because of another's failure */
-  cpu_stream_fail(command, cpu_fault_report(worker, command));
+  mw_error *error = cpu_fault_report(worker, command);
+  if (!cpu_check_keeps(worker, command, error)) cpu_stream_fail(command, error);
 }
 
 /* A command of a stream of higher priority waits: threads switch to it between blocks. */
@@ -163,6 +165,7 @@ static void run_residents(cpu_pool *pool, const cpu_slot *slot, cpu_command *com
 }
 
 static void run_transfer(cpu_pool *pool, const cpu_slot *slot, cpu_command *command, cpu_taken taken) {
+  if (taken.begins) cpu_check_transfer(command);
   do cpu_transfer_run(command, taken.first, taken.last);
   while (take_more(pool, slot, command, &taken));
 }

@@ -1,7 +1,7 @@
 /* Streams: first-in, first-out queues of commands, of which the first unfinished one runs. stream_order.c describes a
  * command's states. */
 #include "stream.h"
-#include "cpu/fault/fault.h"
+#include "cpu/check/check.h"
 #include "cpu/memory/heap.h"
 #include "command_list.h"
 #include "cpu/memory/pointer_arguments.h"
@@ -13,7 +13,6 @@
 #include <string.h>
 
 enum { SMALL = 4096 /* up to so many bytes are copied under the lock */ };
-
 static const double spin_seconds = 20e-6;
 
 int cpu_stream_new(void *state, unsigned flags, int priority, mw_stream *handle, void **out) {
@@ -83,6 +82,7 @@ int cpu_stream_synchronize(void *handle) {
   cpu_pool *pool = stream->device->pool;
   mw_lock(&pool->lock);
   bool reached = cpu_stream_wait_until(stream, stream->issued);
+  if (reached) cpu_check_synchronized(stream);
   cpu_pool_unlock(pool);
   return reached ? MW_SUCCESS : cpu_stream_fail_held();
 }
@@ -93,6 +93,7 @@ int cpu_stream_query(void *handle) {
   mw_lock(&pool->lock);
   bool empty = atomic_load(&stream->retired) == stream->issued;
   if (!empty) cpu_pool_wake(pool); /* the caller probably polls */
+  if (empty) cpu_check_synchronized(stream);
   cpu_pool_unlock(pool);
   return empty ? MW_SUCCESS : MW_NOT_READY;
 }
@@ -147,6 +148,7 @@ static cpu_command *command_new(cpu_stream *stream, cpu_command_kind kind, mw_co
 
 /* begin: whether it has to be started although no thread waits for it. */
 static void push(cpu_stream *stream, cpu_command *command, bool begin) {
+  command->checked = cpu_check_queued(stream);
   cpu_command_set_grain(command);
   cpu_stream_push(stream, command);
   if (begin) cpu_pool_begin(stream->device->pool, stream, command);
@@ -434,6 +436,7 @@ static int exchange(cpu_stream *stream, void *target, const void *source, size_t
     transfer(stream, command_new(stream, CPU_COPY, (mw_completion){0}), &work, false);
     cpu_stream_wait_until(stream, stream->issued);
   }
+  if (code == MW_SUCCESS) cpu_check_synchronized(stream);
   cpu_pool_unlock(pool);
   return code;
 }

@@ -1,5 +1,6 @@
 /* Marks, and what is built on them: events, waits across streams, holds. */
 #include "sync_point.h"
+#include "cpu/check/check.h"
 #include "pool.h"
 #include "stream.h"
 
@@ -73,6 +74,7 @@ int cpu_event_record(void *handle, void *where) {
   cpu_mark_drop(event->mark);
   if (stream->device->blocking > 0) cpu_stream_order(stream);
   event->mark = cpu_stream_mark(stream);
+  cpu_check_recorded(stream, event);
   cpu_pool_unlock(event->device->pool);
   return MW_SUCCESS;
 }
@@ -82,6 +84,7 @@ int cpu_event_query(void *handle) {
   mw_lock(lock_of(event));
   bool done = !event->mark || event->mark->done;
   if (!done) cpu_pool_wake(event->device->pool);
+  if (done) cpu_check_event_passed(event->device, event);
   cpu_pool_unlock(event->device->pool);
   return done ? MW_SUCCESS : MW_NOT_READY;
 }
@@ -96,6 +99,7 @@ int cpu_event_synchronize(void *handle) {
     if (!cpu_stream_wait_until(mark->stream, mark->number)) code = cpu_stream_fail_held();
     cpu_mark_drop(mark);
   }
+  if (code == MW_SUCCESS) cpu_check_event_passed(event->device, event);
   cpu_pool_unlock(event->device->pool);
   return code;
 }
@@ -129,6 +133,7 @@ int cpu_stream_wait(void *handle, void *other) {
   cpu_pool *pool = stream->device->pool, *theirs = event->device->pool;
   mw_lock(&theirs->lock);
   cpu_mark *mark = event->mark && !event->mark->done ? cpu_mark_take(event->mark) : NULL;
+  if (pool == theirs) cpu_check_waits(stream, event);
   if (mark && pool == theirs) {
     if (stream->device->blocking > 0) cpu_stream_order(stream);
     cpu_stream_wait_for(stream, mark);

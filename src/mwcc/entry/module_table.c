@@ -302,7 +302,7 @@ void build_table(program *p) {
   put_text(&f, p->log.data ? p->log.data : "");
   put_text(&f, p->source.data ? p->source.data : "");
   put_text(&f, joined(&p->options->recorded));
-  put_bytes(&f, !p->options->launch_kernel && !p->options->observe ? &p->bitcode : NULL);
+  put_bytes(&f, !p->options->launch_kernel && !p->options->observe && !p->options->checks ? &p->bitcode : NULL);
   put_pointer(&f, site_table(p));
   put_i64(&f, p->site_count);
   LLVMValueRef table = constant_global(p, twin(&f, sizeof(mw_mwo)), 16);

@@ -100,6 +100,7 @@ typedef enum action {
   MEMORY_KIND,
   CHECK_ACCESS,
   WATCH,
+  CHECK_EVENT,
   TRAP
 } action;
 
@@ -159,6 +160,7 @@ static const struct builtin {
     {"__mw_check_access", CHECK_ACCESS, 0},
     {WATCH_ADDRESS, WATCH, 0},
     {WATCH_NUMBER, WATCH, 0},
+    {"__mw_check_event", CHECK_EVENT, 0},
     {"llvm.trap", TRAP, 0},
     {"llvm.debugtrap", NOTHING, 0},
 };
@@ -235,13 +237,21 @@ static LLVMValueRef service(site *s, size_t offset, LLVMTypeRef result, LLVMValu
     all[i + 1] = arguments[i];
     params[i + 1] = LLVMTypeOf(arguments[i]);
   }
-  return call_service(s->p, s->b, load_frame(s), offset, LLVMFunctionType(result, params, count + 1, 0), all,
-                      count + 1);
+  LLVMValueRef call =
+      call_service(s->p, s->b, load_frame(s), offset, LLVMFunctionType(result, params, count + 1, 0), all, count + 1);
+  LLVMSetTailCallKind(call, LLVMTailCallKindNoTail); /* reports need the return address of the calling line */
+  return call;
+}
+
+/* A checked run compares the places of barriers: LLVM is to make neither copies of one nor one of two. */
+static LLVMValueRef keep_single(const site *s, LLVMValueRef call) {
+  if (s->p->options->checks) add_call_attribute(s->p, call, "noduplicate"), add_call_attribute(s->p, call, "nomerge");
+  return call;
 }
 
 static LLVMValueRef vote(site *s, mw_vote kind) {
   LLVMValueRef arguments[] = {constant_i32(s->p, kind), s->arguments[0]};
-  return service(s, offsetof(mw_services, barrier_vote), s->p->i32, arguments, 2);
+  return keep_single(s, service(s, offsetof(mw_services, barrier_vote), s->p->i32, arguments, 2));
 }
 
 /* Before a call that ends the launch: store the thread's id for the report. In the loop tier nothing else records
@@ -279,7 +289,7 @@ static LLVMValueRef lower_builtin(site *s, const struct builtin *builtin) {
     value = service(s, offsetof(mw_services, clock), p->i64, NULL, 0);
     return LLVMBuildTrunc(s->b, value, p->i32, "");
   case READ_COOPERATIVE: return load_invariant(p, s->b, p->i32, load_frame(s), offsetof(mw_frame, cooperative));
-  case BARRIER: return service(s, offsetof(mw_services, barrier), p->void_type, NULL, 0);
+  case BARRIER: return keep_single(s, service(s, offsetof(mw_services, barrier), p->void_type, NULL, 0));
   case BARRIER_COUNT: return vote(s, MW_VOTE_COUNT);
   case BARRIER_AND: return vote(s, MW_VOTE_AND);
   case BARRIER_OR: return vote(s, MW_VOTE_OR);
@@ -294,8 +304,11 @@ static LLVMValueRef lower_builtin(site *s, const struct builtin *builtin) {
   case RELEASE: return service(s, offsetof(mw_services, device_free), p->void_type, arguments, 1);
   case MEMORY_KIND: return service(s, offsetof(mw_services, memory_kind), p->i32, arguments, 1);
   case GRID_WAIT: name_thread(s); return service(s, offsetof(mw_services, grid_wait), p->void_type, arguments, 1);
-  case CHECK_ACCESS: name_thread(s); return service(s, offsetof(mw_services, check_access), p->void_type, arguments, 6);
   case WATCH: return service(s, offsetof(mw_services, watch_thread), p->void_type, arguments, 2);
+  case CHECK_EVENT: return service(s, offsetof(mw_services, check_event), p->void_type, arguments, 2);
+  case CHECK_ACCESS:
+    if (!p->options->checks) name_thread(s); /* else they are fibers, and the worker has it */
+    return service(s, offsetof(mw_services, check_access), p->void_type, arguments, 6);
   case TRAP: return trap(s, MW_TRAP_EXPLICIT);
   case NOTHING: break;
   }

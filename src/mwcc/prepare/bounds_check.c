@@ -8,6 +8,7 @@
  * several arrays, the access has to lie in any array. Runs before tiers are chosen; checked kernels are not
  * vectorised. */
 #include "mwcc/mwcc.h"
+#include "mwcc/analysis/analysis.h"
 #include "mwcc/support/predicates.h"
 #include "prepare.h"
 
@@ -103,6 +104,8 @@ typedef struct checker {
   LLVMBuilderRef b;
   LLVMValueRef function;
   LLVMTypeRef type;
+  LLVMValueRef event; /* __mw_check_event */
+  LLVMTypeRef event_type;
 } checker;
 
 static LLVMValueRef plain(checker *c, LLVMValueRef pointer) {
@@ -121,33 +124,133 @@ static bool is_from_integer(LLVMValueRef root, int steps) {
   return found;
 }
 
-static void add_check(checker *c, LLVMValueRef access, LLVMValueRef address, LLVMValueRef bytes, bool is_store) {
-  accessed o;
-  if (!find_accessed(c->p, address, &o) || is_from_integer(o.base, STEPS)) return;
-  LLVMPositionBuilderBefore(c->b, access);
-  LLVMValueRef name = o.name ? LLVMBuildGlobalStringPtr(c->b, o.name, "") : LLVMConstNull(c->p->pointer);
-  LLVMValueRef arguments[] = {plain(c, o.base),
+/* The innermost array of a struct or of an array of arrays that the address indexes, by a variable: the row in
+   m[i][j], the member in s.cells[i]. Arrays of one element stand for as many as follow the struct. */
+static bool find_inner(checker *c, LLVMValueRef address, accessed *inner) {
+  while (opcode_of(address) == LLVMAddrSpaceCast) address = LLVMGetOperand(address, 0);
+  if (!LLVMIsAGetElementPtrInst(address)) return false;
+  unsigned count = (unsigned)LLVMGetNumOperands(address);
+  LLVMTypeRef type = LLVMGetGEPSourceElementType(address);
+  for (unsigned i = 2; i < count; i++) {
+    LLVMValueRef index = LLVMGetOperand(address, i);
+    if (LLVMGetTypeKind(type) == LLVMStructTypeKind) {
+      type = LLVMStructGetTypeAtIndex(type, (unsigned)LLVMConstIntGetZExtValue(index));
+      continue;
+    }
+    if (LLVMGetTypeKind(type) != LLVMArrayTypeKind) return false;
+    if (i + 1 == count) {
+      if (LLVMGetArrayLength2(type) < 2) return false;
+      LLVMValueRef *indices = mw_alloc(count * sizeof *indices);
+      for (unsigned k = 1; k < i; k++) indices[k - 1] = LLVMGetOperand(address, k);
+      LLVMPositionBuilderBefore(c->b, address);
+      inner->base =
+          LLVMBuildGEP2(c->b, LLVMGetGEPSourceElementType(address), LLVMGetOperand(address, 0), indices, i - 1, "");
+      inner->size = LLVMABISizeOfType(c->p->layout, type);
+      free(indices);
+      return true;
+    }
+    type = LLVMGetElementType(type);
+  }
+  return false;
+}
+
+static void call_check(checker *c, const accessed *o, LLVMValueRef address, LLVMValueRef bytes, uint32_t flags) {
+  LLVMValueRef name = o->name ? LLVMBuildGlobalStringPtr(c->b, o->name, "") : LLVMConstNull(c->p->pointer);
+  LLVMValueRef arguments[] = {plain(c, o->base),
                               plain(c, address),
                               LLVMBuildZExt(c->b, bytes, c->p->i64, ""),
-                              constant_i64(c->p, o.size),
+                              constant_i64(c->p, o->size),
                               name,
-                              constant_i32(c->p, is_store)};
+                              constant_i32(c->p, flags)};
   LLVMBuildCall2(c->b, c->type, c->function, arguments, MW_COUNT(arguments), "");
 }
 
+static void add_check(checker *c, LLVMValueRef access, LLVMValueRef address, LLVMValueRef bytes, uint32_t flags) {
+  accessed o, inner;
+  if (!find_accessed(c->p, address, &o) || is_from_integer(o.base, STEPS)) return;
+  bool has_inner = c->p->options->checks && find_inner(c, address, &inner);
+  LLVMPositionBuilderBefore(c->b, access);
+  if (has_inner) {
+    inner.name = o.name;
+    call_check(c, &inner, address, bytes, flags | MW_ACCESS_INNER);
+  }
+  call_check(c, &o, address, bytes, flags);
+}
+
+/* ---- what a checked run is told (--checks) ---- */
+
+static uint32_t order_of(LLVMAtomicOrdering order) {
+  switch (order) {
+  case LLVMAtomicOrderingAcquire: return MW_ACCESS_ACQUIRE;
+  case LLVMAtomicOrderingRelease: return MW_ACCESS_RELEASE;
+  case LLVMAtomicOrderingAcquireRelease:
+  case LLVMAtomicOrderingSequentiallyConsistent: return MW_ACCESS_ACQUIRE | MW_ACCESS_RELEASE;
+  default: return 0;
+  }
+}
+
+/* "syncscope(\"block\")": LLVM's C interface has no name of a scope. */
+static bool is_block_scope(LLVMValueRef i) {
+  char *text = LLVMPrintValueToString(i);
+  bool found = strstr(text, "syncscope(\"block\")") || strstr(text, "syncscope(\"workgroup\")");
+  LLVMDisposeMessage(text);
+  return found;
+}
+
+static uint32_t flags_of(checker *c, LLVMValueRef i, bool is_store) {
+  uint32_t flags = is_store ? MW_ACCESS_STORE : 0;
+  if (!c->p->options->checks) return flags;
+  flags |= MW_ACCESS_WATCHED;
+  if (LLVMIsACallInst(i)) return flags;
+  if (LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i)) {
+    LLVMAtomicOrdering order = LLVMIsAAtomicRMWInst(i) ? LLVMGetOrdering(i) : LLVMGetCmpXchgSuccessOrdering(i);
+    flags |= MW_ACCESS_UPDATE | MW_ACCESS_ATOMIC | order_of(order);
+  } else if (LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic) {
+    flags |= MW_ACCESS_ATOMIC | order_of(LLVMGetOrdering(i));
+  }
+  if (LLVMGetVolatile(i)) flags |= MW_ACCESS_VOLATILE;
+  if (flags & MW_ACCESS_ATOMIC && is_block_scope(i)) flags |= MW_ACCESS_BLOCK;
+  return flags | (uint32_t)__builtin_ctz(LLVMGetAlignment(i) | 256) << MW_ACCESS_ALIGN_SHIFT;
+}
+
+static void add_event(checker *c, mw_check_event event, LLVMValueRef value) {
+  LLVMValueRef arguments[] = {constant_i32(c->p, event), value};
+  LLVMBuildCall2(c->b, c->event_type, c->event, arguments, MW_COUNT(arguments), "");
+}
+
+/* __threadfence_block is an acquire-release fence, wider ones are sequentially consistent: device/moonwarp/sync/sync.h. */
+static void tell_fence(checker *c, LLVMValueRef fence) {
+  LLVMPositionBuilderBefore(c->b, fence);
+  add_event(c, MW_CHECK_FENCE, constant_i64(c->p, LLVMGetOrdering(fence) != LLVMAtomicOrderingSequentiallyConsistent));
+}
+
+static void tell_membar(checker *c, LLVMValueRef call, const char *name) {
+  LLVMPositionBuilderBefore(c->b, call);
+  add_event(c, MW_CHECK_FENCE, constant_i64(c->p, strcmp(name, "llvm.nvvm.membar.cta") == 0));
+}
+
+static void tell_wait(checker *c, LLVMValueRef call) {
+  LLVMPositionBuilderBefore(c->b, LLVMGetNextInstruction(call));
+  add_event(c, MW_CHECK_WAITED, LLVMBuildPtrToInt(c->b, plain(c, LLVMGetOperand(call, 0)), c->p->i64, ""));
+}
+
+/* ---- accesses ---- */
+
 static void check_typed(checker *c, LLVMValueRef access, unsigned operand, LLVMTypeRef type, bool is_store) {
   LLVMValueRef bytes = constant_i64(c->p, LLVMStoreSizeOfType(c->p->layout, type));
-  add_check(c, access, LLVMGetOperand(access, operand), bytes, is_store);
+  add_check(c, access, LLVMGetOperand(access, operand), bytes, flags_of(c, access, is_store));
 }
 
 static void check_call(checker *c, LLVMValueRef call) {
   const char *name = callee_name(call);
+  if (c->p->options->checks && starts_with(name, "llvm.nvvm.membar.")) tell_membar(c, call, name);
+  if (c->p->options->checks && strcmp(name, BLOCK_WAIT) == 0) tell_wait(c, call);
   bool copies = starts_with(name, "llvm.memcpy.") || starts_with(name, "llvm.memmove.") ||
                 strcmp(name, "memcpy") == 0 || strcmp(name, "memmove") == 0;
   if (!copies && !starts_with(name, "llvm.memset.") && strcmp(name, "memset") != 0) return;
   LLVMValueRef bytes = LLVMGetOperand(call, 2);
-  add_check(c, call, LLVMGetOperand(call, 0), bytes, true);
-  if (copies) add_check(c, call, LLVMGetOperand(call, 1), bytes, false);
+  add_check(c, call, LLVMGetOperand(call, 0), bytes, flags_of(c, call, true));
+  if (copies) add_check(c, call, LLVMGetOperand(call, 1), bytes, flags_of(c, call, false));
 }
 
 static void check_access(checker *c, LLVMValueRef i) {
@@ -157,7 +260,37 @@ static void check_access(checker *c, LLVMValueRef i) {
   case LLVMAtomicRMW: check_typed(c, i, 0, LLVMTypeOf(i), true); return;
   case LLVMAtomicCmpXchg: check_typed(c, i, 0, LLVMTypeOf(LLVMGetOperand(i, 1)), true); return;
   case LLVMCall: check_call(c, i); return;
+  case LLVMFence:
+    if (c->p->options->checks) tell_fence(c, i);
+    return;
   default: return;
+  }
+}
+
+/* Two barriers in the branches of a condition are two, although the code after them may be the same. */
+static void keep_waits(program *p) {
+  EACH_FUNCTION(p, f) {
+    instructions list = instructions_of_function(f);
+    for (size_t i = 0; i < list.count; i++) {
+      LLVMValueRef call = list.items[i];
+      if (LLVMIsACallInst(call) && (starts_with(callee_name(call), "llvm.nvvm.bar") || is_warp_call(callee_name(call))))
+        add_call_attribute(p, call, "nomerge");
+    }
+    free(list.items);
+  }
+}
+
+/* A use after free is undefined to LLVM, which then deletes both. */
+void keep_calls(program *p) {
+  if (!p->options->checks) return;
+  keep_waits(p);
+  static const char *const names[] = {"malloc", "free"};
+  for (size_t n = 0; n < MW_COUNT(names); n++) {
+    LLVMValueRef function = LLVMGetNamedFunction(p->module, names[n]);
+    for (LLVMUseRef use = function ? LLVMGetFirstUse(function) : NULL; use; use = LLVMGetNextUse(use)) {
+      LLVMValueRef call = LLVMGetUser(use);
+      if (LLVMIsACallInst(call)) add_call_attribute(p, call, "nobuiltin");
+    }
   }
 }
 
@@ -167,6 +300,9 @@ void check_memory(program *p) {
   checker c = {.p = p, .b = LLVMCreateBuilderInContext(p->context)};
   c.type = LLVMFunctionType(p->void_type, params, MW_COUNT(params), 0);
   c.function = LLVMAddFunction(p->module, "__mw_check_access", c.type);
+  LLVMTypeRef event_params[] = {p->i32, p->i64};
+  c.event_type = LLVMFunctionType(p->void_type, event_params, MW_COUNT(event_params), 0);
+  c.event = LLVMAddFunction(p->module, "__mw_check_event", c.event_type);
   EACH_FUNCTION(p, f) {
     if (LLVMIsDeclaration(f)) continue;
     instructions list = instructions_of_function(f);

@@ -183,3 +183,9 @@ bool is_lane_type(LLVMTypeRef type) {
   default: return false;
   }
 }
+
+void add_call_attribute(const program *p, LLVMValueRef call, const char *name) {
+  LLVMAttributeRef attribute =
+      LLVMCreateEnumAttribute(p->context, LLVMGetEnumAttributeKindForName(name, strlen(name)), 0);
+  LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, attribute);
+}

@@ -36,6 +36,7 @@ bool is_integer_operation(LLVMValueRef value);
 void run_passes(program *p, const char *passes);
 bool is_lane_type(LLVMTypeRef type); /* whether it can be the element type of a vector */
 void verify_module(program *p, const char *stage);
+void add_call_attribute(const program *p, LLVMValueRef call, const char *name);
 
 /* Split a block before one of its instructions. Returns a new block with the instructions before it, which has no
    terminator yet and takes over the block's predecessors. */

@@ -1,0 +1,65 @@
+-- Checked runs: mw.check, and races that are meant.
+
+local raw = require "moonwarp.binding"
+local errors = require "moonwarp.diagnostics.error"
+local reports = require "moonwarp.watch.report"
+
+local M = {}
+
+local bits = { memory = 1, races = 2, barriers = 4 }
+local allowed = {}
+
+local function bits_of(kinds)
+  if kinds == nil or kinds == "all" then return 7 end
+  local sum = 0
+  for _, kind in ipairs(type(kinds) == "table" and kinds or { kinds }) do
+    if not bits[kind] then
+      errors.usage('mw.check: checks wants "all", or a table of "memory", "races" and "barriers"; got %s', tostring(kind))
+    end
+    sum = sum + bits[kind]
+  end
+  return sum
+end
+
+---A finding of a checked run. file, line, thread, block, access and kernel are of one access, other has those of the
+---second one of a race; indices are from 0, as in CUDA C.
+---@class moonwarp.finding
+---@field kind "out_of_bounds"|"misaligned"|"use_after_free"|"invalid_free"|"leak"|"race"|"barrier_divergence"|"warp_mask"
+---@field kernel? string
+---@field file? string
+---@field line? integer
+---@field access? "read"|"write"|"atomic"
+---@field thread? integer[]
+---@field block? integer[]
+---@field array? string its name in the kernel
+---@field index? integer of the element
+---@field count integer how often it was found at these lines
+---@field hint? string
+---@field scope? "warp"|"block"|"grid"|"launches" of a race: who is to be ordered
+---@field other? table
+
+---Call a function, and check every launch of a kernel in it on the CPU device: accesses outside of arrays, races,
+---divergent barriers, wrong warp masks, freed memory. Kernels compiled before are checked as well. What is found is in
+---the report, and no launch fails because of it; a launch ends at an access that is out of bounds.
+---@param f fun()
+---@param options? { checks: string|string[] } "all", or some of "memory", "races", "barriers"
+---@return moonwarp.report findings in the order in which they were found; #report is 0 if there are none
+function M.check(f, options)
+  raw.check_begin(bits_of(options and options.checks))
+  local ok, err = pcall(f)
+  local found, kept = raw.check_end(), {}
+  if not ok then error(err, 0) end
+  for _, finding in ipairs(found) do
+    if finding.kind ~= "race" or not allowed[finding.array] then kept[#kept + 1] = finding end
+  end
+  return reports.new(kept)
+end
+
+---Races on arrays of these names, in kernels, are meant: mw.check leaves them out from now on.
+---@param ... string names of arrays, variables or parameters in kernels; none: no race is meant any more
+function M.allow_race(...)
+  if select("#", ...) == 0 then allowed = {} end
+  for i = 1, select("#", ...) do allowed[select(i, ...)] = true end
+end
+
+return M

@@ -1,0 +1,127 @@
+-- Checked runs (mw.check): the suite of planted bugs and their clean twins in support/check_suite, and reports.
+-- CPU device only.
+
+local mw = require "moonwarp"
+mw.limit("time", 60)
+local failure = require "support.failure"
+
+-- The text with each @{bug|repair} replaced by one side.
+local function variant(case, bug)
+  if bug and case.bug then return case.bug end
+  if not bug and case.clean then return case.clean end
+  return (case.text:gsub("@{(.-[^\\]?)|(.-)}", function(bad, good) return bug and bad or (good:gsub("\\|", "|")) end))
+end
+
+local function line_of(text, mark)
+  local number = 0
+  for line in (text .. "\n"):gmatch "(.-)\n" do
+    number = number + 1
+    for found in line:gmatch "//(%d)" do if found == mark then return number end end
+  end
+end
+
+local function argument(spec)
+  if type(spec) ~= "string" then return spec end
+  local dtype, count = spec:match "^(%w+):(%d+)$"
+  return mw.zeros(tonumber(count), dtype)
+end
+
+local function launch(case, m, bug)
+  if case.call then return case.call(mw, m, bug) end
+  local grid, block, given, shared = case.run[1], case.run[2], case.run[3], case.run[4]
+  local arguments = {}
+  for i, spec in ipairs(given) do arguments[i] = argument(spec) end
+  m.k(grid, block, shared)((unpack or table.unpack)(arguments))
+end
+
+local function report_of(case, bug)
+  local m = mw.compile { source = variant(case, bug), name = "case.cu" }
+  return mw.check(function() launch(case, m, bug) end)
+end
+
+-- Whether a finding is at the marked lines.
+local function is_there(finding, text)
+  local first, second = line_of(text, "1"), line_of(text, "2")
+  local other = finding.other and finding.other.line
+  if not second then return finding.line == first end
+  return finding.line == first and other == second or finding.line == second and other == first
+end
+
+for _, theme in ipairs { "shared", "global", "memory", "waits" } do
+  describe("a checked run of " .. theme, function()
+    for _, case in ipairs(require("support.check_suite." .. theme)) do
+      it("finds " .. case[1], function()
+        local text, report = variant(case, true), report_of(case, true)
+        local found = {}
+        for _, f in ipairs(report) do
+          found[#found + 1] = f.kind == case.kind and (case.lines == false or is_there(f, text)) or nil
+        end
+        assert.is_true(#found > 0, ("%s\n%s"):format(tostring(report), text))
+        for _, f in ipairs(report) do
+          if not case.more then assert.equal(case.kind, f.kind, tostring(report)) end
+        end
+      end)
+      it("finds nothing in the repaired " .. case[1], function()
+        local report = report_of(case, false)
+        assert.equal(0, #report, tostring(report))
+      end)
+    end
+  end)
+end
+
+describe("reports", function()
+  local m = mw.compile { name = "racy.cu", source = [[
+__global__ void k(float *y) {
+  __shared__ float tile[64];
+  tile[threadIdx.x] = threadIdx.x;
+  y[threadIdx.x] = tile[(threadIdx.x + 32) % 64];
+}]] }
+
+  it("name both ends of a race, its array and its scope", function()
+    local report = mw.check(function() m.k(1, 64)(mw.zeros(64)) end)
+    assert.equal(1, #report)
+    local f = report[1]
+    assert.same({ "race", "k", "racy.cu", 3, "write", "tile", "block" },
+      { f.kind, f.kernel, f.file, f.line, f.access, f.array, f.scope })
+    assert.same({ 4, "read", 64 }, { f.other.line, f.other.access, f.count })
+    assert.equal((f.thread[1] + 32) % 64, f.other.thread[1])
+    assert.equal(f.thread[1], f.index)
+    assert.matches("^race on tile%[%d+%]: thread %d+ writes it at line 3, thread %d+ reads it at line 4, and "
+      .. "no __syncthreads%(%) is between them; 64 pairs$", tostring(report))
+  end)
+
+  it("have compute-sanitizer's form", function()
+    local report = m.k:checked(1, 64)(mw.zeros(64))
+    assert.matches("Race reported between Write access at k in racy.cu:3", report:text "compute-sanitizer")
+    assert.equal(tostring(report), report:text())
+    assert.matches('report:text wants "plain" or', failure(report.text, report, "xml").message)
+  end)
+
+  it("leave out races that are meant", function()
+    mw.allow_race("tile")
+    assert.equal("no findings", tostring(m.k:checked(1, 64)(mw.zeros(64))))
+    mw.allow_race()
+    assert.equal(1, #m.k:checked(1, 64)(mw.zeros(64)))
+  end)
+
+  it("have the kinds that were asked for", function()
+    local y = mw.zeros(64)
+    assert.equal(0, #mw.check(function() m.k(1, 64)(y) end, { checks = "memory" }))
+    assert.equal(1, #mw.check(function() m.k(1, 64)(y) end, { checks = { "races" } }))
+    assert.matches('checks wants "all"', failure(mw.check, function() end, { checks = "speed" }).message)
+  end)
+
+  it("end with the function, also when it fails; checked runs do not nest", function()
+    assert.equal("stop", select(2, pcall(mw.check, function() error("stop", 0) end)))
+    assert.matches("do not nest", failure(mw.check, function() mw.check(function() end) end).message)
+    assert.equal(0, #mw.check(function() end))
+  end)
+
+  it("do not change what kernels compute, before and after", function()
+    local y = mw.zeros(64)
+    m.k(1, 64)(y)
+    mw.check(function() m.k(1, 64)(y) end)
+    m.k(1, 64)(y)
+    assert.equal(33, y[2])
+  end)
+end)

@@ -1,0 +1,60 @@
+/* Checked runs: beginning and ending them, and their reports. */
+#include "core/core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct mw_report {
+  mw_finding *findings;
+  size_t count;
+};
+
+/* Launches choose their kernels again, with or without checks. */
+static void change(mw_device *device, unsigned kinds) { atomic_store(&device->checking, kinds); }
+
+int mw_check_begin(mw_device *device, unsigned kinds) {
+  if (!device->driver->check_begin)
+    return fail(MW_NOT_SUPPORTED,
+                "checked runs are the CPU device's, and %s is another: mw.use \"cpu\" before mw.check", device->name);
+  int code = mw_device_synchronize(device);
+  if (code == MW_SUCCESS) code = device->driver->check_begin(device->state, kinds);
+  if (code == MW_SUCCESS) change(device, kinds);
+  return code;
+}
+
+int mw_check_end(mw_device *device, mw_report **out) {
+  if (!device->driver->check_end || !atomic_load(&device->checking))
+    return fail(MW_INVALID_VALUE, "no checked run of %s is under way", device->name);
+  mw_error_free(NULL);
+  (void)mw_device_synchronize(device); /* failures that are no findings are raised by the next wait */
+  change(device, 0);
+  return device->driver->check_end(device->state, out);
+}
+
+mw_report *mw_report_new(mw_finding *findings, size_t count) {
+  mw_report *report = mw_alloc(sizeof *report);
+  *report = (mw_report){findings, count};
+  return report;
+}
+
+size_t mw_report_count(const mw_report *report) { return report->count; }
+
+int mw_report_get(const mw_report *report, size_t i, mw_finding *out) {
+  if (i >= report->count) return fail(MW_INVALID_VALUE, "a report of %zu findings has no number %zu", report->count, i);
+  *out = report->findings[i];
+  return MW_SUCCESS;
+}
+
+static void free_text(const char *text) { free((char *)(uintptr_t)text); }
+
+void mw_report_release(mw_report *report) {
+  if (!report) return;
+  for (size_t i = 0; i < report->count; i++) {
+    const mw_finding *f = &report->findings[i];
+    const char *const texts[] = {f->here.kernel, f->here.file, f->other.kernel, f->other.file,
+                                 f->array,       f->hint,      f->text};
+    for (size_t k = 0; k < MW_COUNT(texts); k++) free_text(texts[k]);
+  }
+  free(report->findings);
+  free(report);
+}

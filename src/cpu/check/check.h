@@ -1,0 +1,94 @@
+/* Checked runs (mw.check): what kernels compiled with --checks do wrong, as findings.
+ *
+ *   session.c   the session of a device, its findings, and source lines
+ *   order.c     which launches happen before which: streams, events, waits of the host
+ *   clock.c     what each thread knows of the others: barriers, __syncwarp, fences and atomics
+ *   race.c      the latest accesses to each byte, and races between them
+ *   wait.c      barriers and warp functions that not all threads reach
+ *   lifetime.c  memory that was freed, and blocks of malloc in kernels
+ *
+ * Races are decided by happens-before in CUDA's memory model and never by the order in which threads ran. Code of
+ * checked kernels holds the session's lock, so that nothing here runs twice at once; a kernel that waits for another
+ * launch gives it up now and then (cpu_check_pause).
+ *
+ * Services run on a kernel's stack: they set in_service, so that no signal abandons them, and return soon. */
+#ifndef MW_CPU_CHECK_H
+#define MW_CPU_CHECK_H
+
+#include "cpu/execution/worker.h"
+
+typedef struct cpu_check cpu_check; /* a session */
+typedef struct cpu_checked cpu_checked;
+
+/* ---- session.c ---- */
+
+/* mw_driver's members of the same names. The device is idle. */
+int cpu_check_begin(void *device, unsigned kinds);
+int cpu_check_end(void *device, mw_report **out);
+/* The device's session, or NULL. */
+cpu_check *cpu_check_of(const cpu_device *device);
+/* While a kernel of a session runs. */
+void cpu_check_enter(cpu_worker *worker);
+void cpu_check_leave(cpu_worker *worker);
+void cpu_check_pause(cpu_worker *worker);
+/* A kernel was abandoned: whether the session keeps the error, which then is its own, as a finding. */
+bool cpu_check_keeps(cpu_worker *worker, const struct cpu_command *command, mw_error *error);
+
+/* ---- order.c: with the pool's lock ---- */
+
+/* A launch, copy or fill was queued. Its number, from 1. */
+uint32_t cpu_check_queued(cpu_stream *stream);
+void cpu_check_recorded(cpu_stream *stream, const void *event);
+void cpu_check_waits(cpu_stream *stream, const void *event);
+void cpu_check_synchronized(cpu_stream *stream);                    /* the host has waited for it */
+void cpu_check_event_passed(cpu_device *device, const void *event); /* or for an event */
+/* A copy or fill is about to run. */
+void cpu_check_transfer(const struct cpu_command *command);
+
+/* ---- clock.c ---- */
+
+/* A block begins or has ended; its threads are 0 .. count - 1. */
+void cpu_check_block(cpu_worker *worker, uint32_t count);
+void cpu_check_block_end(cpu_worker *worker);
+/* All threads of the block have met, or these of a warp (by __syncwarp), or those of a named barrier. */
+void cpu_check_barrier(cpu_worker *worker);
+void cpu_check_warp(cpu_worker *worker, uint32_t first, uint32_t lanes);
+void cpu_check_named(cpu_worker *worker, const uint32_t *arrived, const uint32_t *waits, uint32_t warps);
+void cpu_check_grid(cpu_worker *worker, bool all); /* the grid has met; not all: some blocks had ended */
+void cpu_checked_free(cpu_checked *block);
+/* mw_services.check_event */
+void cpu_check_event(mw_worker *worker, mw_check_event event, uint64_t value);
+
+/* ---- race.c ---- */
+
+/* An access in bounds, by the worker's current thread. `object`: where the array begins, or 0; name: of the array, or
+   NULL. */
+void cpu_check_watch(cpu_worker *worker, uint64_t address, uint64_t bytes, uint64_t object, const char *name,
+                     uint32_t flags);
+
+/* ---- wait.c ---- */
+
+/* A barrier of the block is about to end: at the given code addresses. */
+void cpu_check_arrivals(cpu_worker *worker);
+/* The grid has met without some of its blocks. */
+void cpu_check_grid_part(cpu_worker *worker);
+/* A lane calls a warp function; a group of lanes is about to get its results. */
+void cpu_check_mask(cpu_worker *worker, uint32_t thread, uint32_t mask);
+void cpu_check_group(cpu_worker *worker, uint32_t thread, uint32_t group);
+void cpu_check_absent(cpu_worker *worker, uint32_t thread, uint32_t from);
+
+/* ---- lifetime.c ---- */
+
+/* The device's memory at the address is freed: true if the session keeps it until its end. */
+bool cpu_check_frees(cpu_device *device, uint64_t address);
+/* Whether the address lies in memory that was freed. */
+bool cpu_check_is_freed(cpu_check *check, uint64_t address);
+uint64_t cpu_check_frees_count(const cpu_check *check);
+void cpu_check_malloced(cpu_worker *worker, uint64_t address, uint64_t bytes);
+bool cpu_check_malloc_freed(cpu_worker *worker, uint64_t address);
+/* Whether the address is in an array, a variable or a live block of malloc. */
+bool cpu_check_is_global(const cpu_worker *worker, uint64_t address);
+/* The live block of malloc in kernels that contains the address. */
+bool cpu_check_malloc_find(cpu_check *check, uint64_t address, uint64_t *base, size_t *bytes);
+
+#endif

@@ -1,0 +1,155 @@
+/* The session of a checked run: what its files share. check.h is the rest of the driver's view. */
+#ifndef MW_CPU_CHECK_SESSION_H
+#define MW_CPU_CHECK_SESSION_H
+
+#include "check.h"
+
+/* A place in the code of a kernel. Places are numbered from 1. */
+typedef struct check_site {
+  uintptr_t pc;
+  const cpu_unit *unit;
+  const char *kernel, *file; /* owned */
+  int line;
+} check_site;
+
+/* One side of a finding. */
+typedef struct check_end {
+  uint32_t site, thread, block, launch;
+  const char *access; /* "read", "write", … or NULL */
+} check_end;
+
+typedef struct check_sites {
+  check_site *items;
+  uint32_t count, capacity;
+  uint32_t *slots; /* hash of code addresses -> number */
+  uint32_t slot_count;
+} check_sites;
+
+/* How far each stream has come, by its number. */
+typedef struct check_clock {
+  uint32_t *at;
+  uint32_t count;
+} check_clock;
+
+typedef struct check_launch {
+  uint32_t stream, number; /* the stream's number; its number in the stream */
+  check_clock known;       /* of the launches that happen before it */
+  uint32_t grid[3], block[3];
+  bool stopped; /* by a failure: what it left undone is no finding */
+} check_launch;
+
+typedef struct check_range {
+  uint64_t base, bytes;
+  uint32_t site, thread, block, launch; /* of malloc */
+  bool live, quarantined;
+} check_range;
+
+typedef struct shadow shadow;
+typedef struct views views;
+
+struct cpu_check {
+  cpu_device *device;
+  unsigned kinds; /* bits of mw_check_kind */
+  pthread_mutex_t lock;
+  check_sites sites;
+  mw_finding *findings;
+  struct finding_key *keys;
+  size_t finding_count, finding_capacity;
+  /* order.c, guarded by order_lock: */
+  pthread_mutex_t order_lock;
+  check_launch **launches; /* by number; [0] is unused */
+  uint32_t launch_count, launch_capacity;
+  struct check_streams *streams;
+  /* race.c */
+  shadow *global;
+  /* clock.c: what was published at words of global memory */
+  views *published;
+  /* lifetime.c */
+  check_range *ranges;
+  size_t range_count, range_capacity;
+  atomic_uint_fast64_t frees;
+};
+
+static inline bool check_wants(const cpu_check *check, mw_check_kind kind) { return check->kinds & (unsigned)kind; }
+
+/* The number of the place of the worker's latest service call. */
+uint32_t check_site_here(cpu_worker *worker);
+uint32_t check_site_of(cpu_worker *worker, uintptr_t pc);
+static inline const check_site *check_site_at(const cpu_check *check, uint32_t site) {
+  return site ? &check->sites.items[site - 1] : NULL;
+}
+
+/* Count a finding of these lines; the first of its kind is filled in by the caller: *fresh, or NULL for a further one.
+   other: NULL if there is one end only. `name` (may be NULL) separates findings at the same line. */
+typedef struct check_fact {
+  const char *kind;
+  check_end here;
+  const check_end *other;
+  const char *array; /* or NULL */
+  bool has_index;
+  int64_t index;
+  const char *scope, *hint; /* or NULL */
+  const char *text;         /* of the sentence; or NULL for a race */
+} check_fact;
+void check_found(cpu_check *check, const check_fact *fact);
+
+/* order.c */
+void check_order_open(cpu_check *check);
+void check_order_close(cpu_check *check);
+bool check_launch_before(cpu_check *check, uint32_t first, uint32_t second);
+check_launch *check_launch_at(cpu_check *check, uint32_t launch);
+
+/* lifetime.c */
+void check_lifetime_end(cpu_check *check); /* leaks; frees what was kept */
+
+/* ---- clock.c ---- */
+
+/* A thread's time: the number of barriers that its block has passed, and that of its own releases since. */
+typedef uint64_t check_time;
+static inline check_time check_time_of(uint32_t epoch, uint32_t step) { return (check_time)epoch << 32 | step; }
+static inline uint32_t check_epoch(check_time time) { return (uint32_t)(time >> 32); }
+
+typedef struct view view;
+
+typedef struct checked_thread {
+  uint32_t step;
+  bool has_fenced;
+  check_time fenced[2]; /* at the last fence for the device, for the block; valid if has_fenced */
+  bool fenced_for[2];
+  view *known; /* of other threads in this epoch, and of other blocks; or NULL */
+} checked_thread;
+
+/* The worker's current block. */
+struct cpu_checked {
+  cpu_check *check;
+  uint32_t launch, block, grids; /* grids: barriers of the grid that it has passed */
+  uint32_t epoch, count;
+  bool has_views;
+  view *known; /* of other blocks, by all its threads */
+  checked_thread threads[CPU_MAX_THREADS];
+  shadow *shared;
+  views *published;     /* at words of shared memory */
+  uint64_t spinning_at; /* the latest word of an atomic access, by which thread, and how often in succession */
+  uint32_t spinning, spins;
+  unsigned accesses; /* since the last pause */
+};
+
+cpu_checked *checked_of(const cpu_worker *worker);
+uint32_t checked_thread_of(const cpu_worker *worker);
+/* Whether the current thread knows what this thread did up to `time`. */
+bool checked_knows(const cpu_checked *self, uint32_t thread, uint32_t launch, uint32_t block, uint32_t other,
+                   check_time time);
+/* The current thread reads or writes a word by which threads synchronise. */
+void checked_acquire(cpu_checked *self, uint32_t thread, uint64_t address, bool shared);
+void checked_release(cpu_checked *self, uint32_t thread, uint64_t address, bool shared, uint32_t flags);
+views *views_new(void);
+void views_free(views *all);
+
+/* race.c */
+shadow *shadow_new(void);
+void shadow_clear(shadow *s);
+void shadow_free(shadow *s);
+/* The memory is no longer what it was: forget its accesses. */
+void shadow_forget(shadow *s, uint64_t address, uint64_t bytes);
+
+#endif
