@@ -107,11 +107,17 @@ local function time(chunk)
   end
 end
 
--- Inputs that are not Lua: ?x for help(x), and time(x) and %time x, which run x repeatedly. Returns a chunk, or nil and
+-- Inputs that are not Lua: ?x for help(x), time(x) and %time x, which run x repeatedly, and :check x. Returns a chunk, or nil and
 -- the error.
 local function compile(text, number)
   local about = text:match "^%s*%?%s*(.-)%s*$"
   if about then return chunks.compile(("help(%s)"):format(about), number) end
+  local checked = text:match "^%s*:check%s+(.*)$"
+  if checked then
+    local chunk, wrong = chunks.compile(checked, number)
+    if not chunk then return nil, wrong end
+    return function() io.write(tostring(require("moonwarp").check(chunk)), "\n") end
+  end
   local timed = text:match "^%s*%%time%s+(.*)$"
   if not timed and rawget(_G, "time") == TIME then timed = text:match "^%s*time%s*(%b())%s*$" end
   if not timed then return chunks.compile(text, number) end
@@ -216,6 +222,7 @@ local usage = [=[
 usage: moonwarp [options] [script [arguments]]
        moonwarp learn           lessons in writing kernels; moonwarp learn --help tells more
   -e code     run code; mw is moonwarp
+  --check     check every launch of the script (mw.check), and report at its end what is wrong
   -i          a prompt after code or script
   -q          a prompt without a greeting
   -v, --version
@@ -236,6 +243,17 @@ local function run_code(text, name, ...)
   return ok
 end
 
+-- Run a script as a checked run; what it found is written to stderr, and counts as a failure.
+local function run_checked(...)
+  local good
+  local arguments, count = { ... }, select("#", ...)
+  local unpack = table.unpack or unpack -- luacheck: ignore 143
+  local found = require("moonwarp").check(function() good = run_code(unpack(arguments, 1, count)) end)
+  io.stdout:flush()
+  io.stderr:write(tostring(found), "\n")
+  return good and #found == 0
+end
+
 local function read_script(path)
   local file, why = io.open(path, "rb")
   if not file then return nil, why end
@@ -252,7 +270,7 @@ function M.main(arguments)
     local unpack = table.unpack or unpack -- luacheck: ignore 143
     return require "moonwarp.learn".main { unpack(arguments, 2) }
   end
-  local i, prompt, quiet, good, did = 1, false, false, true, false
+  local i, prompt, quiet, good, did, run_script = 1, false, false, true, false, run_code
   while arguments[i] and arguments[i]:find "^%-." do
     local option = arguments[i]
     if option == "-e" then
@@ -263,6 +281,8 @@ function M.main(arguments)
       prompt = true
     elseif option == "-q" then
       quiet = true
+    elseif option == "--check" then
+      run_script = run_checked
     elseif option == "-v" or option == "--version" then
       print("moonwarp " .. raw.version)
       return 0
@@ -282,7 +302,7 @@ function M.main(arguments)
     end
     local unpack = table.unpack or unpack -- luacheck: ignore 143
     rawset(_G, "arg", { [0] = arguments[i], unpack(arguments, i + 1) })
-    good = run_code(text, "@" .. arguments[i], unpack(arguments, i + 1))
+    good = run_script(text, "@" .. arguments[i], unpack(arguments, i + 1))
   end
   if prompt or not did then M.run { quiet = quiet } end
   return good and 0 or 1

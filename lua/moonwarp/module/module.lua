@@ -7,14 +7,14 @@ local arguments = require "moonwarp.check.arguments"
 local M = {}
 
 local fields = { source = "string", file = "string", name = "string", options = "table", headers = "table",
-  checks = "string" }
+  checks = "string|table" }
 
 local function check(spec)
   for name, value in pairs(spec) do
     if not fields[name] then
-      arguments.no_option("mw.compile", name, { "source", "file", "name", "options", "headers" })
+      arguments.no_option("mw.compile", name, { "source", "file", "name", "options", "headers", "checks" })
     end
-    if type(value) ~= fields[name] then
+    if not ("|" .. fields[name] .. "|"):find("|" .. type(value) .. "|", 1, true) then
       errors.usage("mw.compile: %s is a %s, got a %s", name, fields[name], type(value))
     end
   end
@@ -26,10 +26,11 @@ end
 local CHECK = "--check-memory"
 local checking = false
 
--- The options, with the one for memory checks if they are on.
-local function with_checks(options)
-  if not checking then return options end
-  local all = { CHECK }
+-- The options, with the one for checked runs if `checks` asks for it, or for memory checks if they are on.
+local function with_checks(options, checks)
+  if checks then raw.part("watch.check").bits_of(checks) end
+  if not (checking or checks) then return options end
+  local all = { checks and "--checks" or CHECK }
   for i, option in ipairs(options or {}) do all[i + 1] = option end
   return all
 end
@@ -65,7 +66,8 @@ raw.module_sources = raw.module_sources or setmetatable({}, { __mode = "k" })
 
 ---Compile CUDA C for the device in use, or find it in the compile cache.
 ---@param spec string|table the text; or { source = text or file = path, options = {"-DN=4", "-use_fast_math"},
----headers = { ["vec.h"] = text }, name = "what messages call the text" }
+---headers = { ["vec.h"] = text }, name = "what messages call the text", checks = "all" or a list: for checked runs
+---(mw.check), which compile kernels so themselves; outside of them such kernels check their memory }
 ---@return moonwarp.module
 function M.compile(spec, more)
   if type(spec) == "string" then spec = { source = spec } end
@@ -88,7 +90,7 @@ function M.compile(spec, more)
   elseif not file then
     file, line = raw.part("diagnostics.source").locate(text)
   end
-  local m = raw.compile(text, { file = file, line = line, options = with_checks(options), headers = spec.headers })
+  local m = raw.compile(text, { file = file, line = line, options = with_checks(options, spec.checks), headers = spec.headers })
   raw.module_sources[m] = { text = text, options = options, headers = spec.headers }
   return m
 end

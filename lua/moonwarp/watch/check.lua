@@ -4,17 +4,18 @@ local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
 local reports = require "moonwarp.watch.report"
 
-local M = {}
+local M = { public = {} }
 
 local bits = { memory = 1, races = 2, barriers = 4 }
 local allowed = {}
 
-local function bits_of(kinds)
+---What mw_check_begin takes for `checks`.
+function M.bits_of(kinds)
   if kinds == nil or kinds == "all" then return 7 end
   local sum = 0
   for _, kind in ipairs(type(kinds) == "table" and kinds or { kinds }) do
     if not bits[kind] then
-      errors.usage('mw.check: checks wants "all", or a table of "memory", "races" and "barriers"; got %s', tostring(kind))
+      errors.usage('checks wants "all", or some of "memory", "races" and "barriers"; got %s', tostring(kind))
     end
     sum = sum + bits[kind]
   end
@@ -24,7 +25,8 @@ end
 ---A finding of a checked run. file, line, thread, block, access and kernel are of one access, other has those of the
 ---second one of a race; indices are from 0, as in CUDA C.
 ---@class moonwarp.finding
----@field kind "out_of_bounds"|"misaligned"|"use_after_free"|"invalid_free"|"leak"|"race"|"barrier_divergence"|"warp_mask"
+---@field kind string "out_of_bounds", "misaligned", "use_after_free", "invalid_free", "leak", "race",
+---"barrier_divergence", "warp_mask"
 ---@field kernel? string
 ---@field file? string
 ---@field line? integer
@@ -44,8 +46,8 @@ end
 ---@param f fun()
 ---@param options? { checks: string|string[] } "all", or some of "memory", "races", "barriers"
 ---@return moonwarp.report findings in the order in which they were found; #report is 0 if there are none
-function M.check(f, options)
-  raw.check_begin(bits_of(options and options.checks))
+function M.public.check(f, options)
+  raw.check_begin(M.bits_of(options and options.checks))
   local ok, err = pcall(f)
   local found, kept = raw.check_end(), {}
   if not ok then error(err, 0) end
@@ -57,7 +59,7 @@ end
 
 ---Races on arrays of these names, in kernels, are meant: mw.check leaves them out from now on.
 ---@param ... string names of arrays, variables or parameters in kernels; none: no race is meant any more
-function M.allow_race(...)
+function M.public.allow_race(...)
   if select("#", ...) == 0 then allowed = {} end
   for i = 1, select("#", ...) do allowed[select(i, ...)] = true end
 end
