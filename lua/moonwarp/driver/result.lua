@@ -7,7 +7,9 @@ local runtime = require "moonwarp.runtime.result"
 
 local M = {}
 
--- The codes of cuda.h. A code without a text here has the text of the runtime's code of the same number.
+-- The codes of cuda.h, as in src/host/include/cuda_results.h. Reading them out of the library would take a function of
+-- the core and one of each binding, which is more code than the table; spec/driver_api/host_constants_spec.lua compares
+-- the two. A code without a text here has the text of the runtime's code of the same number.
 local list = {
   { "CUDA_SUCCESS", 0 }, { "CUDA_ERROR_INVALID_VALUE", 1 }, { "CUDA_ERROR_OUT_OF_MEMORY", 2 },
   { "CUDA_ERROR_NOT_INITIALIZED", 3 }, { "CUDA_ERROR_DEINITIALIZED", 4, "driver shutting down" },

@@ -63,7 +63,9 @@ function M.of(ordinal)
   return prop
 end
 
--- cudaDeviceAttr: number -> field of cudaDeviceProp; [2]: the index in it.
+-- cudaDeviceAttr: number -> field of cudaDeviceProp; [2]: the index in it. The header for C hosts has the same table
+-- (src/host/include/device_attributes.h): to read it from here would take more code, and host_constants_spec.lua
+-- compares them.
 M.attributes = {
   [1] = { "maxThreadsPerBlock" }, [2] = { "maxThreadsDim", 1 }, [3] = { "maxThreadsDim", 2 },
   [4] = { "maxThreadsDim", 3 },
