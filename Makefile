@@ -61,13 +61,13 @@ LUA_CFLAGS ?= $(or $(if $(filter 5.1,$(LUA_VERSION)),$(LUAJIT_CFLAGS)), \
   $(shell $(PKG_CONFIG) --cflags lua$(LUA_VERSION) 2>/dev/null || echo -I/usr/include/lua$(LUA_VERSION)))
 LLVM_CFLAGS = -isystem $(shell $(LLVM_CONFIG) --includedir)
 LLVM_LIBS = -L$(shell $(LLVM_CONFIG) --libdir) $(shell $(LLVM_CONFIG) --link-shared --libs)
-# With LLVM's and clang's static libraries (setup.sh knows whether they are all there) mwcc is one program that starts in a
-# quarter of the time. STATIC_LLVM= takes the shared ones, as all but the release do: both ways are to stay good.
+# With LLVM's and clang's static libraries (setup.sh finds out whether they are all installed) mwcc is one program that
+# starts 4 times as fast. STATIC_LLVM= uses the shared libraries, as all configurations but release do.
 ifndef STATIC_LLVM
 export STATIC_LLVM := $(if $(filter release,$(config)),$(shell sh setup.sh --static-llvm))
 endif
-# With BOLT (setup.sh knows whether it is there) that program's code is laid out in the order in which it runs, which takes two
-# minutes once and half a minute for each link. BOLT= leaves it as it is linked, with what debuggers want to know.
+# With BOLT (setup.sh finds out whether it is installed) that program's code is laid out in the order of execution, which
+# takes two minutes once and half a minute for each link. BOLT= leaves it as it is linked, with debug information.
 ifeq ($(origin BOLT),undefined)
 BOLT := $(if $(STATIC_LLVM),$(shell sh setup.sh --bolt))
 ifneq ($(BOLT),)

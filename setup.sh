@@ -132,7 +132,7 @@ look() {
   fi
   if [ "$(uname -m)" = x86_64 ] && ! find_bolt >/dev/null &&
     { [ -z "$llvm" ] || [ "$("$llvm" --version | cut -d. -f1)" -eq $LLVM_STATIC ]; }; then
-    wish bolt-@ "a kernel compiler that takes a seventh less time"
+    wish bolt-@ "a kernel compiler that takes 14 % less time"
   fi
   have_library libfftw3f.so.3 || extra libfftw3-single3 "the tests: Fourier transforms by FFTW"
   have_library libfftw3.so.3 || extra libfftw3-double3 "the same in double precision"

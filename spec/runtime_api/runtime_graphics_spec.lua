@@ -79,7 +79,7 @@ describe("a buffer of OpenGL", function()
     code("cudaErrorInvalidResourceHandle", rt.cudaGraphicsResourceSetMapFlags(resource, 0))
   end)
 
-  with_gl("may have storage that OpenGL lets nobody write from the host", function()
+  with_gl("may have storage that OpenGL does not let the host write", function()
     local buffer = gl.name "glGenBuffers"
     gl.call("glBindBuffer", 0x8892, buffer)
     gl.call("glBufferStorage", 0x8892, 8, floats(3, 4), 0) -- immutable: no GL_DYNAMIC_STORAGE_BIT
@@ -161,7 +161,7 @@ describe("a buffer of OpenGL", function()
     ok(rt.cudaGraphicsUnregisterResource(resource))
   end)
 
-  with_gl("that nobody unregisters is the collector's", function()
+  with_gl("that is not unregistered is freed by the collector", function()
     local resource = ok(rt.cudaGraphicsGLRegisterBuffer(gl.buffer "four", 0))
     ok(rt.cudaGraphicsMapResources(1, resource))
     local p = ok(rt.cudaGraphicsResourceGetMappedPointer(resource))

@@ -2,7 +2,7 @@
 -- and the functions of newer libraries are added. run.lua loads it; nothing of it is there in Lua 5.4.
 --
 -- Integers are numbers, and int64_t from where numbers are not exact; so `/` of two large ones is not what it is in Lua
--- 5.4, and specs whose models calculate in all 64 bits say on a line of their own that they are for Lua 5.4 (run.lua).
+-- 5.4. Specs with models that need all 64 bits have a line that excludes LuaJIT (run.lua).
 
 local ffi = require "ffi"
 
@@ -105,8 +105,8 @@ end
 
 -- ---- rewriting ----
 
--- How strongly binary operators bind, to the left and to the right. Those that bind less than these (comparisons, and,
--- or) end what is rewritten: their operands are whole expressions anyhow.
+-- Precedences of binary operators, to the left and to the right. Operators of lower precedence (comparisons, and, or)
+-- end a rewritten expression.
 local binary = {
   ["|"] = { 4, 4 }, ["~"] = { 5, 5 }, ["&"] = { 6, 6 }, ["<<"] = { 7, 7 }, [">>"] = { 7, 7 }, [".."] = { 9, 8 },
   ["+"] = { 10, 10 }, ["-"] = { 10, 10 }, ["*"] = { 11, 11 }, ["/"] = { 11, 11 }, ["//"] = { 11, 11 },
@@ -188,7 +188,7 @@ function M.translate(text)
       at = at + 1
       local right = expression(binds[2])
       if operators[token.kind] then
-        -- Left of an operand stands white space; the call goes between it and the operand, on the operand's line.
+        -- Insert the call between the white space and the operand, on the operand's line.
         local space, rest = left:match("^(%s*)(.*)$")
         if left:find("^%s*%-%-") then space, rest = "", "\n" .. left end
         left = ("%s__binary[%q](%s,%s%s)"):format(space, token.kind, rest, token.space, right)
@@ -198,7 +198,7 @@ function M.translate(text)
     end
   end
 
-  -- local NAME <close> = EXPRESSION: LuaJIT cannot, and the test is left.
+  -- local NAME <close> = EXPRESSION, which LuaJIT does not have: leave the test.
   local function closed_variable()
     local head = tokens[at].space .. "local" .. tokens[at + 1].space .. tokens[at + 1].text
     local attribute = tokens[at + 3].text
@@ -289,7 +289,7 @@ local function math_type(value)
   return value % 1 == 0 and "integer" or "float"
 end
 
--- Also of ranges that need all 64 bits.
+-- math.random, also for ranges that need all 64 bits.
 local function wide_random(random)
   return function(low, high)
     if not high or type(low) == "number" and type(high) == "number" then return random(unpack({ low, high })) end
@@ -301,13 +301,13 @@ local function wide_random(random)
   end
 end
 
--- What a shell says of how a command ended, as Lua 5.4 tells it.
+-- A shell's exit status as the results of Lua 5.4's os.execute.
 local function ended(status)
   if status > 128 then return nil, "signal", status - 128 end
   return status == 0 or nil, "exit", status
 end
 
--- Pipes whose close tells how the command ended: the status comes as the last line.
+-- Pipes with a close that returns the exit status, which is the last line of the output.
 local Pipe = {}
 Pipe.__index = Pipe
 
@@ -366,7 +366,7 @@ function M.install()
   table.move = table.move or require "table.move"
 
   local popen, execute = io.popen, os.execute
-  -- A subshell, in which `exec` and `exit` end the command and not the line that tells the status.
+  -- In a subshell, so that `exec` and `exit` do not skip the line with the status.
   io.popen = function(command, mode)
     if mode and mode:find "w" then return popen(command, mode) end
     return setmetatable({ pipe = popen("(" .. command .. "\n); printf '\\001%d\\n' $?") }, Pipe)

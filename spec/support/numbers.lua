@@ -36,7 +36,7 @@ end
 function numbers.float_neighbours(x) return neighbours(x, numbers.float_bits, numbers.bits_float) end
 function numbers.double_neighbours(x) return neighbours(x, numbers.double_bits, numbers.bits_double) end
 
--- The distance of two neighbouring numbers of a format around `x`.
+-- The distance of neighbouring numbers of a format near `x`.
 local function ulp(x, digits, least)
   if x == 0 then return 2.0 ^ least end
   local exponent = math.floor(math.log(math.abs(x), 2))
@@ -53,13 +53,13 @@ function numbers.check_near(expected, got, bound, unit, what)
   end
 end
 
--- Equal as numbers, NaN to NaN, with the same sign where they are zeros.
+-- Equal, where NaN equals NaN and zeros have the same sign.
 function numbers.check_same(expected, got, what)
   local same = expected ~= expected and got ~= got or expected == got and (expected ~= 0 or 1 / expected == 1 / got)
   if not same then error(("%s is %s, want %s"):format(what, got, expected), 2) end
 end
 
--- What the four roundings of a value give, from its nearest and the sign of exact - nearest.
+-- The results of the four rounding modes, from the nearest number and the sign of exact - nearest.
 function numbers.directed(nearest, error_sign, around)
   local less, more = around(nearest)
   local down, up = nearest, nearest

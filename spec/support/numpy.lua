@@ -1,4 +1,4 @@
--- Makes tests of the cases of spec/data/arrays/*.lua: expressions, and what NumPy makes of the same.
+-- Tests from the cases in spec/data/arrays/*.lua: expressions with NumPy's results.
 --
 -- A file has `inputs`, arrays by name as {dtype, {shape}, {elements}}, and cases {expression, value…}. An expression
 -- uses mw and the inputs by name. A case may have a tolerance, and inputs of its own (`with`) that it may write to. A
@@ -17,7 +17,7 @@ local function array_of(it)
   return mw.array(elements, dtype):reshape(shape)
 end
 
--- The same elements at other places: as they are, with dimensions in another order in memory, every other element.
+-- Layouts of the same elements: contiguous, with dimensions permuted in memory, every other element.
 local layouts = {
   plain = function(a) return a end,
   permuted = function(a) return a:permute():copy():permute() end,
@@ -34,8 +34,8 @@ local layouts = {
 local digits = { half = 2 ^ -10, bfloat16 = 2 ^ -7, float = 2 ^ -22, double = 2 ^ -50, complex64 = 2 ^ -21,
   complex128 = 2 ^ -49 }
 
--- The largest difference to a wanted value of the dtype: in units of the last place, or relative to the value or to 1,
--- whichever is larger.
+-- The largest difference from an expected value of the dtype: in units of the last place, or relative to the value or
+-- to 1, whichever is larger.
 local function limit(dtype, tolerance, options)
   if options.error then return function(wanted) return options.error * math.max(1, math.abs(wanted)) end end
   local unit = (digits[dtype] or 0) * tolerance
@@ -154,7 +154,7 @@ function numpy.run(noun, describe, it, options)
   end)
 end
 
--- All of them.
+-- All cases of a file.
 numpy.layouts = { "plain", "permuted", "stepped" }
 
 return numpy

@@ -38,7 +38,7 @@ M.inputs = {
   "quit",
 }
 
--- What differs from machine to machine and from run to run.
+-- Removes figures that depend on the machine or the run.
 local masks = {
   { "(moonwarp )%d+%.%d+%.%d+( on )[^\n]*", "%1…%2…" },
   { "%d[%d%.]* [mu]?s%f[%W]", "… ms" },

@@ -1,13 +1,14 @@
 -- Runs busted on the interpreter that runs this file, because /usr/bin/busted would choose one itself.
 --   lua5.4 spec/support/run.lua [busted's options] [files or folders]
 --
--- Several files run one after the other, each in a process of its own: what one leaves behind (garbage, threads, a
--- crash) is not another's. JOBS=2 in the environment runs two at a time.
+-- Several files run one after the other, each in a process of its own, so that garbage, threads or a crash of one do
+-- not affect the next. JOBS=2 in the environment runs two at a time.
 --
--- Specs are written in Lua 5.4 and run on LuaJIT as well (support/luajit.lua). One that tells nothing about the
--- binding, being about the compiler or device headers, has a line that begins with "-- Lua 5.4 only:"; LuaJIT leaves
--- it out. In the same way "-- CPU device only:" and the reason leave a spec out with MOONWARP_DEVICE=cuda. One that
--- looks at what the compile cache keeps has "-- Cache of its own:" and the reason: the others have one in common.
+-- Specs are written in Lua 5.4 and run on LuaJIT as well (support/luajit.lua). A line in a spec that begins with one of
+-- these, and gives the reason, changes that:
+--   -- Lua 5.4 only:       not on LuaJIT: the spec is about the compiler or device headers, not the binding
+--   -- CPU device only:    not with MOONWARP_DEVICE=cuda
+--   -- Cache of its own:   a compile cache of its own, since the spec examines it; the others share one
 
 local jit = rawget(_G, "jit")
 local on_gpu = (os.getenv "MOONWARP_DEVICE" or ""):match "^cuda" ~= nil
@@ -27,7 +28,7 @@ local function is_left_out(path)
   return jit and has_line(path, "Lua 5.4 only") or on_gpu and has_line(path, "CPU device only")
 end
 
--- The specs that an argument names: a file, a folder's and its folders', or one by its name alone, wherever it is.
+-- The specs that an argument names: a file, a folder with its subfolders, or a file name without its folder.
 local function specs_at(path)
   local where, name = path, "*_spec.lua"
   local file = io.open(path)
@@ -35,7 +36,7 @@ local function specs_at(path)
   return io.popen(("LC_ALL=C; find '%s' -name '%s' | sort"):format(where, name)):lines()
 end
 
--- Parts the arguments into busted's options and files of specs; folders become the specs in them.
+-- Divides the arguments into busted's options and spec files; folders become the specs in them.
 local options, files, left_out = {}, {}, 0
 local takes_value = { ["--filter"] = true, ["--filter-out"] = true, ["-o"] = true, ["--output"] = true }
 for i = 1, #arg do
@@ -63,7 +64,7 @@ end
 
 local function quote(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
 
--- The command that runs one file, and says at its end how it ended: LuaJIT's io.popen cannot tell.
+-- The command that runs one file and prints its exit status, which LuaJIT's io.popen does not return.
 local function command_for(path)
   local words = { interpreter, "spec/support/run.lua", "-o", "plainTerminal" }
   for _, word in ipairs(options) do words[#words + 1] = quote(word) end
@@ -77,7 +78,7 @@ end
 
 local COUNTS = "(%d+) success%a* / (%d+) failures? / (%d+) errors? / (%d+) pending[^\n]*\n?"
 
--- Reads what a file's process has printed: its counts, and what there is to show of it, nothing if all is well.
+-- Reads the output of a file's process: its counts, and the text to show, which is empty if all tests passed.
 local function result_of(output)
   local status = tonumber(output:match "exit status (%d+)%s*$")
   output = output:gsub("exit status %d+%s*$", ""):gsub("\27%[[%d;]*m", "")

@@ -2,8 +2,8 @@
 --
 --   local suite = require "support.suite"
 --   if suite.on_gpu then return pending "CPU device only: …" end   in a test that only the CPU device can pass
---   suite.apart(it, "…", function)   in place of it("…", function): on a GPU in a process of its own, because a kernel
---                                    that fails loses the GPU to the whole process
+--   suite.apart(it, "…", function)   instead of it("…", function): on a GPU in a process of its own, because after a
+--                                    kernel has failed the process cannot use the GPU any more
 
 local suite = { on_gpu = (os.getenv "MOONWARP_DEVICE" or ""):match "^cuda" ~= nil }
 

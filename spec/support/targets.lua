@@ -1,4 +1,4 @@
--- Other processors whose code this machine can run, as compile options: x86-64 has levels, each with
+-- Other processors with code that this machine can run, as compile options: x86-64 has levels, each with
 -- all of the one before. --mcpu=x86-64-v2 stands for SSE4 (4 lanes), --mcpu=x86-64-v3 for AVX2 (8 lanes).
 
 local function cpu_flags()

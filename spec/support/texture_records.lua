@@ -1,4 +1,4 @@
--- A module with references of every kind, and kernels that look into the records of textures, for the texture specs.
+-- A module with references of every kind, and kernels that read the records of textures, for the texture specs.
 
 local mw = require "moonwarp"
 

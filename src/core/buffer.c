@@ -1,7 +1,7 @@
 /* Buffers: device memory behind a handle.
  *
  * There are three counts (core.h). `refs`: handles. `uses`: commands in flight, and one more while the buffer is not
- * freed; at 0 the memory is freed. `parts`: 2, for handles and memory; at 0 the struct is freed. A completion may
+ * freed; at 0 the memory is freed. `sides`: 2, the handles and the memory; at 0 the struct is freed. A completion may
  * release a use, so that must not wait, and may access the device only through driver->free. */
 #include "core.h"
 #include "core/graph/capture.h"
@@ -30,8 +30,8 @@ static mw_buffer *make(mw_device *device, uint64_t address, void (*give_back)(vo
   mw_buffer *buffer = mw_alloc(sizeof *buffer);
   mw_refs_init(&buffer->refs);
   mw_refs_init(&buffer->uses);
-  mw_refs_init(&buffer->parts);
-  mw_refs_take(&buffer->parts);
+  mw_refs_init(&buffer->sides);
+  mw_refs_take(&buffer->sides);
   atomic_init(&buffer->freed, false);
   buffer->device = mw_device_retain(device);
   buffer->epoch = atomic_load(&device->epoch);
@@ -69,7 +69,7 @@ mw_buffer *mw_buffer_retain(mw_buffer *buffer) {
 }
 
 static void drop_part(mw_buffer *buffer) {
-  if (mw_refs_drop(&buffer->parts)) free(buffer);
+  if (mw_refs_drop(&buffer->sides)) free(buffer);
 }
 
 void mw_buffer_release(mw_buffer *buffer) {

@@ -400,7 +400,7 @@ struct mw_buffer {
   mw_refs refs;
   unsigned epoch; /* the device's epoch when it was made */
   void (*give_back)(void *device, uint64_t address);
-  mw_refs parts; /* handles and memory: the struct is freed with the later of the two */
+  mw_refs sides; /* the handles and the memory: the struct is freed with the later of the two */
   mw_device *device;
   uint64_t address;
   size_t bytes;

@@ -42,9 +42,9 @@ static bool is_power_up_to(unsigned long number, unsigned long most) {
 static bool is_width(const char *text) {
   char *end;
   if (*text < '0' || *text > '9') return false;
-  unsigned long lanes = strtoul(text, &end, 10), parts = 1;
-  if (*end == 'x' && is_number(end + 1)) parts = strtoul(end + 1, &end, 10);
-  return !*end && is_power_up_to(lanes, 64) && is_power_up_to(parts, 32);
+  unsigned long lanes = strtoul(text, &end, 10), vectors = 1;
+  if (*end == 'x' && is_number(end + 1)) vectors = strtoul(end + 1, &end, 10);
+  return !*end && is_power_up_to(lanes, 64) && is_power_up_to(vectors, 32);
 }
 
 /* A complete option, in mwcc's spelling; NULL if it is not one. */

@@ -4,17 +4,17 @@
  * dead arrays accumulate. Each allocation therefore requests a proportional amount of collector work: once the memory
  * allocated since the last collection equals the live memory (or a least span, if that is more), the work adds up to a
  * full collection. So device memory in use stays within about twice the live memory, and the cost is spread as for Lua's
- * own memory. What a script frees itself needs no collection: it is taken off what is allocated next.
+ * own memory. Bytes that the script frees itself are subtracted from the next allocations.
  *
  * The span is at least BASE, which keeps temporaries on the CPU device near its caches, and on GPUs a part of their
- * memory: there a collection takes longer than most kernels. */
+ * memory, because a collection takes longer than most kernels there. */
 #include "binding.h"
 
 #define BASE (32.0 * 1024 * 1024)
 
 #define PART 128 /* of a GPU's memory */
 
-/* A collection waits until memory has doubled and then walks all of it: steps worth about three times the Lua heap. */
+/* The work of a full collection, in Lua heaps: it starts when memory has doubled, and walks all of it. */
 #define CYCLE 3.0
 
 static bool is_running(lua_State *L) {
@@ -48,7 +48,7 @@ void mwl_collect_step(lua_State *L, mwl_state *state, size_t bytes) {
   if (is_running(L)) lua_gc(L, LUA_GCSTEP, step);
 }
 
-/* The compiler is another process: collecting frees no memory for it. */
+/* A failed compilation: the compiler is another process, which gains nothing from a collection. */
 static bool is_compilers(void) {
   const mw_error *error = mw_error_last();
   return error && strcmp(error->kind, "compile") == 0;
@@ -59,6 +59,6 @@ bool mwl_collect_all(lua_State *L, mwl_state *state, mwl_device *device, int att
   /* First free unreachable objects; then also wait for memory that only work in flight holds. */
   if (attempt == 1 && device->pending) mwl_settle(L, state, device);
   lua_gc(L, LUA_GCCOLLECT, 0);
-  lua_gc(L, LUA_GCCOLLECT, 0); /* objects that the first one's finalizers let go of */
+  lua_gc(L, LUA_GCCOLLECT, 0); /* objects that finalizers of the first collection released */
   return true;
 }

@@ -1,4 +1,4 @@
-/* Memory by address: what moonwarp.runtime and moonwarp.driver are made of. Addresses are numbers here. */
+/* Memory by address, for moonwarp.runtime and moonwarp.driver. Addresses are Lua numbers here. */
 #include "binding.h"
 
 static const char *const kinds[] = {"unknown", "host", "pinned", "registered", "device", "managed"};
@@ -15,15 +15,15 @@ static uint64_t address_at(lua_State *L, mwl_state *state, int index) {
   return count_at(L, state, index, "an address");
 }
 
-/* A stream, or nil for the default one and waiting. */
+/* A stream; nil means the default stream, and that the call blocks. */
 static mw_stream *stream_at(lua_State *L, mwl_state *state, int index) {
   return lua_isnoneornil(L, index) ? NULL : mwl_check_stream(L, state, index, "a copy")->handle;
 }
 
-/* ---- what the state owns ----
+/* ---- memory that the state owns ----
  *
- * Addresses have no finalizer: what is made here and freed by nobody is freed with the state, after all other objects. So
- * is the stream of an mw.with that the end of the script cut short. */
+ * Addresses have no finalizer. Memory that was allocated here and not freed is freed when the state closes, after all
+ * other objects. The current stream is reset then, too: the script may have ended within mw.with. */
 
 static const char owned_key; /* in the registry: address -> true */
 
@@ -45,7 +45,7 @@ static int owner_gc(lua_State *L) {
   return 0;
 }
 
-/* A userdata in the table, which goes when the state does. */
+/* A userdata in the table, which is collected when the state closes. */
 static void make_owner(lua_State *L, mwl_state *state) {
   lua_newtable(L);
   lua_createtable(L, 0, 1);
@@ -140,7 +140,7 @@ static int memory_find(lua_State *L) {
   return info.kind == MW_MEMORY_UNKNOWN ? 0 : push_info(L, &info);
 }
 
-/* memory_live() -> a sequence of such tables: what memory_new made and nobody freed */
+/* memory_live() -> a sequence of such tables, one for each allocation of memory_new that was not freed */
 static int memory_live(lua_State *L) {
   mw_memory_info info;
   lua_newtable(L);
@@ -206,7 +206,7 @@ static int memory_fill(lua_State *L) {
   return 0;
 }
 
-/* ---- what the host reads and writes by address ---- */
+/* ---- host access by address ---- */
 
 static unsigned char *host_at(lua_State *L, mwl_state *state, size_t bytes) {
   void *memory = mw_memory_host(address_at(L, state, 1), bytes);
@@ -243,13 +243,13 @@ static int memory_set(lua_State *L) {
   size_t count = many ? count_at(L, state, 4, "a count") : 1;
   unsigned char *memory = count ? host_at(L, state, count * type->size) : NULL;
   const mwl_place place = {NULL, "the value", 0};
-  const mwl_keeper nobody = {0};
+  const mwl_keeper no_keeper = {0};
   for (size_t i = 0; i < count; i++) {
     if (many)
       lua_rawgeti(L, 3, (int)i + 1);
     else
       lua_pushvalue(L, 3);
-    if (!mwl_pack(L, state, lua_gettop(L), type, memory + i * type->size, &place, &nobody))
+    if (!mwl_pack(L, state, lua_gettop(L), type, memory + i * type->size, &place, &no_keeper))
       return mwl_usage_top(L, state, NULL);
     lua_settop(L, 4);
   }
@@ -273,7 +273,7 @@ static int memory_set_bytes(lua_State *L) {
   return 0;
 }
 
-/* memory_array(address, dtype, shape) -> an array over memory of memory_new's */
+/* memory_array(address, dtype, shape) -> an array over memory that memory_new allocated */
 static int memory_array(lua_State *L) {
   mwl_state *state = mwl_of(L);
   uint64_t address = address_at(L, state, 1);
@@ -288,7 +288,7 @@ static int memory_array(lua_State *L) {
   return 1;
 }
 
-/* pointer(address): as launches take it for a pointer parameter */
+/* pointer(address) -> a value that launches accept for a pointer parameter */
 static int pointer(lua_State *L) {
   lua_pushlightuserdata(L, (void *)(uintptr_t)address_at(L, mwl_of(L), 1));
   return 1;

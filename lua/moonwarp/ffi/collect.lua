@@ -1,4 +1,4 @@
--- Lets Lua's collector take account of device memory; src/lua/collect.c explains why and how.
+-- Accounting of device memory for Lua's garbage collector, as described in src/lua/collect.c.
 
 local ffi = require "ffi"
 local C = require("moonwarp.ffi.library").C
@@ -11,36 +11,36 @@ local M = {
 
 local BASE = 32 * 1024 * 1024
 local PART = 128 -- of a GPU's memory
-local CYCLE = 3 -- steps worth about three times the Lua heap make a collection
+local CYCLE = 3 -- the work of a full collection, in Lua heaps
 
 local owed = 0 -- KiB of collector work that allocations have requested but not received
 
----Before allocating `bytes` of device memory: let the collector do its share of work. May run finalizers.
+---Before an allocation of `bytes` of device memory: do a share of a collection. May run finalizers.
 ---@param bytes number
 function M.step(bytes)
   local replaced = math.min(bytes, M.freed)
   M.freed = M.freed - replaced
   local span = math.max(M.live, BASE, device.most_memory / PART)
   owed = owed + math.min((bytes - replaced) / span, 1) * CYCLE * collectgarbage("count")
-  -- Below a few KiB a step costs more than it does. A collector that the script stopped stays stopped.
+  -- A step of less than a few KiB costs more than it gains. A collector that the script stopped stays stopped.
   if owed < 16 then return end
   local step = math.min(owed, 1e9)
   owed = 0
   if collectgarbage("isrunning") then collectgarbage("step", step) end
 end
 
----After an allocation failed: free what can be freed. True if it is worth trying again; `round` counts from 0.
+---After an allocation failed: free what can be freed. True if it is worth trying again; `attempt` counts from 0.
 ---@param where ffi.cdata* a device
----@param round integer
+---@param attempt integer
 ---@return boolean
-function M.all(where, round)
+function M.all(where, attempt)
   local failure = C.mw_error_last()
-  -- The compiler's memory is another process's: collecting gives it none.
-  if round > 1 or (failure ~= nil and ffi.string(failure.kind) == "compile") then return false end
-  -- First what Lua no longer reaches; then also what only work in flight still holds.
-  if round == 1 then device.settle(where) end
+  -- A failed compilation: the compiler is another process, which gains nothing from a collection.
+  if attempt > 1 or (failure ~= nil and ffi.string(failure.kind) == "compile") then return false end
+  -- First free unreachable objects; then also wait for memory that only work in flight holds.
+  if attempt == 1 then device.settle(where) end
   collectgarbage()
-  collectgarbage() -- objects that the first one's finalizers let go of
+  collectgarbage() -- objects that finalizers of the first collection released
   return true
 end
 

@@ -1,4 +1,4 @@
--- Memory by address: what moonwarp.runtime and moonwarp.driver are made of. Addresses are numbers here.
+-- Memory by address, for moonwarp.runtime and moonwarp.driver. Addresses are Lua numbers here.
 
 local ffi = require "ffi"
 local C = require("moonwarp.ffi.library").C
@@ -32,9 +32,9 @@ local function stream_handle(stream)
   return streams.check(stream, "a copy")._handle
 end
 
--- Addresses have no finalizer: what is made here and freed by nobody is freed with the state, after all other objects.
--- So is the stream of an mw.with that the end of the script cut short.
--- The owner stays as long as the functions do, also where the module is forgotten and loaded again.
+-- Addresses have no finalizer. Memory that was allocated here and not freed is freed when the state closes, after all
+-- other objects. The current stream is reset then, too: the script may have ended within mw.with. The owner lives as
+-- long as the functions, also if the module is removed from package.loaded and loaded again.
 local owner = newproxy(true) -- luacheck: ignore 113
 local owned = setmetatable({}, { owner = owner })
 getmetatable(owner).__gc = function()
@@ -67,7 +67,7 @@ local function copy_side(copy, name, given, pitch, rows, z)
   end
 end
 
--- From here on the functions of src/lua/memory.c, in its order.
+-- The functions of src/lua/memory.c, in the same order.
 M.raw = {
   memory_new = function(name, bytes, flags)
     local where, out = device.current(), ffi.new "uint64_t[1]"

@@ -24,7 +24,7 @@ end
 
 -- ---- parts of an entry ----
 
----"integer how many" -> the type and the words: a type has blanks only within brackets and behind colons and commas.
+---"integer how many" -> the type and the words: a type has blanks only within brackets and after colons and commas.
 ---@param text string
 ---@return string type
 ---@return string words
@@ -59,8 +59,8 @@ local function parse(block)
       entry.fields[#entry.fields + 1] = { name = name:gsub("%?$", ""), what = what }
     elseif tag == "class" then
       entry.class = rest:match "^moonwarp%.([%w_]+)"
-      local behind = rest:match "^[%w_%.]+%s*:?%s*%l*%s+(.+)$"
-      if behind then entry.text[#entry.text + 1] = behind end
+      local after = rest:match "^[%w_%.]+%s*:?%s*%l*%s+(.+)$"
+      if after then entry.text[#entry.text + 1] = after end
     elseif tag == "alias" then
       entry.alias = rest
     elseif tag == "overload" then

@@ -82,14 +82,14 @@ local function block_cell(picture, columns, rows, x, y)
   return ("\27[38;2;%d;%d;%dm\27[48;2;%d;%d;%dm\226\150\128"):format(r, g, b, r2, g2, b2)
 end
 
-local function by_cells(cell, behind)
+local function by_cells(cell, after)
   return function(picture, columns)
     local lines = {}
     local width, rows = fit(picture, columns)
     for y = 0, rows - 1, 2 do
       local cells = {}
       for x = 0, width - 1 do cells[x + 1] = cell(picture, width, rows, x, y) end
-      lines[#lines + 1] = table.concat(cells) .. behind
+      lines[#lines + 1] = table.concat(cells) .. after
     end
     return table.concat(lines, "\n") .. "\n"
   end

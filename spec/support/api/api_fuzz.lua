@@ -41,7 +41,7 @@ __global__ void one(int *p, int n) { if (threadIdx.x < n && threadIdx.x < 8) p[t
 __global__ void two(pair s, float4 v, double d, bool b, unsigned long long u) { if (b) counts[0] = d + v.x + u; }
 ]]
 
--- Never given to a call: whatever happens, they stay as they are.
+-- Never passed to a call, so that they must not change.
 local witnesses = {}
 for i = 1, 8 do witnesses[i] = mw.full(64, i, "int") end
 
@@ -123,7 +123,7 @@ end
 
 -- ---- calls ----
 
--- What ends the script's own device or takes long, and is called rarely or never.
+-- Functions that end the script's own device or take long; they are called rarely or never.
 local never = { ["mw.doctor"] = true, ["mw.gl_buffer"] = true, ["mw.gl_image"] = true, ["mw.devices"] = true,
   ["device:reset"] = true, ["module:save"] = true, ["mw.limit"] = true, ["device:limit"] = true, ["mw.on_print"] = true,
   ["texture:describe"] = true, ["texture:configure"] = true, ["cuda_array:describe"] = true, -- the Lua layer's own
@@ -188,8 +188,7 @@ local function choose()
   end
 end
 
--- A message of Lua's own, but for what this file itself does to objects that it takes for something else, and what the
--- functions that it gives away raise.
+-- Whether Lua itself raised the message, apart from errors of this file's own functions and its misuse of objects.
 local function is_raw(err)
   if type(err) ~= "string" or err:find("callback", 1, true) then return false end
   if err:find "bad argument" or err:find "cannot convert" or err:find "stack overflow" then return true end

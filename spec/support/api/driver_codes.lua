@@ -1,5 +1,5 @@
--- The calls of spec/support/c/driver_codes.c by moonwarp.driver: a table of result codes by the names that they have
--- there. Cases come in the same order, because some depend on those before.
+-- The calls of spec/support/c/driver_codes.c by moonwarp.driver: a table of result codes by the same names. Cases
+-- are in the same order, because some depend on earlier ones.
 
 local cu = require "moonwarp.driver"
 
@@ -55,7 +55,7 @@ local function objects()
   case("resource of a destroyed surface", cu.cuSurfObjectGetResourceDesc(surface))
 end
 
--- A copy between device memory and device memory, with what is different.
+-- A copy within device memory; `changes` replace its fields.
 local function box(changes)
   local p = {
     srcMemoryType = cu.CU_MEMORYTYPE_DEVICE, srcDevice = memory, srcContext = context,

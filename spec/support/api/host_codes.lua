@@ -1,5 +1,5 @@
--- The calls of spec/support/c/codes.c by moonwarp.runtime: a table of result codes by the names that they have there.
--- Cases come in the same order, because some depend on those before.
+-- The calls of spec/support/c/codes.c by moonwarp.runtime: a table of result codes by the same names.
+-- Cases are in the same order, because some depend on earlier ones.
 
 local suite = require "support.suite"
 local mw = require "moonwarp"

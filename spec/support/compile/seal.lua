@@ -1,5 +1,5 @@
 -- The trailer of .mwo files (src/mwo.h), for specs that change a module's bytes and need a valid checksum. Lua 5.4.
---   bytes = seal(bytes)   bytes of a module, whose trailer is made anew
+--   bytes = seal(bytes)   the bytes of a module with a new trailer
 
 local HIGH, LOW = 0x2360ed051fc65da4, 0x4385df649fccf645
 

@@ -1,4 +1,4 @@
--- What the divergence analysis found, by marked lines of a source: the output of mwcc --dump, read.
+-- The results of the divergence analysis by marked lines of a source, from the output of mwcc --dump.
 --   local dump = shapes(source, width, what)   -- 16 lanes and --dump=shapes unless others are given
 --   dump.accesses "mark"                       -- of the line that ends in //@mark
 

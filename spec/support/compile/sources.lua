@@ -4,9 +4,8 @@
 --   sources "spec/device/device_std_spec.lua"
 --   --> { { source =, options =, headers =, instances = { "fill<float>", … } }, … }
 --
--- The file is run with a moonwarp that compiles nothing: all that comes of it is an object that any operation gives
--- back.
--- Assertions fail on it, so of a test no more is found than comes before the first that it does not pass.
+-- The file is run with a moonwarp that compiles nothing: its functions return an object that any operation returns
+-- again. Assertions fail on that object, so only sources before the first failing assertion of a test are found.
 
 local anything = {}
 local operators = {}
@@ -57,7 +56,7 @@ return function(path)
   end
   local moonwarp = recorder(found)
   local loaded = {}
-  -- support files see the same moonwarp, and are loaded anew
+  -- support files are loaded again, with the same moonwarp
   function environment.require(name)
     if name == "moonwarp" then return moonwarp end
     if name == "support.mwcc" or name == "support.child" then return anything end

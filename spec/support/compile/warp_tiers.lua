@@ -1,5 +1,5 @@
--- The ways in which the CPU device can run a kernel whose threads see their warps: see tiers.lua. Of whatever width the
--- vectors are, as many as it takes make a warp. `tier.blocks` is what to try; `tier.specialise` the limit to set.
+-- The tiers (tiers.lua) of kernels that observe warps. Vectors of any width are combined to a warp. `tier.blocks` are
+-- the block sizes to test, `tier.specialise` is the limit to set.
 --   for _, tier in ipairs(tiers) do
 --     describe("…", function()
 --       local compile = tiers.compiler(tier, setup, teardown)   -- compile(source) is a module of this tier

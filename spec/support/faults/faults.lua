@@ -12,7 +12,7 @@ local witness = require "support.faults.witness"
 local faults = { cases = {} }
 local sanitized = os.getenv "MOONWARP_CONFIG" == "sanitize"
 
--- ---- what must have survived
+-- ---- what must be unchanged
 
 local function check(condition, message, ...)
   if not condition then error(message:format(...), 0) end
@@ -22,7 +22,7 @@ local function expect(wanted, got, what)
   check(wanted == got, "%s is %s, not %s", what, tostring(got), tostring(wanted))
 end
 
--- Arrays around those that a kernel is given, with contents that no kernel has to do with.
+-- Arrays next to those that a kernel gets, which no kernel may change.
 local function make_others()
   local others = {}
   for i = 1, 4 do others[i] = mw.arange(1000 * i, "int") end
@@ -123,7 +123,7 @@ add("an atomic on a null pointer", "null_atomic", {
 add("a write to a member through a null pointer", "null_member", {
   run = function(k) k(4, 33)(nil) end, code = address, message = "wrote to", near = true,
 })
--- AArch64 leaves an address's highest byte aside: what differs in that alone is the array itself.
+-- AArch64 ignores the highest byte of an address: one that differs there only is the array's.
 local machine = io.popen "uname -m"
 local skips_byte = os.getenv "MOONWARP_TARGET" == "aarch64" or machine:read "*a" == "aarch64\n"
 machine:close()
@@ -134,12 +134,12 @@ for _, at in ipairs { 1 << 20, 1 << 30, 1 << 40, 1 << 44, 1 << 60, -(1 << 20), -
   })
   add(("a read %d elements from an array's start"):format(at), "read_at", {
     run = function(k) k(1, 32)(ints(), at, ints()) end, code = address, message = "read", alone = alone,
-    -- AddressSanitizer's own memory is all over the place.
+    -- AddressSanitizer's own memory may be anywhere.
     may_pass = sanitized and at > -(1 << 50) and at < 1 << 50 or skips_byte and (at == 1 << 60 or at == -(1 << 60)),
   })
 end
--- With thousands of arrays alive the heap guards new ones no more, and leaves freed memory open (in
--- src/cpu/memory/heap.c): what other specs have left to the collector must not be among them.
+-- With thousands of live arrays the heap no longer guards new ones, nor protects freed memory (src/cpu/memory/heap.c),
+-- so garbage of other specs is collected first.
 local function alone_in_heap(run)
   return function(...)
     collectgarbage()
@@ -158,7 +158,7 @@ add("a read right behind an array", "read_at", {
 })
 add("a write to an array that was freed", "write_at", {
   run = alone_in_heap(function(k)
-    -- in this order: the array cannot come to stand where the other was
+    -- in this order, so that the array cannot get the place of the other
     local array, freed = ints(), ints(100000)
     local distance = freed.address - array.address
     freed:free()

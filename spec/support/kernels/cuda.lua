@@ -1,6 +1,6 @@
--- A kernel of generate.lua as CUDA C. What reference.lua flagged is written the careful way: in unsigned arithmetic,
--- with the index cut to the array, with a limit on the iterations, as a product that cannot be contracted. What it
--- dropped is left out. `bounds` are those of reference.lua.
+-- A kernel of generate.lua as CUDA C. Operations that reference.lua flagged are written so that they are defined: in
+-- unsigned arithmetic, with the index limited to the array, with a limit on the iterations, as a product that cannot be
+-- contracted. Those that it dropped are left out. `bounds` are those of reference.lua.
 
 local types = require "support.kernels.types"
 local warps = require "support.kernels.warps"

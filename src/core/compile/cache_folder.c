@@ -1,5 +1,5 @@
 /* The cache's folder. Entries are files named by their key; their modification time is the time of their last use. The
- * folder also contains temporary files of copies in progress, which a killed process may leave behind, and the meter: a
+ * folder also contains temporary files of copies in progress, which remain if a process is killed, and the meter: a
  * file whose *length* is the number of blocks stored since the folder was last scanned. Appending to the meter is
  * atomic and takes a few microseconds, so that all processes know when to scan the folder, and need not do so at each
  * store.

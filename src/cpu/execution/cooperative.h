@@ -38,7 +38,7 @@ bool cpu_residents_run(cpu_command *command, uint64_t block);
    can be taken again. */
 bool cpu_residents_next(cpu_command *command);
 
-/* The service behind grid.sync(). */
+/* The service that implements grid.sync(). */
 void cpu_grid_wait(mw_worker *worker, uint32_t led);
 
 #endif

@@ -161,7 +161,7 @@ static bool read_table(const unit *u, cursor *c, uint64_t index, entry *out) {
 }
 
 /* Folder 0 is the compiler's working directory: it is not part of a name that was passed to the compiler. */
-static void join(const char *folder, uint64_t index, const char *name, char *out, size_t size) {
+static void make_path(const char *folder, uint64_t index, const char *name, char *out, size_t size) {
   if (index == 0 || !*folder || *name == '/')
     snprintf(out, size, "%s", name);
   else
@@ -174,7 +174,7 @@ static bool file_name_5(const unit *u, uint64_t index, char *out, size_t size) {
   read_table(u, &c, UINT64_MAX, &file);
   if (!read_table(u, &c, index, &file)) return false;
   read_table(u, &again, file.directory, &folder);
-  join(folder.path, file.directory, file.path, out, size);
+  make_path(folder.path, file.directory, file.path, out, size);
   return true;
 }
 
@@ -194,7 +194,7 @@ static bool file_name_4(const unit *u, uint64_t index, char *out, size_t size) {
       path = string(&folders);
       if (!*path) return false;
     }
-    join(path, folder, name, out, size);
+    make_path(path, folder, name, out, size);
     return true;
   }
   return false;

@@ -1,7 +1,7 @@
 /* Factorisations by LAPACK, matrix after matrix: mw_array_factor says what each of them writes.
  *
  * LAPACK works on copies. OpenBLAS's kernels may read a few bytes past the end of a matrix (zgemv of 0.3.21 does), and
- * after an array in device memory there may be a page that nobody may read. */
+ * after an array in device memory there may be a page without access. */
 #include "blas.h"
 
 #include <limits.h>

@@ -155,7 +155,7 @@ static bool is_blocking(const cpu_stream *stream) {
 static bool has_work(const cpu_stream *stream) { return atomic_load(&stream->retired) != stream->issued; }
 
 /* Work queued in `stream` from now on waits for the work that `other` has now. */
-static void join(cpu_stream *stream, cpu_stream *other) {
+static void wait_for_work_of(cpu_stream *stream, cpu_stream *other) {
   cpu_mark *mark = cpu_stream_mark(other);
   if (!mark->done) cpu_stream_wait_for(stream, mark);
   cpu_mark_drop(mark);
@@ -167,11 +167,11 @@ void cpu_stream_order(cpu_stream *stream) {
   for (cpu_stream *other = device->streams; other; other = other->next) {
     if (stream->flags & MW_STREAM_LEGACY) {
       if (!is_blocking(other) || !has_work(other) || other->ordered == other->issued) continue;
-      join(stream, other);
+      wait_for_work_of(stream, other);
       other->ordered = other->issued;
     } else if (other->flags & MW_STREAM_LEGACY) {
       if (!has_work(other) || stream->ordered_legacy == other->issued) continue;
-      join(stream, other);
+      wait_for_work_of(stream, other);
       stream->ordered_legacy = other->issued;
     }
   }

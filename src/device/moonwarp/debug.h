@@ -25,7 +25,7 @@ __mw_device void __brkpt() {}
 __mw_device long long clock64() { return __nvvm_read_ptx_sreg_clock64(); }
 __mw_device clock_t clock() { return clock64(); }
 
-/* Counters of a profiler's, which nobody reads here. */
+/* Counters for a profiler, which are not read here. */
 __mw_device void __prof_trigger(int) {}
 
 __mw_device void __nanosleep(unsigned int nanoseconds) { __nvvm_nanosleep(nanoseconds); }

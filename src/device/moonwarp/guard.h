@@ -3,7 +3,7 @@
  * A fault of the hardware would make the GPU's context unusable for the rest of the process. So the first thread of a
  * grid that fails writes a report into host memory. The other threads poll for the request (when they wait and, in
  * instrumented code, at their start and in loops) and exit as well; barriers do not wait for threads that have exited.
- * In a module that was not loaded by moonwarp, nobody would read the report, and the thread traps. */
+ * In a module that was not loaded by moonwarp, the report would not be read, and the thread traps. */
 #ifndef MOONWARP_GUARD_H
 #define MOONWARP_GUARD_H
 

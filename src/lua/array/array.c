@@ -194,8 +194,8 @@ static void set_element(lua_State *L, mwl_state *state, mwl_array *array, size_t
   unsigned char *element = room(L, array, local);
   if (!mwl_pack_number(L, value, array->dtype, element)) {
     const mwl_place place = {NULL, "this element", 0};
-    const mwl_keeper nobody = {0};
-    if (!mwl_pack(L, state, value, array->dtype, element, &place, &nobody)) mwl_usage_top(L, state, NULL);
+    const mwl_keeper no_keeper = {0};
+    if (!mwl_pack(L, state, value, array->dtype, element, &place, &no_keeper)) mwl_usage_top(L, state, NULL);
   }
   mwl_drain(L, state, array->device);
   mwl_must(L, state, mw_array_write(array->handle, i, 1, element));
@@ -304,10 +304,10 @@ static int array_fill(lua_State *L) {
   mwl_array *array = mwl_check_array(L, state, 1, "fill");
   _Alignas(ELEMENT) unsigned char local[ELEMENT];
   const mwl_place place = {NULL, "the value to fill with", 0};
-  const mwl_keeper nobody = {0};
+  const mwl_keeper no_keeper = {0};
   lua_settop(L, 2);
   unsigned char *element = room(L, array, local);
-  if (!mwl_pack(L, state, 2, array->dtype, element, &place, &nobody)) return mwl_usage_top(L, state, NULL);
+  if (!mwl_pack(L, state, 2, array->dtype, element, &place, &no_keeper)) return mwl_usage_top(L, state, NULL);
   mwl_must(L, state, mw_array_fill(array->handle, element));
   lua_settop(L, 1);
   return 1;

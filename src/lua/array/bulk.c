@@ -49,8 +49,8 @@ static void pack_slowly(block *b, void *out) {
   char what[128];
   name_element(b, b->array->rank, what, sizeof what);
   const mwl_place place = {NULL, what, 0};
-  const mwl_keeper nobody = {0};
-  if (!mwl_pack(b->L, b->state, lua_gettop(b->L), b->array->dtype, out, &place, &nobody))
+  const mwl_keeper no_keeper = {0};
+  if (!mwl_pack(b->L, b->state, lua_gettop(b->L), b->array->dtype, out, &place, &no_keeper))
     mwl_usage_top(b->L, b->state, NULL);
 }
 

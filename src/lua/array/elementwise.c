@@ -4,7 +4,7 @@
  * the arguments' types; for a missing combination it calls resolve(name, arguments…) in Lua, once. */
 #include "lua/binding.h"
 
-#define MOST 32 /* operands: MW_MAX_OPERANDS of the core's */
+#define MOST 32 /* operands, as MW_MAX_OPERANDS */
 
 typedef struct mwl_elementwise {
   mw_elementwise *handle;
@@ -15,7 +15,7 @@ typedef struct mwl_elementwise {
   mw_module *modules[MOST]; /* that the types belong to, references; or NULL */
 } mwl_elementwise;
 
-/* ---- making ---- */
+/* ---- creation ---- */
 
 static const char *const kind_names[] = {"out", "in", "whole", "scalar", NULL};
 
@@ -115,9 +115,9 @@ static void take_scalar(lua_State *L, mwl_state *state, const mwl_elementwise *f
     return;
   }
   const mwl_place place = {NULL, "a scalar operand", 0};
-  const mwl_keeper nobody = {0};
+  const mwl_keeper no_keeper = {0};
   unsigned char *bytes = type->size <= sizeof room->bytes ? room->bytes : mwl_plain(L, type->size);
-  if (!mwl_pack(L, state, index, type, bytes, &place, &nobody)) mwl_usage_top(L, state, NULL);
+  if (!mwl_pack(L, state, index, type, bytes, &place, &no_keeper)) mwl_usage_top(L, state, NULL);
   value->bytes = bytes;
 }
 
@@ -171,7 +171,7 @@ static int elementwise_run(lua_State *L) {
 
 enum { CODES = 128, CODE_COMPLEX = 124, CODE_WHOLE = 125, CODE_FRACTION = 126, CODE_BOOLEAN = 127 };
 
-/* The number of an argument's type: of an array of a built-in type, or a kind of number; -1: another value. */
+/* The code of an argument's type: the element type of an array, or the kind of a number; -1 for other values. */
 static int code_of(lua_State *L, mwl_state *state, int index, const mwl_array **array) {
   int64_t whole;
   switch (lua_type(L, index)) {
@@ -187,7 +187,7 @@ static int code_of(lua_State *L, mwl_state *state, int index, const mwl_array **
   return code ? code : -1;
 }
 
-/* Push the table of functions for a device, out of the operator's. */
+/* Push the operator's table of functions for the device. */
 static void push_functions(lua_State *L, const mwl_device *device) {
   lua_rawgetp(L, lua_upvalueindex(2), device);
   if (lua_istable(L, -1)) return;
@@ -197,14 +197,14 @@ static void push_functions(lua_State *L, const mwl_device *device) {
   lua_rawsetp(L, lua_upvalueindex(2), device);
 }
 
-/* The slow way: what Lua says, run(f, …) with the function that it gives. Upvalues: state, functions by device,
+/* The slow path: call resolve in Lua, and run the function that it returns. Upvalues: state, functions by device,
    resolve. */
 static int resolve_and_run(lua_State *L, mwl_state *state, int count, int key, const mwl_array *array) {
   lua_pushvalue(L, lua_upvalueindex(3));
   for (int i = 1; i <= count; i++) lua_pushvalue(L, i);
   lua_call(L, count, LUA_MULTRET);
   mwl_elementwise *f = lua_gettop(L) > count ? mwl_test(L, state, count + 1, MWL_ELEMENTWISE) : NULL;
-  if (!f) return lua_gettop(L) - count; /* it has done it in its own way */
+  if (!f) return lua_gettop(L) - count; /* resolve returned the results themselves */
   if (key >= 0 && array) {
     push_functions(L, array->device);
     lua_pushvalue(L, count + 1);
@@ -236,9 +236,9 @@ static int operate(lua_State *L) {
   return run(L, state, f, places);
 }
 
-/* array_operator(count, resolve) -> a function of `count` (1 to 3) arrays and numbers. resolve(arguments…) gives the
-   function of elements, of one output and as many inputs or scalars, for arguments of these types; or other values,
-   which are the result. */
+/* array_operator(count, resolve) -> a function of `count` (1 to 3) arrays and numbers. resolve(arguments…) returns the
+   elementwise function for arguments of these types, with one output and `count` inputs or scalars; or it returns the
+   results themselves. */
 static int array_operator(lua_State *L) {
   lua_settop(L, 2);
   int count = (int)luaL_checkinteger(L, 1);

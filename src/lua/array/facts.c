@@ -1,4 +1,4 @@
-/* What arrays say of themselves: shape, strides, dtype, place. */
+/* Properties of arrays: shape, strides, dtype, address, device. */
 #include "lua/binding.h"
 
 static int get_shape(lua_State *L) {

@@ -68,8 +68,8 @@ static int host_newindex(lua_State *L) {
   void *copy = host->dtype->size <= sizeof local ? local : mwl_plain(L, host->dtype->size);
   if (!mwl_pack_number(L, 3, host->dtype, copy)) {
     const mwl_place place = {NULL, "this element", 0};
-    const mwl_keeper nobody = {0};
-    if (!mwl_pack(L, state, 3, host->dtype, copy, &place, &nobody)) return mwl_usage_top(L, state, NULL);
+    const mwl_keeper no_keeper = {0};
+    if (!mwl_pack(L, state, 3, host->dtype, copy, &place, &no_keeper)) return mwl_usage_top(L, state, NULL);
   }
   memcpy(element, copy, host->dtype->size);
   return 0;

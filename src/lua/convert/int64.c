@@ -1,6 +1,6 @@
-/* 64-bit integers in Luas whose numbers are doubles: LuaJIT has int64_t and uint64_t of its own for what is beyond 2^53,
- * but no C functions for them, so two small Lua functions take them apart and put them together. Plain Lua 5.1 and 5.2
- * have no such values and get the nearest double. */
+/* 64-bit integers for Luas that only have doubles. LuaJIT represents integers beyond 2^53 as int64_t and uint64_t of its
+ * FFI, which C functions cannot access, so two small Lua functions split and combine them. Plain Lua 5.1 and 5.2 have no
+ * such values; there the nearest double is used. */
 #include "lua/binding.h"
 
 #if !MWL_HAS_INTEGERS
@@ -8,7 +8,7 @@
 #define LUA_TCDATA 10 /* LuaJIT's type of FFI values, which its headers do not name */
 #define EXACT      9007199254740992.0
 
-static const char split_key, join_key; /* in the registry: the two functions, or absent */
+static const char split_key, combine_key; /* keys of the two functions in the registry; absent without FFI */
 
 /* split(value) -> low and high half, whether it is unsigned; nothing for another kind of cdata. */
 static const char split_text[] =
@@ -20,11 +20,11 @@ static const char split_text[] =
     "  return tonumber(bits % 4294967296ULL), tonumber(bits / 4294967296ULL), ffi.istype(uint64, value)\n"
     "end\n";
 
-static const char join_text[] = "local ffi = require 'ffi'\n"
-                                "return function(low, high, unsigned)\n"
-                                "  local bits = ffi.cast('uint64_t', high) * 4294967296ULL + low\n"
-                                "  return unsigned and bits or ffi.cast('int64_t', bits)\n"
-                                "end\n";
+static const char combine_text[] = "local ffi = require 'ffi'\n"
+                                   "return function(low, high, unsigned)\n"
+                                   "  local bits = ffi.cast('uint64_t', high) * 4294967296ULL + low\n"
+                                   "  return unsigned and bits or ffi.cast('int64_t', bits)\n"
+                                   "end\n";
 
 static void keep_function(lua_State *L, const char *text, const void *key) {
   if (luaL_loadstring(L, text) == LUA_OK && lua_pcall(L, 0, 1, 0) == LUA_OK)
@@ -35,7 +35,7 @@ static void keep_function(lua_State *L, const char *text, const void *key) {
 
 void mwl_open_int64(lua_State *L) {
   keep_function(L, split_text, &split_key);
-  keep_function(L, join_text, &join_key);
+  keep_function(L, combine_text, &combine_key);
 }
 
 bool mwl_test_int64(lua_State *L, int index, int64_t *value, bool *is_unsigned) {
@@ -61,7 +61,7 @@ bool mwl_test_int64(lua_State *L, int index, int64_t *value, bool *is_unsigned) 
 void mwl_push_int64(lua_State *L, int64_t value, bool is_unsigned) {
   double number = is_unsigned ? (double)(uint64_t)value : (double)value;
   if (!(number > -EXACT && number < EXACT)) {
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &join_key);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &combine_key);
     if (!lua_isnil(L, -1)) {
       lua_pushnumber(L, (lua_Number)(uint32_t)value);
       lua_pushnumber(L, (lua_Number)((uint64_t)value >> 32));
@@ -80,7 +80,7 @@ void mwl_open_int64(lua_State *L) { (void)L; }
 
 bool mwl_test_int64(lua_State *L, int index, int64_t *value, bool *is_unsigned) {
   (void)L, (void)index, (void)value, (void)is_unsigned;
-  return false; /* they are numbers */
+  return false; /* Lua 5.3 and newer have 64-bit integers */
 }
 
 void mwl_push_int64(lua_State *L, int64_t value, bool is_unsigned) {

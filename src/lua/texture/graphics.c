@@ -1,4 +1,4 @@
-/* Resources of OpenGL: registering, mapping, and what is mapped. */
+/* OpenGL resources: registration, mapping, and access to mapped resources. */
 #include "lua/binding.h"
 
 static unsigned number_at(lua_State *L, mwl_state *state, int index, const char *what) {
@@ -40,7 +40,7 @@ static int graphics_image(lua_State *L) {
   return 1;
 }
 
-/* A stream and resources, for a function of the core's. */
+/* The arguments of the core's functions that map and unmap. */
 typedef struct mapping {
   mw_stream *stream;
   mw_graphics **list;
@@ -90,7 +90,7 @@ static int graphics_gc(lua_State *L) {
   return 0;
 }
 
-/* g:set_flags(flags): what it will be mapped for */
+/* g:set_flags(flags): how kernels will access it */
 static int set_flags(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_graphics *graphics = check_graphics(L, state, 1, "set_flags");

@@ -41,7 +41,7 @@ nm "$program" >"$work/symbols" || exit 1
 
 { compile ENTERED_FROM="$work/symbols" ENTERED_TO="$work/entered" "$program" && [ -s "$work/entered" ]; } >"$work/log" 2>&1 ||
   give_up "its functions could not be watched ($(tail -n 1 "$work/log"))"
-# Functions that are local to a file have a number behind their name.
+# Functions that are local to a file have a number after their name.
 sed 'p; s|$|/1|' "$work/entered" >"$work/functions"
 
 { "$bolt/llvm-bolt" "$program" -instrument -instrumentation-file="$work/counts" --instrumentation-file-append-pid \

@@ -133,7 +133,7 @@ static extent_of_loop measure_loop(const blocks *all, size_t header, size_t latc
   return found;
 }
 
-/* The unrolling that an operand of a loop's metadata asks for ("count", "full", "enable" …), or NULL; *copies is set
+/* The unrolling that an operand of a loop's metadata requests ("count", "full", "enable" …), or NULL; *copies is set
    for a count. */
 static const char *unroll_of(LLVMValueRef operand, size_t *copies) {
   static const char about[] = "llvm.loop.unroll.";
@@ -162,7 +162,7 @@ static loop_metadata metadata_of(const program *p, LLVMValueRef latch_end) {
   return m;
 }
 
-/* The copies that the source asks for of a loop with that trip count (0: not known, or many); 0: it asks for none. */
+/* The number of copies that the source requests for a loop with that trip count (0: not known, or many); 0: it requests none. */
 static size_t requested_copies(const program *p, LLVMValueRef latch_end, size_t iterations) {
   enum { MANY = TUNE_UNROLL_COPIES };
   loop_metadata m = metadata_of(p, latch_end);

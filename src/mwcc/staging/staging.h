@@ -8,7 +8,7 @@
  *   rows.c            matches and rewrites the loop over rows (rows.h)
  *   rows_elements.c   matches the elements of rows
  *
- * The rule behind both: an element of shared memory holds what the thread with a known id has loaded, so a read of it
+ * The rule of both: an element of shared memory holds what the thread with a known id has loaded, so a read of it
  * is that load with the id replaced. Each file states what else has to hold. Only for kernels compiled for one block
  * size. */
 #ifndef UNSTAGE_H

@@ -97,7 +97,7 @@ local array_type = class.struct("array", [[struct {
   __index = function(rest) return function(self, key) return meta.index(self, key, rest) end end,
   __newindex = function(self, key, element) meta.newindex(self, key, element) end,
   __len = function(self) return meta.len(self) end,
-  __ipairs = function(self) return meta.ipairs(self) end, -- where LuaJIT is built to ask for it (Debian's is)
+  __ipairs = function(self) return meta.ipairs(self) end, -- for LuaJIT built with Lua 5.2's metamethods, as Debian's is
   __gc = function(self) meta.gc(self) end,
   -- A metatype's metatable is fixed, so operators are looked up in a table that array_metamethods fills.
   __add = function(a, b) return operators.__add(a, b) end,
@@ -237,12 +237,12 @@ local function read(array, i)
   return M.element(code, words[code], cell, 0)
 end
 
-local nobody = {}
+local no_keeper = {}
 
 -- The bytes of one element, made of a value.
 local function pack_element(array, element, what)
   local bytes = ffi.new("uint8_t[?]", array._type.size)
-  local ok, why = value.pack(element, array._type, value.bytes(bytes), value.place(nil, what), nobody)
+  local ok, why = value.pack(element, array._type, value.bytes(bytes), value.place(nil, what), no_keeper)
   if not ok then errors.misuse(why) end
   return bytes
 end

@@ -42,7 +42,7 @@ local function name_element(block, depth)
   return "element [" .. table.concat(block.at, "][", 1, depth) .. "]"
 end
 
-local nobody = {}
+local no_keeper = {}
 
 local function put(block, element)
   local at = block.count
@@ -50,7 +50,7 @@ local function put(block, element)
     block.cells[at] = element
   else
     local place = value.place(nil, name_element(block, block.array._rank))
-    local ok, why = value.pack(element, block.array._type, block.bytes + at * block.size, place, nobody)
+    local ok, why = value.pack(element, block.array._type, block.bytes + at * block.size, place, no_keeper)
     if not ok then errors.misuse(why) end
   end
   block.count = at + 1

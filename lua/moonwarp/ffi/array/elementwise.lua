@@ -1,8 +1,7 @@
--- Functions of elements, and operators on arrays that choose among them by what they are given.
+-- Elementwise functions, and operators on arrays that dispatch on the types of their arguments.
 --
--- An operator is a function of one to three arrays and numbers. It finds its function of elements by the types of its
--- arguments in a table, so that the Lua layer is asked once for each combination: resolve(arguments…) makes what is
--- missing.
+-- An operator is a function of one to three arrays and numbers. It looks up its elementwise function in a table by the
+-- arguments' types; for a missing combination it calls resolve(arguments…), once.
 
 local ffi = require "ffi"
 local C = require("moonwarp.ffi.library").C

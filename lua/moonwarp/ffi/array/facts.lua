@@ -1,4 +1,4 @@
--- What arrays say of themselves: shape, strides, dtype, place.
+-- Properties of arrays: shape, strides, dtype, address, device.
 
 local C = require("moonwarp.ffi.library").C
 local array = require "moonwarp.ffi.array.array"

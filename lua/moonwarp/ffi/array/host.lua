@@ -61,7 +61,7 @@ function host_meta.next(self, i)
   if i <= tonumber(self._count) then return i, self[i] end
 end
 
-local nobody = {}
+local no_keeper = {}
 
 function host_meta.newindex(self, key, element)
   local i, code = place_of(self, key), self._code
@@ -73,7 +73,7 @@ function host_meta.newindex(self, key, element)
   -- Through a copy, so that nothing is written of a value that is refused halfway.
   local size = tonumber(self._type.size)
   local bytes = ffi.new("uint8_t[?]", size)
-  local ok, why = value.pack(element, self._type, value.bytes(bytes), value.place(nil, "this element"), nobody)
+  local ok, why = value.pack(element, self._type, value.bytes(bytes), value.place(nil, "this element"), no_keeper)
   if not ok then errors.misuse(why) end
   ffi.copy(self._bytes + i * size, bytes, size)
 end

@@ -1,4 +1,4 @@
--- Resources of OpenGL: registering, mapping, and what is mapped.
+-- OpenGL resources: registration, mapping, and access to mapped resources.
 
 local ffi = require "ffi"
 local C = require("moonwarp.ffi.library").C
@@ -50,7 +50,7 @@ local methods = class.methods.graphics
 
 methods.free = function(self) free(errors.check(self, "graphics", "free")) end
 
--- g:set_flags(flags): what it will be mapped for
+-- g:set_flags(flags): how kernels will access it
 function methods.set_flags(self, flags)
   errors.must(C.mw_graphics_set_flags(check(self, "set_flags")._handle, number(flags, "flags")))
 end
