@@ -235,7 +235,7 @@ end
 
 describe("the examples", function()
   for command in pairs(interpreters) do
-    for _, path in ipairs(list("ls examples/*.lua examples/arrays/*.lua")) do
+    for _, path in ipairs(list("ls examples/*.lua examples/arrays/*.lua examples/distributed/*.lua")) do
       it(("run on %s and print what they promise: %s"):format(command, path), function()
         local output = run_example(command, path)
         assert.truthy(output:find(contains[path] or "", 1, true), output)

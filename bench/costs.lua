@@ -1,0 +1,194 @@
+-- What messages cost: the α–β model of each collective and of a stencil with halos, for 10 to 100 000 ranks, and small
+-- ones measured beside it. α: the latency of a message in seconds; β: bytes a second; γ: seconds to add a byte.
+--   lua5.4 bench/costs.lua                        (the table for a cluster, and emulated ranks measured)
+--   mpirun -n 4 lua5.4 bench/costs.lua            (measured over MPI)
+-- docs/use/costs.md explains it.
+
+local mw = require "moonwarp"
+
+-- ---- the model ----
+
+local log2 = function(p) return math.ceil(math.log(p) / math.log(2) - 1e-9) end
+
+-- Seconds of a collective over p ranks with n bytes a rank. Of several algorithms the fastest one counts, as in MPI's
+-- libraries.
+local model = {}
+
+function model.send(m, _, n) return m.alpha + n / m.beta end
+function model.barrier(m, p) return log2(p) * m.alpha end
+
+-- A binomial tree; or scatter and allgather (van de Geijn).
+function model.broadcast(m, p, n)
+  local tree = log2(p) * (m.alpha + n / m.beta)
+  local pieces = (log2(p) + p - 1) * m.alpha + 2 * (p - 1) / p * n / m.beta
+  return math.min(tree, pieces)
+end
+
+-- Recursive doubling; or recursive halving and doubling (Rabenseifner); or a ring.
+function model.allreduce(m, p, n)
+  local doubling = log2(p) * (m.alpha + n / m.beta + n * m.gamma)
+  local moved = 2 * (p - 1) / p * n / m.beta + (p - 1) / p * n * m.gamma
+  return math.min(doubling, 2 * log2(p) * m.alpha + moved, 2 * (p - 1) * m.alpha + moved)
+end
+
+function model.reduce_scatter(m, p, n) return log2(p) * m.alpha + (p - 1) / p * n * (1 / m.beta + m.gamma) end
+
+-- n: bytes of one rank's contribution.
+function model.allgather(m, p, n) return log2(p) * m.alpha + (p - 1) * n / m.beta end
+function model.gather(m, p, n) return log2(p) * m.alpha + (p - 1) * n / m.beta end
+
+-- Pairwise exchange; or Bruck's for short messages. n: bytes of all that a rank sends.
+function model.alltoall(m, p, n)
+  local pairwise = (p - 1) * m.alpha + (p - 1) / p * n / m.beta
+  local bruck = log2(p) * (m.alpha + n / 2 / m.beta)
+  return math.min(pairwise, bruck)
+end
+
+-- A step of a five-point stencil of side^2 floats a rank, in a square grid of ranks: four halos, two at a time. Of few
+-- ranks: in a line, both at a time.
+function model.stencil(m, p, side)
+  local work = side * side * m.point
+  local messages = p == 1 and 0 or p < 4 and 1 or 2
+  return work + messages * (m.alpha + side * 4 / m.beta)
+end
+
+-- The emulation does the work of all ranks one after the other: α for two calls, and every copy and addition.
+local serial = {}
+function serial.barrier(m, p) return p / 2 * m.alpha end
+function serial.broadcast(m, p, n) return p / 2 * m.alpha + (p - 1) * n / m.beta end
+function serial.allreduce(m, p, n) return p / 2 * m.alpha + (p - 1) * n * m.gamma + (p + 1) * n / m.beta end
+function serial.allgather(m, p, n) return p / 2 * m.alpha + p * p * n / m.beta end
+function serial.alltoall(m, p, n) return p * p * m.alpha + p * n / m.beta end
+function serial.stencil(m, p, side)
+  return p * (side * side * m.point) + 2 * (p - 1) * (m.alpha + side * 4 / m.beta)
+end
+
+-- ---- the table ----
+
+local clusters = {
+  { name = "HDR InfiniBand, 200 Gbit/s", alpha = 1.5e-6, beta = 23e9, gamma = 1 / 20e9, point = 1 / 2.0e9 },
+  { name = "10 Gbit/s Ethernet, TCP", alpha = 20e-6, beta = 1.15e9, gamma = 1 / 20e9, point = 1 / 2.0e9 },
+}
+
+local function show(seconds)
+  if seconds < 1e-3 then return ("%7.1f µs"):format(seconds * 1e6) end
+  if seconds < 1 then return ("%7.2f ms"):format(seconds * 1e3) end
+  return ("%7.2f s "):format(seconds)
+end
+
+local ranks = { 10, 100, 1000, 10000, 100000 }
+
+local function print_table(m)
+  print(("\n%s: α = %.1f µs, β = %.1f GB/s"):format(m.name, m.alpha * 1e6, m.beta / 1e9))
+  local head = ("%-26s"):format "ranks"
+  for _, p in ipairs(ranks) do head = head .. ("%11d"):format(p) end
+  print(head)
+  local rows = {
+    { "barrier", "barrier", 0 },
+    { "broadcast, 8 bytes", "broadcast", 8 }, { "broadcast, 64 MiB", "broadcast", 2 ^ 26 },
+    { "allreduce, 8 bytes", "allreduce", 8 }, { "allreduce, 64 MiB", "allreduce", 2 ^ 26 },
+    { "reduce_scatter, 64 MiB", "reduce_scatter", 2 ^ 26 },
+    { "allgather, 8 bytes a rank", "allgather", 8 }, { "allgather, 64 KiB a rank", "allgather", 2 ^ 16 },
+    { "alltoall, 64 MiB a rank", "alltoall", 2 ^ 26 },
+    { "stencil, 1024² a rank", "stencil", 1024 }, { "stencil, 128² a rank", "stencil", 128 },
+  }
+  for _, row in ipairs(rows) do
+    local line = ("%-26s"):format(row[1])
+    for _, p in ipairs(ranks) do line = line .. ("%11s"):format(show(model[row[2]](m, p, row[3]))) end
+    print(line)
+  end
+  for _, side in ipairs { 1024, 128 } do
+    local line = ("%-26s"):format(("efficiency, %d² a rank"):format(side))
+    for _, p in ipairs(ranks) do
+      line = line .. ("%9.1f %%"):format(100 * side * side * m.point / model.stencil(m, p, side))
+    end
+    print(line)
+  end
+end
+
+-- ---- measured ----
+
+-- The shortest time of some rounds, in seconds a call, of the slowest rank.
+local function time(comm, calls, f)
+  local best = math.huge
+  f()
+  for _ = 1, 5 do
+    comm:barrier()
+    local start = mw.time()
+    for _ = 1, calls do f() end
+    mw.synchronize()
+    best = math.min(best, (mw.time() - start) / calls)
+  end
+  return comm:allreduce(best, "max")
+end
+
+-- α and β from messages between two ranks and back, γ from additions, and the work of a point from a stencil alone.
+local function measure(comm)
+  local function pingpong(bytes, calls)
+    local a = mw.zeros(bytes / 4)
+    return time(comm, calls, function()
+      if comm.rank == 0 then
+        comm:send(a, 1)
+        comm:recv(a, 1)
+      elseif comm.rank == 1 then
+        comm:recv(a, 0)
+        comm:send(a, 0)
+      end
+    end) / 2
+  end
+  local short, long = pingpong(8, 200), pingpong(2 ^ 22, 10)
+  local a, b = mw.ones(2 ^ 20), mw.ones(2 ^ 20)
+  local adding = time(comm, 10, function() mw.add(a, b, { out = a }) end)
+  return { name = "measured", alpha = short, beta = 2 ^ 22 / (long - short), gamma = adding / 2 ^ 22 }
+end
+
+local function step(p)
+  local n = p.shape[1]
+  local sum = p[{ { 1, n - 2 }, { 2, n - 1 } }] + p[{ { 3, n }, { 2, n - 1 } }]
+  return sum + p[{ { 2, n - 1 }, { 1, n - 2 } }] + p[{ { 2, n - 1 }, { 3, n } }]
+end
+
+local function compare(comm)
+  local m, p = measure(comm), comm.size
+  local predict = comm.emulated and serial or model
+  if comm.rank == 0 then
+    print(("\n%d ranks, %s: α = %.1f µs, β = %.2f GB/s, γ = %.2f ns/KiB"):format(p,
+      comm.emulated and "emulated, one after the other" or "MPI", m.alpha * 1e6, m.beta / 1e9, m.gamma * 1024 * 1e9))
+    print(("%-26s %11s %11s %8s"):format("", "model", "measured", "ratio"))
+  end
+  local function report(what, name, n, calls, f)
+    local predicted, measured = predict[name](m, p, n), time(comm, calls, f)
+    if comm.rank == 0 then
+      print(("%-26s %11s %11s %8.2f"):format(what, show(predicted), show(measured), measured / predicted))
+    end
+  end
+  report("barrier", "barrier", 0, 100, function() comm:barrier() end)
+  for _, n in ipairs { 2 ^ 10, 2 ^ 16, 2 ^ 22 } do
+    local calls = n > 2 ^ 20 and 5 or 50
+    local a, sum, all = mw.ones(n / 4), mw.ones(n / 4), mw.ones(p, n / 4)
+    local rows, swapped = mw.ones(p, math.floor(n / 4 / p)), mw.ones(p, math.floor(n / 4 / p))
+    local text = ", " .. (n < 2 ^ 20 and n / 2 ^ 10 .. " KiB" or n / 2 ^ 20 .. " MiB"):gsub("%.0", "")
+    report("broadcast" .. text, "broadcast", n, calls, function() comm:broadcast(a, 0) end)
+    report("allreduce" .. text, "allreduce", n, calls, function() comm:allreduce(a, "sum", { out = sum }) end)
+    report("allgather" .. text, "allgather", n, calls, function() comm:allgather(a, { out = all }) end)
+    report("alltoall" .. text, "alltoall", rows.nbytes, calls, function() comm:alltoall(rows, { out = swapped }) end)
+  end
+  for _, side in ipairs { 128, 512 } do
+    local d = mw.dist.full(mw.dist.layout(comm, { side * p, side }), 1)
+    local padded = mw.ones(side + 2, side + 2)
+    m.point = time(comm, 10, function() step(padded) end) / side ^ 2 / (comm.emulated and p or 1)
+    report(("stencil, %d² a rank"):format(side), "stencil", side, 10, function() d:stencil(1, step) end)
+  end
+end
+
+local started = os.getenv "OMPI_COMM_WORLD_SIZE" or os.getenv "PMI_SIZE" or os.getenv "PMIX_RANK"
+if started then
+  local comm = mw.mpi.world()
+  if comm.rank == 0 then
+    for _, m in ipairs(clusters) do print_table(m) end
+  end
+  compare(comm)
+else
+  for _, m in ipairs(clusters) do print_table(m) end
+  for _, p in ipairs { 2, 4 } do mw.nccl.run(p, compare) end
+end
