@@ -1,7 +1,7 @@
 -- What messages cost: the α–β model of each collective and of a stencil with halos, for 10 to 100 000 ranks, and small
 -- ones measured beside it. α: the latency of a message in seconds; β: bytes a second; γ: seconds to add a byte.
---   lua5.4 bench/costs.lua                        (the table for a cluster, and emulated ranks measured)
---   mpirun -n 4 lua5.4 bench/costs.lua            (measured over MPI)
+--   lua5.4 bench/distributed/costs.lua                        (the table for a cluster, and emulated ranks measured)
+--   mpirun -n 4 lua5.4 bench/distributed/costs.lua            (measured over MPI)
 -- docs/use/costs.md explains it.
 
 local mw = require "moonwarp"
