@@ -1,4 +1,4 @@
--- Functions of elements: a CUDA C body over arrays whose shapes broadcast.
+-- Elementwise functions: a CUDA C body over arrays whose shapes broadcast.
 local mw = require "moonwarp"
 local raw = require "moonwarp.binding"
 local failure = require "support.failure"

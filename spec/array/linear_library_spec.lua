@@ -1,4 +1,4 @@
--- Linear algebra by libraries: what the raw functions take, and their order with other work.
+-- Linear algebra by libraries: arguments of the raw functions, and their order with other work.
 local mw = require "moonwarp"
 local raw = require "moonwarp.binding"
 local failure = require "support.failure"

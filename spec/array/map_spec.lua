@@ -1,4 +1,4 @@
--- mw.map: functions of elements in CUDA C.
+-- mw.map: elementwise functions in CUDA C.
 local mw = require "moonwarp"
 local failure = require "support.failure"
 local random = require "support.random" "map_spec"

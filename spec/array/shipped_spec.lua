@@ -1,5 +1,5 @@
 -- Kernels of common operations that are installed with the library: small arrays do not wait for the compiler, nor need
--- one. The homes here have only what the specs put there.
+-- one. The installations here contain only what the specs put there.
 
 local run = require "support.child"
 

@@ -1,5 +1,5 @@
--- The memory of temporary arrays: loops do not grow, since the collector knows the bytes on the device and the host
--- does not run ahead of the device by more than some; what is fused makes none.
+-- The memory of temporary arrays: it does not grow in loops, since the collector accounts for bytes on the device and
+-- the host's lead over the device is limited; fused expressions make no temporaries.
 
 local mw = require "moonwarp"
 local suite = require "support.suite"

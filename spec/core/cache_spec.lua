@@ -1,5 +1,5 @@
 -- The compile cache, as Lua sees it: hits and misses, what a key depends on, clearing, limits, damage, many processes.
--- Cache of its own: what others compile would push out what is looked for
+-- Cache of its own: modules of other specs would evict those that are tested
 
 local mw = require "moonwarp"
 local read, write = require("support.files").read, require("support.files").write

@@ -1,5 +1,5 @@
 -- The CPU device opened as devices of other compute capabilities: their properties, limits and missing features.
--- CPU device only: about CPU devices that stand for others
+-- CPU device only: about CPU devices with other properties
 
 local mw = require "moonwarp"
 

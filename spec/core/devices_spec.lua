@@ -1,5 +1,5 @@
 -- Several CPU devices at once: each with memory, modules and streams of its own, copies between them, and peer access.
--- CPU device only: about CPU devices that stand for others
+-- CPU device only: about CPU devices with other properties
 
 local mw = require "moonwarp"
 local rt = require "moonwarp.runtime"

@@ -1,4 +1,4 @@
--- Special files, and files larger than memory, in place of a picture, a module or a source text: an error says what is
+-- Special files, and files larger than memory, in place of a picture, a module or a source: an error says what is
 -- wrong, and the process neither ends nor waits nor reads data that it cannot use.
 
 local run = require "support.child"

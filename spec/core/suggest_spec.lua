@@ -1,4 +1,4 @@
--- Names that are not there: which one was meant.
+-- Unknown names: the error suggests the name that was meant.
 
 local mw = require "moonwarp"
 local failure = require "support.failure"

@@ -1,4 +1,5 @@
--- Cooperative launches: all blocks of a grid are there at once and wait for each other with grid.sync(), on every tier.
+-- Cooperative launches: all blocks of a grid are resident at once and wait for each other with grid.sync(), on every
+-- tier.
 
 local mw = require "moonwarp"
 local suite = require "support.suite"

@@ -1,6 +1,6 @@
 -- Faults of kernels and launches end in an error: the host continues, its memory and other arrays are unchanged, and
 -- the next launch works.
--- CPU device only: a fault loses a GPU to the whole process
+-- CPU device only: after a fault the process cannot use a GPU any more
 
 local mw = require "moonwarp"
 local child = require "support.child"

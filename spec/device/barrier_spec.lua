@@ -1,4 +1,4 @@
--- __syncthreads() wherever a whole block can come to it, in blocks of all shapes; compared with plain Lua.
+-- __syncthreads() wherever a whole block can reach it, in blocks of all shapes; compared with plain Lua.
 -- Lua 5.4 only: this tests the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"

@@ -1,4 +1,4 @@
--- Values around barriers: addresses and loads of before, stores of other threads, and values that threads race for.
+-- Values across barriers: earlier addresses and loads, stores of other threads, and values that threads race for.
 -- Lua 5.4 only: this tests the compiler.
 
 local mw = require "moonwarp"

@@ -1,4 +1,4 @@
--- What threads of a block compute together with __syncthreads() between their steps: sums, scans, sorting, transposing,
+-- Algorithms of a whole block, with __syncthreads() between their steps: sums, scans, sorting, transposing,
 -- in blocks of all shapes; compared with plain Lua.
 -- Lua 5.4 only: this tests the compiler, and models calculate in 64-bit integers.
 

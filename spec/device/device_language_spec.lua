@@ -1,5 +1,5 @@
--- C++ in kernels, construct by construct: what a CUDA C program may say besides arithmetic means on the device what it
--- means on a host. Every kernel writes one number a thread, which a model in Lua knows; all tiers agree with it.
+-- C++ in kernels, construct by construct: everything but arithmetic has the meaning that it has on a host. Every kernel
+-- writes one number per thread, which is compared with a model in Lua, on all tiers.
 -- Lua 5.4 only: this tests the compiler.
 
 local mw = require "moonwarp"

@@ -1,4 +1,4 @@
--- What kernels print, and device memory for them: mw.on_print, every conversion of printf, the limit "heap", assert.
+-- Output of kernels, and their device memory: mw.on_print, every conversion of printf, the limit "heap", assert.
 -- CPU device only: a GPU prints to stdout by itself
 
 -- Lua 5.4 only: what is tested is the compiler, and the device that both bindings share.

@@ -1,6 +1,6 @@
 -- <cuda/std/…>, and its headers under the C++ library's names if there is no C++ library.
 -- Lua 5.4 only: this tests the compiler.
--- CPU device only: NVRTC has no C++ library, and these headers are written in what clang knows of types
+-- CPU device only: NVRTC has no C++ library, and these headers use clang's type traits
 
 local mw = require "moonwarp"
 

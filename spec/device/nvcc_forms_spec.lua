@@ -1,5 +1,5 @@
--- What nvcc takes beyond C++: macros, types of the host interface, forms of asm, names of CUDA 13, functions of
--- long double. Values are compared with C's rules or with the headers for C hosts.
+-- Extensions of C++ that nvcc accepts: macros, types of the host interface, forms of asm, names of CUDA 13, functions
+-- of long double. Values are compared with C's rules or with the headers for C hosts.
 
 local mw = require "moonwarp"
 local suite = require "support.suite"

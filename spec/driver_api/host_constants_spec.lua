@@ -1,5 +1,5 @@
--- CUDA's constants stand in the headers for C hosts and in the Lua interfaces, which cannot read headers. Each that
--- both know has one value, and each device attribute and result code that C hosts have, Lua has as well.
+-- CUDA's constants are in the headers for C hosts and in the Lua interfaces, which cannot read headers. A constant in
+-- both has one value, and each device attribute and result code of the headers is in Lua as well.
 
 local runtime = require "moonwarp.runtime"
 local driver = require "moonwarp.driver"

@@ -1,5 +1,5 @@
--- Loads and stores with cache hints, and volatile memory, for every type that CUDA has them for: on each way from a
--- source to a kernel they compile, and on the device the values are what was there.
+-- Loads and stores with cache hints, and volatile memory, for every type that CUDA has them for: each compiler accepts
+-- them, and the loaded values are those in memory.
 -- Lua 5.4 only: the bindings have nothing to do with it.
 
 local mw = require "moonwarp"

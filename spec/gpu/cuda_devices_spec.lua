@@ -1,4 +1,4 @@
--- Two NVIDIA GPUs, on machines without one: copies between them, peer access, and whose context is the thread's.
+-- Two NVIDIA GPUs, on machines without one: copies between them, peer access, and the thread's current context.
 
 local gpu = require "support.fake.gpu"
 

@@ -54,7 +54,7 @@ describe("resources of OpenGL", function()
     assert.equal(0, gpu.count(result, "cuArrayDestroy")) -- the array is the resource's
   end)
 
-  -- Another vendor's context, and a driver that knows nothing of OpenGL.
+  -- Another vendor's context, and a driver without OpenGL functions.
   for _, fail in ipairs { "cuGraphicsGLRegisterBuffer@*=219 cuGraphicsGLRegisterImage@*=999",
     "cuGraphicsMapResources@0=1" } do
     it("are copied where the driver cannot share: " .. fail, function()

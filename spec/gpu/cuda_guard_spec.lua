@@ -1,5 +1,5 @@
--- Kernels on a GPU that fail without losing it: what the driver makes of what they tell, with libraries that stand for
--- libcuda and NVRTC (support/fake/cuda.c). What real ones tell is in gpu_guard_spec.lua.
+-- Kernels on a GPU that fail without losing it: the errors that the driver makes from their reports, with fake
+-- libraries in place of libcuda and NVRTC (support/fake/cuda.c). Reports of real GPUs are in gpu_guard_spec.lua.
 
 local gpu = require "support.fake.gpu"
 

@@ -1,5 +1,5 @@
--- Functions that a stream of an NVIDIA GPU calls, on machines without one: the stream is held in the meantime, and the
--- function's reads and writes bypass it.
+-- Functions that a stream of an NVIDIA GPU calls, on machines without one: the stream waits for the function, and the
+-- function's reads and writes bypass the stream.
 
 local gpu = require "support.fake.gpu"
 

@@ -1,5 +1,5 @@
--- Modules for a GPU where there is no NVRTC: mwcc makes PTX of them. With a false driver (support/fake/cuda.c), which
--- takes whatever it is given; spec/gpu/nvptx_spec.lua is about the PTX.
+-- Modules for a GPU on machines without NVRTC: mwcc compiles them to PTX. With a fake driver (support/fake/cuda.c),
+-- which accepts any module; spec/gpu/nvptx_spec.lua is about the PTX.
 
 local gpu = require "support.fake.gpu"
 

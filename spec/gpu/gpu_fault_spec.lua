@@ -1,6 +1,6 @@
--- What the hardware of a GPU finds in kernels that do not look for it: what the error tells, and that the process and
--- the CPU device go on. (gpu_guard_spec has kernels that look; fault_spec what the CPU device does; cuda_spec what the
--- driver makes of CUDA's codes, on any machine.)
+-- Faults that a GPU's hardware finds in kernels without checks: the error's fields, and that the process and the CPU
+-- device still work. (gpu_guard_spec has kernels with checks, fault_spec the CPU device's faults, cuda_spec the
+-- driver's handling of CUDA's codes on any machine.)
 
 local suite = require "support.suite"
 local child = require "support.child"

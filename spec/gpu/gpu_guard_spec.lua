@@ -1,5 +1,5 @@
--- Kernels on a real GPU that fail, or do not end, and the GPU is still there: all in this one process. (cuda_guard_spec
--- has the driver's part on any machine, gpu_fault_spec what the hardware itself finds.)
+-- Kernels on a real GPU that fail or do not end, after which the process can still use the GPU: all in one process.
+-- (cuda_guard_spec has the driver's part on any machine, gpu_fault_spec the faults that the hardware finds.)
 
 local mw = require "moonwarp"
 local suite = require "support.suite"

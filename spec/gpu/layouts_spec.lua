@@ -1,5 +1,5 @@
--- Kernels of the device suite, on each way from a source to a kernel: parameters, their types, sizes and offsets, and
--- the fields of structs are the same. Each thirtieth source is compared; MOONWARP_LAYOUTS=1 compares every one.
+-- Kernels of the device suite, by each compiler: parameters, their types, sizes and offsets, and the fields of structs
+-- are the same. Every 30th source is compared; MOONWARP_LAYOUTS=1 compares every one.
 -- Lua 5.4 only: what is compared is what compilers tell.
 
 local paths = require "support.compile.paths"

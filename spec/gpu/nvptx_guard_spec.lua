@@ -1,8 +1,6 @@
--- What mwcc puts into kernels for GPUs that are to be stopped (--stoppable) or to check their accesses
--- (--check-memory): where the PTX looks, and that nothing of it is in other kernels. (gpu_guard_spec runs such
--- kernels on a real GPU.)
--- Lua 5.4 only: the bindings have nothing to do with it.
--- CPU device only: it asks the compiler itself.
+-- Code that mwcc adds to kernels for GPUs that poll for the host's request to end (--stoppable) or check their accesses
+-- (--check-memory): where it is in the PTX, and that other kernels have none of it. (gpu_guard_spec runs such kernels
+-- on a real GPU.) Lua 5.4 only: the bindings have nothing to do with it. CPU device only: it asks the compiler itself.
 
 local mwcc = require "support.mwcc"
 

@@ -1,5 +1,5 @@
 -- Kernels' signatures and the layouts of their types: the same on the CPU device, with mwcc for a GPU and with NVRTC,
--- whichever of them tells it. spec/gpu/layouts_spec.lua compares them over all kernels of the device suite.
+-- whichever compiler states it. spec/gpu/layouts_spec.lua compares them over all kernels of the device suite.
 
 local gpu = require "support.fake.gpu"
 local paths = require "support.compile.paths"

@@ -1,4 +1,4 @@
--- a:host(): an array's memory as the host sees it.
+-- a:host(): access of the host to an array's memory.
 -- CPU device only: a GPU's memory is not the host's
 
 local mw = require "moonwarp"

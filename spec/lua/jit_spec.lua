@@ -1,5 +1,5 @@
--- With LuaJIT's FFI the hot loops of a script are compiled to machine code: jit.v, which tells of every trace, speaks
--- of no trace that was given up.
+-- With LuaJIT's FFI the hot loops of a script are compiled to machine code: jit.v, which reports every trace,
+-- reports no aborted one.
 
 local child = require "support.child"
 

@@ -1,5 +1,5 @@
--- The bindings convert values. What is wrong with one is said above them (lua/moonwarp/check/refusals.lua) or below
--- them (the core). So hardly a sentence stands in both.
+-- The bindings convert values. Messages about wrong values are made above them (lua/moonwarp/check/refusals.lua) or
+-- below them (the core), so almost no sentence is in both.
 
 -- Sentences that may stand twice: they are about the bindings themselves.
 local allowed = {

@@ -1,4 +1,4 @@
--- Misuse: what every public function says to arguments that it does not take, and that none of it passes unseen.
+-- Misuse: errors of every public function for wrong arguments, none of which is accepted silently.
 
 local mw = require "moonwarp"
 local run = require "support.child"
@@ -25,7 +25,7 @@ local function objects()
   }
 end
 
--- What a message of Lua's own looks like, which tells a script nothing about what it did.
+-- Patterns of Lua's own messages, which do not explain the mistake to a script's author.
 local function is_raw(text)
   for _, pattern in ipairs { "attempt to", "bad argument", "stack overflow", "expected, got" } do
     if text:find(pattern) then return true end

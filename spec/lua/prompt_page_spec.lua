@@ -1,6 +1,6 @@
 -- Lua 5.4 only: the page shows what that prints.
 -- The first session in docs/learn/prompt.md is what the prompt shows: it is played in a pseudo-terminal and compared.
--- CPU device only: the page shows that.
+-- CPU device only: the page shows its output.
 
 local session = require "support.prompt_session"
 local read = require("support.files").read

@@ -1,6 +1,6 @@
 -- Random calls of the whole API with random arguments (support/api/api_fuzz.lua), in a process of their own: no crash,
--- no hang, no message of Lua's own, and no array changes that no call was given. MOONWARP_SEED says which
--- calls, MOONWARP_CALLS how many.
+-- no hang, no message of Lua's own, and no array changes that was not passed to a call. MOONWARP_SEED sets the
+-- seed, MOONWARP_CALLS the number of calls.
 
 local interpreter = arg[-1]
 

@@ -1,5 +1,5 @@
 -- The prompt, driven through a pseudo-terminal as a person drives it (support/native/pty.c), and its parts alone.
--- CPU device only: its scenarios show what is printed on it; what the prompt does with results is no matter of devices.
+-- CPU device only: its scenarios have output of kernels; the rest of the prompt does not depend on the device.
 
 local mw = require "moonwarp"
 local write = require("support.files").write

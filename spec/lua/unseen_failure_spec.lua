@@ -1,4 +1,5 @@
--- Failures of kernels that nothing waited for: they are reported at the end of the script, whose status is not 0.
+-- Failures of kernels that the script did not wait for: they are reported at the end of the script, whose status is not
+-- 0.
 
 local child = require "support.child"
 

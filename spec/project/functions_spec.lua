@@ -1,4 +1,4 @@
--- The table of CUDA's functions: whole, of functions that there are, and each of them tested.
+-- The table of CUDA's functions: it is complete, all its functions exist, and each is tested.
 -- Lua 5.4 only: the bindings have nothing to do with it.
 
 local page = dofile "docs/use/functions.lua"

@@ -1,6 +1,6 @@
--- Installations: by make, into a tree of LuaRocks, moved, embedded, taken away again.
+-- Installations: by make, into a tree of LuaRocks, moved, embedded, uninstalled.
 -- Lua 5.4 only: programs of their own are what runs in them, on LuaJIT too.
--- CPU device only: installing needs LLVM and has nothing to do with the device.
+-- CPU device only: installation does not depend on the device, and needs LLVM.
 
 local shell = require "support.shell" ""
 

@@ -1,6 +1,6 @@
 -- The notebook, run by Jupyter with the kernel ilua where `sh setup.sh --notebook` has installed them.
 -- Lua 5.4 only: Jupyter starts the Lua that runs in it.
--- CPU device only: it shows what that does.
+-- CPU device only: the notebook shows its output.
 
 local files = require "support.files"
 

@@ -1,4 +1,4 @@
--- The reference: written from the annotations, whole, and of things that there are.
+-- The reference: it is generated from the annotations, complete, and everything in it exists.
 
 local mw = require "moonwarp"
 for _, part in ipairs { "graph", "texture.texture", "texture.opengl" } do require("moonwarp." .. part) end

@@ -1,4 +1,4 @@
--- The process does not grow, however often something is done.
+-- The memory of the process does not grow with the number of repetitions.
 
 local mw = require "moonwarp"
 local suite = require "support.suite"

@@ -1,5 +1,5 @@
 -- Kernels whose memory is awkward: structs, strides, aliases, great distances, types that share memory, large local
--- arrays; and numbers that are. Each is compared with plain Lua, in blocks of all shapes, by several tiers.
+-- arrays; and awkward numbers. Each is compared with plain Lua, in blocks of all shapes, by several tiers.
 -- Lua 5.4 only: this tests the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"

@@ -1,5 +1,5 @@
--- Kernels whose threads have to do with each other: they draw tickets, take turns, wait, print, go on while any of them
--- finds something. Each is compared with plain Lua, in blocks of all shapes, by several tiers.
+-- Kernels with communicating threads: they draw tickets, take turns, wait, print, and iterate until no thread finds
+-- anything. Each is compared with plain Lua, in blocks of all shapes, by several tiers.
 -- Lua 5.4 only: this tests the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"
@@ -134,7 +134,7 @@ for _, tier in ipairs(tiers) do
         end
         local wanted = { 0, 0, 0, 0, 0, 0, 0, (grid - 1) * n + (n - 1) // 3 * 3 }
         for i = 0, n - 1 do wanted[i % 7 + 1] = wanted[i % 7 + 1] + grid * i end
-        -- Of block shapes with less than seven threads, only as many bins are handed on.
+        -- Blocks with fewer than seven threads add only as many bins.
         for i = n + 1, 7 do wanted[i] = 0 end
         check_equal(wanted, bins:totable(), tostring(block))
       end

@@ -1,4 +1,4 @@
--- Surface reads and writes: every kind in every form that CUDA has of it, and every type of element.
+-- Surface reads and writes: every kind in all of CUDA's forms, and every type of element.
 -- Lua 5.4 only: it is about a device header.
 
 local mw = require "moonwarp"

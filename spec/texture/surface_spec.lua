@@ -1,4 +1,4 @@
--- Surfaces in kernels: reads, writes and what happens outside of the array.
+-- Surfaces in kernels: reads, writes, and accesses outside of the array.
 
 local mw = require "moonwarp"
 

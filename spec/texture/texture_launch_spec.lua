@@ -1,5 +1,5 @@
 -- Launches and the textures that their kernels read: what is bound when a launch is made, and what is missing.
--- CPU device only: kernels here look into the records that textures are on the CPU device
+-- CPU device only: kernels here read the CPU device's texture records
 
 local mw = require "moonwarp"
 local failure = require "support.failure"

@@ -1,5 +1,5 @@
 -- Lifetimes of textures: bound, in flight or neither, and that all memory is released.
--- CPU device only: kernels here look into the records that textures are on the CPU device
+-- CPU device only: kernels here read the CPU device's texture records
 
 local mw = require "moonwarp"
 local failure = require "support.failure"

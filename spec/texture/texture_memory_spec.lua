@@ -1,5 +1,5 @@
 -- Memory that textures read: pitched arrays, CUDA arrays of every kind, and copies by regions in every direction.
--- CPU device only: kernels here look into the records that textures are on the CPU device
+-- CPU device only: kernels here read the CPU device's texture records
 
 local mw = require "moonwarp"
 local random = require "support.random" "texture_memory_spec"

@@ -1,5 +1,5 @@
 -- Texture objects and surfaces as arguments of kernels, and pictures as textures.
--- CPU device only: kernels here look into the records that textures are on the CPU device
+-- CPU device only: kernels here read the CPU device's texture records
 
 local mw = require "moonwarp"
 local failure = require "support.failure"

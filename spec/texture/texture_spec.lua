@@ -1,6 +1,6 @@
--- Textures on the host's side: references as fields of a module, what may be bound to them, options. What fetches
--- compute is texture_fetch_spec's.
--- CPU device only: kernels here look into the records that textures are on the CPU device
+-- Textures on the host's side: references as fields of a module, what may be bound to them, options. The values
+-- of fetches are tested by texture_fetch_spec.
+-- CPU device only: kernels here read the CPU device's texture records
 
 local mw = require "moonwarp"
 local failure = require "support.failure"

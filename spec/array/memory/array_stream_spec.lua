@@ -1,4 +1,4 @@
--- Copies of CUDA arrays as work of streams: ordered with the kernels around them, not waited for, and nodes of graphs.
+-- Copies of CUDA arrays in streams: they do not block, are ordered with kernels, and are nodes of graphs.
 
 local mw = require "moonwarp"
 local rt = require "moonwarp.runtime"

@@ -1,4 +1,4 @@
--- What curand_poisson and curand_poisson4 draw of means from 64 to 4000, beside an H100's.
+-- Numbers of curand_poisson and curand_poisson4 for means from 64 to 4000, beside an H100's.
 -- Lua 5.4 only: this tests device headers.
 
 local mw = require "moonwarp"

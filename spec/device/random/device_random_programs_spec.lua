@@ -1,6 +1,5 @@
--- Whole programs that draw random numbers in kernels, as they stand in CUDA C: they run on the CPU device, with results
--- whose error is known, and compile for GPUs.
--- Lua 5.4 only: this tests the compiler and device headers.
+-- Whole CUDA C programs that draw random numbers in kernels, unchanged: their results on the CPU device are within a
+-- known error, and they compile for GPUs. Lua 5.4 only: this tests the compiler and device headers.
 
 local mw = require "moonwarp"
 local suite = require "support.suite"

@@ -1,7 +1,7 @@
 /* The table of device functions by compute capability (capability_table.c), with which capability_check.c compares a
  * program. */
-#ifndef MWCC_FEATURE_H
-#define MWCC_FEATURE_H
+#ifndef MWCC_CAPABILITY_TABLE_H
+#define MWCC_CAPABILITY_TABLE_H
 
 #include "mwcc/mwcc.h"
 #include "read.h"
