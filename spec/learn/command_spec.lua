@@ -80,7 +80,8 @@ describe("moonwarp learn", function()
     solve("pooling", "%(i >= 2 %? tile%[i %- 2%] : 0%)", "tile[0]")
     local output = learn "9"
     assert.matches("who wrote out[0], and what these threads did besides:\n", output, 1, true)
-    assert.matches("block 0, thread 0   reads a[0]; writes tile[0]; reads tile[0] tile[0]; writes out[0]\n", output, 1, true)
+    assert.matches("block 0, thread 0   reads a[0]; writes tile[0]; reads tile[0] tile[0]; writes out[0]\n", output, 1,
+      true)
     assert.matches("no thread wrote out[0]\n", (learn "1"), 1, true)
   end)
 

@@ -110,12 +110,14 @@ local function place(access, answer, case, shared)
   for i, array in ipairs(case.args) do
     local size = type(array) ~= "number" and mw.type(array) == "array" and sizes[array.dtype]
     local at = size and (access.address - array.address) / size
-    if at and at >= 0 and at < array.count then return ("%s[%d]"):format(answer.kernel.params[i].name, math.floor(at)) end
+    if at and at >= 0 and at < array.count then
+      return ("%s[%d]"):format(answer.kernel.params[i].name, math.floor(at))
+    end
   end
   return access.name ~= "" and access.name or "?"
 end
 
--- Where each variable in shared memory begins, the size of its elements, as far as was seen, and how many there are.
+-- Where each variable in shared memory begins and the size of its elements, as far as was seen, and how many there are.
 local function shared_variables(list)
   local shared = { count = 0, first = {}, size = {} }
   for _, access in ipairs(list) do
@@ -129,8 +131,8 @@ local function shared_variables(list)
   return shared
 end
 
--- The threads of a launch, in order: { block =, thread =, "reads", " a[3]", … }; nil where accesses cannot be watched.
--- `wrote` is the address of an element: those that write it have the field of that name.
+-- The threads of a launch, in order: { block =, thread =, "reads", " a[3]", … }; nil where accesses cannot be
+-- watched. `wrote` is the address of an element: those that write it have the field of that name.
 local function watch_threads(answer, case, wrote)
   local list = watch.accesses(function() judge.launch(answer, case) end)
   if not list then return nil end

@@ -1,5 +1,5 @@
--- What the judge asks of checked and of measured runs, and nothing else does: where one of them is not available (on a
--- device without it), these functions return nil, and the judge goes by results alone.
+-- What the judge asks of checked and of measured runs, and what drawings are made from. Where one of them is not
+-- available (on a GPU, launches are not measured), these functions return nil, and the judge goes by the rest.
 
 local mw = require "moonwarp"
 local raw = require "moonwarp.binding"
@@ -12,11 +12,13 @@ local function find(name)
   return ok and found or nil
 end
 
+local function on_cpu() return mw.device().name:find "^cpu" ~= nil end
+
 ---Whether runs can be checked and measured here.
 ---@return boolean checked
 ---@return boolean measured
 function M.available()
-  return find "check" ~= nil, find "measure" ~= nil
+  return find "check" ~= nil, find "measure" ~= nil and on_cpu()
 end
 
 ---The findings of a run: a list, empty if it is clean.
@@ -50,7 +52,7 @@ end
 ---@return { what: string, shared: boolean, name: string, bytes: integer, block: integer, thread: integer,
 ---address: integer }[]?
 function M.accesses(f)
-  if not raw.watch_begin or mw.device().name:find "^cpu" == nil then return nil end
+  if not on_cpu() then return nil end
   raw.watch_begin "accesses"
   local ok, err = pcall(function()
     f()
