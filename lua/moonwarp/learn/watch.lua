@@ -1,5 +1,5 @@
 -- What the judge asks of checked and of measured runs, and what drawings are made from. Where one of them is not
--- available (on a GPU, launches are not measured), these functions return nil, and the judge goes by the rest.
+-- available (launches on GPUs are not watched), these functions return nil, and the judge goes by the rest.
 
 local mw = require "moonwarp"
 local raw = require "moonwarp.binding"
@@ -18,7 +18,7 @@ local function on_cpu() return mw.device().name:find "^cpu" ~= nil end
 ---@return boolean checked
 ---@return boolean measured
 function M.available()
-  return find "check" ~= nil, find "measure" ~= nil and on_cpu()
+  return find "check" ~= nil and on_cpu(), find "measure" ~= nil and on_cpu()
 end
 
 ---The findings of a run: a list, empty if it is clean.
