@@ -101,6 +101,8 @@ local function tell_open(lesson, verdict)
     show(draw.arrays(verdict.facts))
     local answer = judge.read(lesson.path, false)
     if answer then show(draw.writers(verdict.facts, answer)) end
+    local finding = verdict.facts.got and verdict.facts:finding()
+    if finding then say("check: ", finding) end
   end
   say("hint: ", verdict.hint)
   return 1
@@ -131,8 +133,8 @@ end
 local function tell_solved(lesson, verdict)
   say(("Lesson %d, %s: solved."):format(lesson.number, lesson.title))
   say("  result  right for sizes ", tell_sizes(lesson.sizes))
-  say("  check   ", verdict.checked and "clean: no race, no overrun, nothing uninitialised" or
-    "no overrun (races cannot be checked here)")
+  say("  check   ", verdict.checked and "clean: no race, no access outside of an array, no divergent barrier" or
+    "no access outside of an array (races cannot be checked here)")
   tell_figures(lesson, verdict)
   show(draw.accesses(lesson, verdict.facts.answer))
   show(draw.dependences(lesson, verdict.facts.answer))

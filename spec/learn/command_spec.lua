@@ -85,6 +85,20 @@ describe("moonwarp learn", function()
     assert.matches("no thread wrote out[0]\n", (learn "1"), 1, true)
   end)
 
+  it("shows what a checked run finds, beside a wrong result or alone", function()
+    solve("block_scan", "  __syncthreads%(%);\n", "")
+    local output, status = learn "23"
+    assert.equal(1, status)
+    assert.matches("check", output, 1, true)
+    assert.matches("race on totals[", output, 1, true)
+    assert.matches("hint: totals are read before the other warps have left them: the barrier is missing", output, 1,
+      true)
+    solve("shared", "  __syncthreads%(%);\n", "")
+    output = learn "8"
+    assert.matches("result (size 64): out[", output, 1, true)
+    assert.matches("\ncheck: race on tile[", output, 1, true)
+  end)
+
   it("keeps what is solved, draws who read what, and names the next lesson and a solution", function()
     solve "shared"
     local output, status = learn "8"

@@ -69,6 +69,13 @@ function Facts:findings()
   return self.found
 end
 
+---The first finding of that run in words; nil if there is none.
+function Facts:finding()
+  self:findings()
+  if not self.report or #self.report == 0 then return nil end
+  return tostring(self.report):match "^[^\n]*"
+end
+
 -- ---- running ----
 
 ---Launch the learner's kernel with a case's arguments, and wait for it.
@@ -195,7 +202,7 @@ local function judge_check(lesson, answer, facts)
   local finding = facts.report and facts.report[1]
   if not finding then return nil, facts end
   local hint = lesson.findings and lesson.findings[finding.kind] or general[finding.kind] or finding.hint
-  return fail("check", tostring(finding), hint, facts), facts
+  return fail("check", facts:finding(), hint, facts), facts
 end
 
 -- The figures of a run, and a few that lessons ask for.

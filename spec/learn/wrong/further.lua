@@ -13,8 +13,7 @@ return {
   find_the_race = {
     { ": 0;\n  __syncthreads();", ": 0;", "before the loop" },
     { "tile[t + half];\n    __syncthreads();", "tile[t + half];\n    if (half > 32) __syncthreads();",
-      "read the two lines",
-      needs = "check" },
+      "read the two lines|missing after a halving", needs = "check" },
     { "tile[t + half];\n    __syncthreads();", "tile[t + half];\n    __syncwarp();", "waits for the 32 threads" },
     { "if (t < half) tile[t] += tile[t + half];\n    __syncthreads();",
       "if (t < half) { tile[t] += tile[t + half]; __syncthreads(); }", "after the if, for all", needs = "check" },
@@ -101,7 +100,7 @@ return {
     { "a[start + 64 + t]", "a[start + t]", "the same stretch" },
     { "    __pipeline_wait_prior(1);\n    __syncthreads();\n", "    __pipeline_wait_prior(1);\n",
       "after a barrier that follows it" },
-    { "63 - t];\n    __syncthreads();", "63 - t];", "one has to stand at the end of the round", needs = "check" },
+    { "63 - t];\n    __syncthreads();", "63 - t];", "to stand at the end of the round", needs = "check" },
   },
   atomics_and_fences = {
     { "ticket == gridDim.x - 1", "ticket == gridDim.x", "the last is gridDim.x - 1" },

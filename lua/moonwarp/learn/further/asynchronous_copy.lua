@@ -74,6 +74,11 @@ return { kernel = m.reverse, launch = function(blocks) return blocks, 64 end }
       hint = "only the first stretch was copied: each round starts the copy of the next one" },
     { when = function(f) return f.got and f:has "tile[0][63-t]" end,
       hint = "the rounds take turns with the tiles: r % 2" },
+    { when = function(f)
+        return f.got and f:has "__pipeline_wait_prior(1);__syncthreads" and count(f, "__syncthreads") < 2
+      end,
+      hint = "the next round's copy overwrites a tile that others still use: a barrier has to stand at the end of " ..
+        "the round" },
     { when = function(f) return f.got and count(f, "__syncthreads") < 2 end,
       hint = "a wait is for the thread's own copies: the others' are there after a barrier that follows it" },
   },
