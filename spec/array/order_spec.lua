@@ -42,6 +42,64 @@ describe("order", function()
     end
   end)
 
+  it("of the first of many is that of all", function()
+    random "topk"
+    for _, dtype in ipairs { "float", "int", "uchar", "double" } do
+      local list = {}
+      for i = 1, 40000 do list[i] = dtype == "uchar" and math.random(0, 255) or math.random(-3000, 3000) end
+      if dtype ~= "int" and dtype ~= "uchar" then list[17], list[18], list[19] = 0 / 0, -0.0, 0 end
+      local a = mw.array(list, dtype)
+      for _, largest in ipairs { true, false } do
+        for _, k in ipairs { 1, 100, 2000 } do
+          local order = a:argsort { descending = largest }:sub(1, k)
+          local values, places = a:topk(k, { largest = largest })
+          assert.same(order:totable(), places:totable())
+          assert.same(a:take(order):totable(), values:totable())
+        end
+      end
+    end
+    local column = mw.randn(40000, 1)
+    local values, places = column:topk(3, 1)
+    assert.same({ 3, 1 }, values.shape)
+    assert.same(column:reshape(-1):argsort { descending = true }:sub(1, 3):totable(), places:reshape(-1):totable())
+    local few = mw.full({ 40000 }, 0 / 0)
+    few[5] = 1
+    assert.same({ 1, 5 }, { few:topk(2)[1], tonumber((select(2, few:topk(2)))[1]) })
+  end)
+
+  it("of integers of a small range is counted", function()
+    random "counts"
+    for _, dtype in ipairs { "char", "ushort", "int", "longlong" } do
+      local list, counts, distinct = {}, {}, {}
+      local low = dtype == "ushort" and 100 or -100
+      for i = 1, 5000 do
+        list[i] = low + 3 * math.random(0, 60)
+        counts[list[i]] = (counts[list[i]] or 0) + 1
+      end
+      for value in pairs(counts) do distinct[#distinct + 1] = value end
+      table.sort(distinct)
+      local a = mw.array(list, dtype)
+      local values, how_often, inverse = a:unique { counts = true, inverse = true }
+      assert.equal(dtype, values.dtype)
+      assert.equal(#distinct, values.count)
+      for i, value in ipairs(distinct) do
+        assert.equal(value, tonumber(values[i]))
+        assert.equal(counts[value], tonumber(how_often[i]))
+      end
+      assert.is_true(values:take(inverse):eq(a):all())
+    end
+    for _, bins in ipairs { 5, 8192, 20000 } do -- in shared memory, and in the result
+      local list, expected = {}, {}
+      for v = 1, bins do expected[v] = 0 end
+      for i = 1, 9000 do
+        list[i] = math.random(0, bins - 1)
+        expected[list[i] + 1] = expected[list[i] + 1] + 1
+      end
+      local counts = mw.array(list, "int"):bincount { minlength = bins }:totable()
+      for v = 1, bins do assert.equal(expected[v], tonumber(counts[v])) end
+    end
+  end)
+
   it("is written into out, also in place", function()
     local a = mw.array { { 3, 1 }, { 2, 5 } }
     assert.is_true(a:sort { axis = 1, out = a } == a)

@@ -1,84 +1,16 @@
--- Quantiles along axes: median and quantile. The elements next to a quantile are found by radix selection, without
--- sorting.
+-- Quantiles along axes: median and quantile.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
 local promotion = require "moonwarp.array.promotion"
 local kernels = require "moonwarp.array.kernels"
 local reduction = require "moonwarp.array.reduction"
+local select_rank = require "moonwarp.array.order.selection"
 
 local usage = errors.usage
 local array = raw.classes.array
 
 local M = {}
-
--- ---- selection ----
-
-local text = [[
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#include <moonwarp/algorithms/select.h>
-typedef $T T_;
-// kernels
-extern "C" __global__ void select_count(long long length, int shift, const T_ *x, const unsigned long long *keys,
-    unsigned *counts) {
-  moonwarp::select_count<T_, moonwarp::$KIND>(length, shift, x, keys, counts);
-}
-extern "C" __global__ void select_choose(int lines, int shift, unsigned *counts, unsigned long long *ranks,
-    unsigned long long *keys) {
-  moonwarp::select_choose(lines, shift, counts, ranks, keys);
-}
-extern "C" __global__ void select_finish(int lines, const unsigned long long *keys, T_ *y) {
-  moonwarp::select_finish<T_, moonwarp::$KIND>(lines, keys, y);
-}
-extern "C" __global__ void select_short(long long lines, int length, int rank, const T_ *x, T_ *y) {
-  moonwarp::select_short<T_, moonwarp::$KIND>(lines, length, rank, x, y);
-}
-]]
-
-local SHORT = 64 -- lines of up to so many elements are searched by one thread
-local BATCH = 32768 -- lines selected from at a time
-local CHUNK = 65536 -- elements for each block
-
-local kinds = { bool = "UNSIGNED", uint = "UNSIGNED", int = "SIGNED", float = "FLOATING" }
-local made = {}
-
-local function module_of(dtype, device)
-  local of = promotion.of(dtype, "a:quantile")
-  if not made[dtype] then
-    local source = text:gsub("%$(%u+)", { T = of.C, KIND = kinds[of.kind] })
-    made[dtype] = kernels.module(source, "quantile")
-  end
-  return made[dtype](device)
-end
-
--- Select the elements of a rank (from 0) of some lines x, into y.
-local function select_batch(m, x, lines, length, rank, y)
-  local device, blocks = x.device, kernels.blocks
-  local keys = kernels.empty(device, "ulonglong", { lines }):fill(0)
-  local ranks = kernels.empty(device, "ulonglong", { lines }):fill(rank)
-  local counts = kernels.empty(device, "uint", { lines * 256 }):fill(0)
-  for digit = raw.dtype_size(x.dtype) - 1, 0, -1 do
-    m.select_count({ math.min(blocks(length, CHUNK), 65535), lines }, 256)(length, digit * 8, x, keys, counts)
-    m.select_choose(blocks(lines, 64), 64)(lines, digit * 8, counts, ranks, keys)
-  end
-  m.select_finish(blocks(lines, 64), 64)(lines, keys, y)
-end
-
--- The elements of a rank (from 0) of each line of x, {lines, length}.
-local function select_rank(x, rank)
-  local lines, length = x.shape[1], x.shape[2]
-  local y, m = kernels.empty(x.device, x.dtype, { lines }), module_of(x.dtype, x.device)
-  if length <= SHORT then
-    m.select_short(kernels.blocks(lines, 128), 128)(lines, length, rank, x, y)
-    return y
-  end
-  for first = 1, lines, BATCH do
-    local count = math.min(BATCH, lines - first + 1)
-    select_batch(m, x:sub(first, first + count - 1), count, length, rank, y:sub(first, first + count - 1))
-  end
-  return y
-end
 
 -- ---- quantiles ----
 

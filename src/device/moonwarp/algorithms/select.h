@@ -30,23 +30,31 @@ template <typename T, int KIND> __device__ inline T element_of(unsigned long lon
   return x;
 }
 
-/* Add to counts[line][256] the digits at `shift` of the elements that begin as keys[line] does. A block of 256 threads
-   for each chunk (x) and line (y). */
-template <typename T, int KIND>
+/* Add to counts[line][256] the digits at `shift` of the elements that begin as keys[line] does. A block for each chunk
+   (x) and line (y), of any size, or ALONE of one thread: on a CPU that counts faster than lanes do where most elements
+   count. */
+template <typename T, int KIND, bool ALONE>
 __device__ void select_count(long long length, int shift, const T *x, const unsigned long long *keys,
                              unsigned *counts) {
   __shared__ unsigned mine[256];
-  int t = threadIdx.x;
-  mine[t] = 0;
+  int t = ALONE ? 0 : threadIdx.x, step = ALONE ? 1 : blockDim.x;
+  for (int d = t; d < 256; d += step) mine[d] = 0;
   __syncthreads();
   const T *line = x + blockIdx.y * length;
   unsigned long long begins = shift + 8 < 64 ? keys[blockIdx.y] >> (shift + 8) : 0;
-  for (long long k = (long long)blockIdx.x * 256 + t; k < length; k += (long long)gridDim.x * 256) {
+  long long chunk = (length + gridDim.x - 1) / gridDim.x, first = blockIdx.x * chunk;
+  long long end = first + chunk < length ? first + chunk : length;
+  for (long long k = first + t; k < end; k += step) {
     unsigned long long key = key_of<T, KIND>(line[k]);
-    if ((shift + 8 < 64 ? key >> (shift + 8) : 0) == begins) atomicAdd(&mine[key >> shift & 255], 1u);
+    if ((shift + 8 < 64 ? key >> (shift + 8) : 0) != begins) continue;
+    if (ALONE)
+      mine[key >> shift & 255]++;
+    else
+      atomicAdd(&mine[key >> shift & 255], 1u);
   }
   __syncthreads();
-  if (mine[t] != 0) atomicAdd(&counts[blockIdx.y * 256 + t], mine[t]);
+  for (int d = t; d < 256; d += step)
+    if (mine[d] != 0) atomicAdd(&counts[blockIdx.y * 256 + d], mine[d]);
 }
 
 /* Choose each line's next digit, and begin anew with the counts. A thread for each line. */
