@@ -5,8 +5,8 @@ local given = require "moonwarp.array.given"
 local kernels = require "moonwarp.array.kernels"
 local promotion = require "moonwarp.array.promotion"
 
--- Blocks count in shared memory if the bins fit there, else in the result. On CPUs a thread walks a chunk alone, and the
--- kernel does not ask for its number: so all is scalar from the first launch on.
+-- Blocks count in shared memory if the bins fit there, else in the result. On CPUs a thread walks a chunk alone, and
+-- the kernel does not ask for its number: so all is scalar from the first launch on.
 local text = [[
 typedef $T T_;
 // kernels
