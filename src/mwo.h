@@ -178,6 +178,8 @@ typedef struct mw_site {
   uint32_t detail;   /* an mw_warp_call, a barrier, a fence's scope; of an atomic operation LLVM's number + 1, 0: CAS */
   uint32_t segments; /* of a shuffle, ~0u: not constant */
   uint32_t line, column, outer_line, outer_column; /* outer: where its function was inlined; line 0: unknown */
+  uint32_t issued; /* of an access: the MW_SITE_CODE site with which it is issued, by predication; ~0u: its own lanes */
+  uint32_t is_uniform;                             /* the address is plainly the same for all lanes */
   uint32_t is_volatile, is_texture;                /* is_texture: of an access that reads a texture or surface */
   uint32_t work[MW_WORK_CLASSES], flops;           /* of MW_SITE_WORK, for each lane */
   const char *file, *outer_file, *name, *function; /* or NULL */

@@ -40,6 +40,7 @@ local later = {
   ["texture.texture"] = { "texture", "surface" },
   random = { "random", "seed", "rand", "randn", "randint", "randperm" },
   ["texture.opengl"] = { "gl_buffer", "gl_image" },
+  ["watch.measure"] = { "measure" },
   ["array.files.npy"] = { "load_npy", "load_npz", "save_npy", "save_npz" },
   ["array.files.csv"] = { "read_csv", "write_csv" },
   ["array.files.wav"] = { "read_wav", "write_wav" },

@@ -116,6 +116,26 @@ static void count_segments(const lanes *l, unsigned bytes, memory_sums *into) {
   }
 }
 
+/* Atomic operations: each sector once for each of the lanes at its busiest address. Where the address is the program's
+   one place for all lanes, nvcc combines their values first. */
+static unsigned count_atomic_sectors(const lanes *l, bool is_uniform) {
+  unsigned count = 0;
+  number_set sectors;
+  sectors.count = 0;
+  if (is_uniform) return l->count > 0;
+  for (unsigned i = 0; i < l->count; i++) add(&sectors, l->at[i] / SECTOR);
+  for (unsigned n = 0; n < sectors.count; n++) {
+    unsigned most = 0;
+    for (unsigned i = 0; i < l->count; i++) {
+      unsigned same = 0;
+      for (unsigned k = i; k < l->count && l->at[i] / SECTOR == sectors.items[n]; k++) same += l->at[k] == l->at[i];
+      if (same > most) most = same;
+    }
+    count += most;
+  }
+  return count;
+}
+
 static void count_part(const rules *r, const cpu_watch_event *e, unsigned offset, unsigned bytes, memory_sums *into) {
   lanes l;
   into->requests++;
@@ -125,7 +145,8 @@ static void count_part(const rules *r, const cpu_watch_event *e, unsigned offset
   into->used += used;
   into->collisions += e->site->kind >= MW_SITE_ATOMIC ? l.count - distinct : 0;
   if (r->set == RULES_TODAY) {
-    unsigned sectors = count_units(&l, bytes, 5);
+    bool is_atomic = e->site->kind == MW_SITE_ATOMIC || e->site->kind == MW_SITE_REDUCTION;
+    unsigned sectors = is_atomic ? count_atomic_sectors(&l, e->site->is_uniform) : count_units(&l, bytes, 5);
     into->sectors += sectors;
     into->moved += (uint64_t)sectors * SECTOR;
     into->ideal += divided(used, SECTOR);
@@ -167,6 +188,29 @@ static unsigned passes(const lanes *l, unsigned bytes, unsigned banks) {
   return most;
 }
 
+/* Shared memory has no atomic operations on floats (LLVM's FAdd to FMin): nvcc makes a loop of a load and a
+   compare-and-swap, in each round of which one lane succeeds at each address. */
+static bool is_swapped(const mw_site *site) {
+  enum { FIRST = 12, LAST = 15 };
+  return site->kind >= MW_SITE_ATOMIC && site->detail >= FIRST && site->detail <= LAST;
+}
+
+static void count_rounds(const cpu_watch_event *e, memory_sums *into) {
+  for (uint32_t rest = e->lanes; rest;) {
+    lanes l;
+    uint32_t done = 0;
+    collect(e, 0, rest, &l);
+    into->rounds++;
+    into->round_wavefronts += passes(&l, e->site->bytes, BANKS);
+    for (unsigned i = 0; i < l.count; i++) {
+      bool first = true;
+      for (unsigned k = 0; k < i; k++) first = first && l.at[k] != l.at[i];
+      if (first) done |= 1u << l.number[i];
+    }
+    rest &= ~done;
+  }
+}
+
 /* 32 lanes at a time for words of up to 4 bytes, 16 for 8, 8 for 16. */
 void count_shared(const rules *r, const cpu_watch_event *e, memory_sums *into) {
   bool old = r->set != RULES_TODAY;
@@ -178,6 +222,7 @@ void count_shared(const rules *r, const cpu_watch_event *e, memory_sums *into) {
   into->bytes += (uint64_t)l.count * bytes;
   into->used += (uint64_t)distinct * bytes;
   into->collisions += e->site->kind >= MW_SITE_ATOMIC ? l.count - distinct : 0;
+  if (!old && is_swapped(e->site)) count_rounds(e, into);
   for (unsigned at = 0; at < bytes; at += WIDEST) {
     unsigned size = bytes - at < WIDEST ? bytes - at : WIDEST;
     for (unsigned first = 0; first < LANES; first += together) {

@@ -8,13 +8,14 @@
 /* What is counted, over calls. */
 typedef struct memory_sums {
   uint64_t requests;
-  uint64_t sectors;           /* of 32 bytes; by the rules of 1.x: transactions */
-  uint64_t ideal;             /* the least number that the bytes used fit into */
-  uint64_t wavefronts, least; /* of shared memory: passes that banks need, and the least possible */
-  uint64_t bytes;             /* of all active lanes */
-  uint64_t used;              /* the same, a byte that several lanes access once */
-  uint64_t collisions;        /* of atomics: lanes beyond the first at an address */
-  uint64_t moved;             /* bytes of all transactions */
+  uint64_t sectors;                  /* of 32 bytes; by the rules of 1.x: transactions */
+  uint64_t ideal;                    /* the least number that the bytes used fit into */
+  uint64_t wavefronts, least;        /* of shared memory: passes that banks need, and the least possible */
+  uint64_t bytes;                    /* of all active lanes */
+  uint64_t used;                     /* the same, a byte that several lanes access once */
+  uint64_t collisions;               /* of atomics: lanes beyond the first at an address */
+  uint64_t rounds, round_wavefronts; /* of loops around compare-and-swap: a load and a swap in each round */
+  uint64_t moved;                    /* bytes of all transactions */
 } memory_sums;
 
 typedef enum rule_set {

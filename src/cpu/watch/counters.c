@@ -27,6 +27,9 @@ typedef struct tally {
   size_t count;
   uint64_t launches, blocks;
   sums (*of)[SPACES];
+  struct sample *samples; /* of the first launch, or NULL */
+  struct step *steps;
+  size_t step_count;
 } tally;
 
 typedef struct counters {
@@ -40,10 +43,25 @@ typedef struct launch_counts {
   tally *into;
 } launch_counts;
 
+/* What is drawn: the first call at each site in the launch's first block, and what the first warp does, step by step. */
+enum { STEPS = 512 };
+
+typedef struct sample {
+  uint32_t lanes; /* 0: there is none */
+  uint64_t at[32];
+} sample;
+
+typedef struct step {
+  uint32_t site, lanes;
+} step;
+
 typedef struct worker_counts {
   rules rules;
   uint64_t blocks;
   sums (*of)[SPACES];
+  sample *samples; /* by site */
+  step steps[STEPS];
+  size_t step_count;
 } worker_counts;
 
 static int counters_open(cpu_device *device, const char *options, void **state) {
@@ -65,6 +83,8 @@ static void counters_close(void *state) {
   for (tally *t = c->tallies, *next; t; t = next) {
     next = t->next;
     free(t->of);
+    free(t->samples);
+    free(t->steps);
     free(t);
   }
   free(c);
@@ -93,6 +113,7 @@ static void *counters_enter(void *state) {
   worker_counts *w = mw_alloc(sizeof *w);
   *w = (worker_counts){.rules = l->all->rules};
   w->of = mw_alloc((l->launch->site_count + 1) * sizeof *w->of);
+  w->samples = mw_alloc((l->launch->site_count + 1) * sizeof *w->samples);
   return w;
 }
 
@@ -103,6 +124,14 @@ static void counters_leave(void *state, void *worker) {
   const uint64_t *from = (const uint64_t *)w->of;
   for (size_t i = 0; i < l->into->count * sizeof *w->of / sizeof *to; i++) to[i] += from[i];
   l->into->blocks += w->blocks;
+  if (w->step_count && !l->into->steps) {
+    l->into->samples = w->samples;
+    l->into->steps = mw_alloc(w->step_count * sizeof *w->steps);
+    memcpy(l->into->steps, w->steps, w->step_count * sizeof *w->steps);
+    l->into->step_count = w->step_count;
+  } else {
+    free(w->samples);
+  }
   free(w->of);
   free(w);
 }
@@ -127,6 +156,10 @@ static void on_access(void *worker, const cpu_watch_event *e) {
   worker_counts *w = worker;
   sums *s = count_call(w, e);
   s->full += e->lanes == ~0u;
+  if (e->worker->block == 0 && !w->samples[e->number].lanes) {
+    w->samples[e->number].lanes = e->lanes;
+    memcpy(w->samples[e->number].at, e->words, sizeof w->samples->at);
+  }
   if (e->site->is_texture) return;
   if (e->space == MW_SPACE_SHARED)
     count_shared(&w->rules, e, &s->memory);
@@ -135,6 +168,13 @@ static void on_access(void *worker, const cpu_watch_event *e) {
 }
 
 static void on_event(void *worker, const cpu_watch_event *e) { count_call(worker, e)->full += e->lanes == ~0u; }
+
+static void on_code(void *worker, const cpu_watch_event *e) {
+  worker_counts *w = worker;
+  on_event(worker, e);
+  if (e->worker->block == 0 && e->warp == 0 && w->step_count < STEPS)
+    w->steps[w->step_count++] = (step){e->number, e->lanes};
+}
 
 static void on_branch(void *worker, const cpu_watch_event *e) {
   sums *s = count_call(worker, e);
@@ -156,12 +196,15 @@ static void counters_block(void *worker, uint64_t block) {
 
 static void add_line(mw_text *out, const tally *t, size_t i, unsigned space, const sums *s) {
   const memory_sums *m = &s->memory;
+  uint32_t with = t->kernel->unit->image->sites[i].issued;
+  uint64_t issued = with < t->count ? t->of[with][0].executed : s->executed;
   mw_site site = t->kernel->unit->image->sites[i];
   site.space = space;
   mw_text_addf(out, "site\t%zu", i);
   cpu_watch_add_site(out, t->kernel, &site);
-  const uint64_t numbers[] = {s->executed,   s->lanes, s->full,  s->divergent, m->requests,   m->sectors, m->ideal,
-                              m->wavefronts, m->least, m->bytes, m->used,      m->collisions, m->moved};
+  const uint64_t numbers[] = {s->executed, s->lanes,      s->full,   s->divergent,       m->requests, m->sectors,
+                              m->ideal,    m->wavefronts, m->least,  m->bytes,           m->used,     m->collisions,
+                              m->moved,    issued,        m->rounds, m->round_wavefronts};
   for (size_t n = 0; n < MW_COUNT(numbers); n++) mw_text_addf(out, "\t%llu", (unsigned long long)numbers[n]);
   mw_text_addf(out, "\n");
 }
@@ -177,6 +220,24 @@ static void add_work(mw_text *out, const tally *t, size_t i, const sums *code) {
   mw_text_addf(out, "\n");
 }
 
+/* Distances from the 128-byte line of the lowest address, so that numbers are small. */
+static void add_sample(mw_text *out, size_t i, const sample *s) {
+  uint64_t base = UINT64_MAX;
+  for (unsigned lane = 0; lane < 32; lane++)
+    if (s->lanes >> lane & 1 && s->at[lane] < base) base = s->at[lane];
+  mw_text_addf(out, "sample\t%zu", i);
+  for (unsigned lane = 0; lane < 32; lane++)
+    if (s->lanes >> lane & 1)
+      mw_text_addf(out, "\t%u:%llu", lane, (unsigned long long)(s->at[lane] - base / 128 * 128));
+  mw_text_addf(out, "\t\n");
+}
+
+static void add_drawn(mw_text *out, const tally *t) {
+  for (size_t i = 0; i < t->count && t->samples; i++)
+    if (t->samples[i].lanes) add_sample(out, i, &t->samples[i]);
+  for (size_t i = 0; i < t->step_count; i++) mw_text_addf(out, "step\t%u\t%u\n", t->steps[i].site, t->steps[i].lanes);
+}
+
 static void counters_result(void *state, mw_text *out) {
   const counters *c = state;
   for (const tally *t = c->tallies; t; t = t->next) {
@@ -190,6 +251,7 @@ static void counters_result(void *state, mw_text *out) {
       for (unsigned space = 0; space < SPACES; space++)
         if (t->of[i][space].executed) add_line(out, t, i, space, &t->of[i][space]);
     }
+    add_drawn(out, t);
   }
 }
 
@@ -208,7 +270,7 @@ const cpu_watcher cpu_counters = {
            [MW_SITE_WARP] = on_event,
            [MW_SITE_FENCE] = on_event,
            [MW_SITE_BRANCH] = on_branch,
-           [MW_SITE_CODE] = on_event},
+           [MW_SITE_CODE] = on_code},
     .block_begin = counters_block,
     .leave = counters_leave,
     .end = counters_end,

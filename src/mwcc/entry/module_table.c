@@ -259,8 +259,9 @@ void set_local_bytes(program *p) {
 static LLVMValueRef site_entry(program *p, const watched_site *s) {
   fields f = {.p = p};
   const mw_site *of = &s->of;
-  const uint32_t numbers[] = {of->kind,   of->space,      of->bytes,        of->detail,      of->segments,  of->line,
-                              of->column, of->outer_line, of->outer_column, of->is_volatile, of->is_texture};
+  const uint32_t numbers[] = {of->kind,       of->space,       of->bytes,      of->detail,       of->segments,
+                              of->line,       of->column,      of->outer_line, of->outer_column, of->issued,
+                              of->is_uniform, of->is_volatile, of->is_texture};
   LLVMValueRef work[MW_WORK_CLASSES];
   for (size_t i = 0; i < MW_COUNT(numbers); i++) put_i32(&f, numbers[i]);
   for (size_t i = 0; i < MW_WORK_CLASSES; i++) work[i] = constant_i32(p, of->work[i]);

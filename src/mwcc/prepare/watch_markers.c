@@ -16,7 +16,10 @@ typedef struct marker {
   LLVMBuilderRef b;
   LLVMValueRef functions[2]; /* WATCH_ADDRESS, WATCH_NUMBER */
   LLVMTypeRef types[2];
-  LLVMValueRef function; /* whose code is marked */
+  LLVMValueRef function;     /* whose code is marked */
+  LLVMBasicBlockRef *blocks; /* of the function, and the number of the MW_SITE_CODE site of each */
+  size_t *codes, count;
+  size_t issued; /* of the block being marked, as mw_site.issued */
 } marker;
 
 static LLVMValueRef declare(marker *m, const char *name, LLVMTypeRef word, LLVMTypeRef *type) {
@@ -40,6 +43,12 @@ static void call_marker(marker *m, size_t number, LLVMValueRef word, LLVMValueRe
 static void mark(marker *m, LLVMValueRef before, size_t number, LLVMValueRef word) {
   LLVMPositionBuilderBefore(m->b, before);
   call_marker(m, number, word, before);
+}
+
+static size_t new_access(marker *m, LLVMValueRef access, uint64_t bytes) {
+  size_t number = add_access_site(m->p, m->function, access, bytes);
+  m->p->sites[number].of.issued = (uint32_t)m->issued;
+  return number;
 }
 
 /* ---- accesses ---- */
@@ -124,7 +133,7 @@ static void mark_window(marker *m, members *list) {
         if (picked[n] < earliest) earliest = picked[n];
       }
       LLVMValueRef before = list->items[earliest].access, distance = constant_i64(m->p, (uint64_t)first->offset);
-      size_t number = add_access_site(m->p, m->function, first->access, bytes);
+      size_t number = new_access(m, first->access, bytes);
       LLVMPositionBuilderBefore(m->b, before);
       LLVMTypeRef i8 = m->p->i8;
       LLVMValueRef address = first->offset ? LLVMBuildGEP2(m->b, i8, first->base, &distance, 1, "") : first->base;
@@ -135,7 +144,7 @@ static void mark_window(marker *m, members *list) {
   for (size_t i = 0; i < list->count; i++) {
     const member *one = &list->items[i];
     if (one->combined) continue;
-    size_t number = add_access_site(m->p, m->function, one->access, one->bytes);
+    size_t number = new_access(m, one->access, one->bytes);
     mark(m, one->access, number, LLVMGetOperand(one->access, one->is_store));
   }
   list->count = 0;
@@ -144,13 +153,13 @@ static void mark_window(marker *m, members *list) {
 static void mark_other_access(marker *m, LLVMValueRef i) {
   if (LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i)) {
     LLVMTypeRef type = LLVMTypeOf(LLVMGetOperand(i, 1));
-    size_t number = add_access_site(m->p, m->function, i, LLVMStoreSizeOfType(m->p->layout, type));
+    size_t number = new_access(m, i, LLVMStoreSizeOfType(m->p->layout, type));
     mark(m, i, number, LLVMGetOperand(i, 0));
     return;
   }
   if (LLVMIsALoadInst(i) || LLVMIsAStoreInst(i)) { /* volatile or atomic */
     member one = member_of(m->p, i);
-    mark(m, i, add_access_site(m->p, m->function, i, one.bytes), LLVMGetOperand(i, one.is_store));
+    mark(m, i, new_access(m, i, one.bytes), LLVMGetOperand(i, one.is_store));
     return;
   }
   if (!LLVMIsACallInst(i)) return; /* a fence */
@@ -162,6 +171,30 @@ static void mark_other_access(marker *m, LLVMValueRef i) {
   uint64_t size = LLVMConstIntGetZExtValue(bytes);
   if (copies) mark(m, i, add_copy_site(m->p, m->function, i, MW_SITE_LOAD, size), LLVMGetOperand(i, 1));
   mark(m, i, add_copy_site(m->p, m->function, i, MW_SITE_STORE, size), LLVMGetOperand(i, 0));
+}
+
+static LLVMValueRef address_of(LLVMValueRef access) { return LLVMGetOperand(access, LLVMIsAStoreInst(access) ? 1 : 0); }
+
+/* Whether a write may change what a load from `address` gives: not if one is to shared memory and the other through a
+   kernel's parameter. */
+static bool may_change(LLVMValueRef write, LLVMValueRef address) {
+  if (!LLVMIsAStoreInst(write)) return !touches_no_memory(write) && !LLVMIsALoadInst(write);
+  memory_kind to = memory_of(address_of(write)), from = memory_of(address);
+  if (from == MEMORY_UNKNOWN && LLVMIsAArgument(root_of(address))) from = MEMORY_GLOBAL;
+  if (to == MEMORY_UNKNOWN && LLVMIsAArgument(root_of(address_of(write)))) to = MEMORY_GLOBAL;
+  return to == from || to == MEMORY_UNKNOWN || from == MEMORY_UNKNOWN;
+}
+
+/* Whether the load gives what an earlier one in its block gave: nvcc keeps that in a register. */
+static bool is_repeated(const instructions *block, size_t n) {
+  LLVMValueRef load = block->items[n];
+  for (size_t i = n; i-- > 0;) {
+    LLVMValueRef before = block->items[i];
+    if (LLVMIsALoadInst(before) && address_of(before) == address_of(load) && LLVMTypeOf(before) == LLVMTypeOf(load))
+      return !LLVMGetVolatile(before);
+    if (may_change(before, address_of(load))) return false;
+  }
+  return false;
 }
 
 static bool is_plain(LLVMValueRef i, bool store) {
@@ -176,7 +209,7 @@ static void mark_accesses(marker *m, const instructions *block) {
     LLVMValueRef i = block->items[n];
     if (is_plain(i, false)) {
       mark_window(m, &stores);
-      loads.items[loads.count++] = member_of(m->p, i);
+      if (!is_repeated(block, n)) loads.items[loads.count++] = member_of(m->p, i);
     } else if (is_plain(i, true)) {
       mark_window(m, &loads);
       stores.items[stores.count++] = member_of(m->p, i);
@@ -247,36 +280,50 @@ static instructions list_block(LLVMBasicBlockRef block) {
   return all;
 }
 
-static void mark_code(marker *m, const instructions *block) {
+static void mark_code(marker *m, const instructions *block, size_t number) {
   size_t first = 0;
   while (LLVMIsAPHINode(block->items[first]) || LLVMIsAAllocaInst(block->items[first])) first++;
   LLVMValueRef at = block->items[first];
-  size_t number = add_code_sites(m->p, m->function, block);
   LLVMPositionBuilderBefore(m->b, at);
   call_marker(m, number, constant_i64(m->p, 0), at);
 }
 
-static void mark_block(marker *m, LLVMBasicBlockRef block) {
+static void mark_block(marker *m, size_t n) {
   unsigned what = m->p->options->observe;
-  instructions all = list_block(block);
-  if (what & MW_OBSERVE_CODE) mark_code(m, &all);
+  instructions all = list_block(m->blocks[n]);
+  m->issued = NO_SITE;
+  if (what & MW_OBSERVE_CODE) m->issued = issuing_site(m->blocks, m->codes, m->count, n);
+  if (what & MW_OBSERVE_CODE) mark_code(m, &all, m->codes[n]);
   if (what & MW_OBSERVE_ACCESS) mark_accesses(m, &all);
-  for (size_t n = 0; n < all.count && what & MW_OBSERVE_SYNC; n++) mark_event(m, all.items[n]);
-  if (what & MW_OBSERVE_BRANCH) mark_branch(m, LLVMGetBasicBlockTerminator(block));
+  for (size_t i = 0; i < all.count && what & MW_OBSERVE_SYNC; i++) mark_event(m, all.items[i]);
+  if (what & MW_OBSERVE_BRANCH) mark_branch(m, LLVMGetBasicBlockTerminator(m->blocks[n]));
   free(all.items);
+}
+
+static void mark_function(marker *m) {
+  m->count = LLVMCountBasicBlocks(m->function);
+  m->blocks = mw_alloc((m->count + 1) * sizeof(LLVMBasicBlockRef));
+  m->codes = mw_alloc((m->count + 1) * sizeof *m->codes);
+  LLVMGetBasicBlocks(m->function, m->blocks);
+  for (size_t n = 0; n < m->count && m->p->options->observe & MW_OBSERVE_CODE; n++) {
+    instructions all = list_block(m->blocks[n]);
+    m->codes[n] = add_code_sites(m->p, m->function, &all);
+    free(all.items);
+  }
+  for (size_t n = 0; n < m->count; n++) mark_block(m, n);
+  free(m->blocks);
+  free(m->codes);
 }
 
 void mark_watched(program *p) {
   if (!p->options->observe) return;
+  run_passes(p, "function(loop-mssa(licm))"); /* as nvcc hoists loads out of loops that write nothing */
   marker m = {.p = p, .b = LLVMCreateBuilderInContext(p->context)};
   m.functions[0] = declare(&m, WATCH_ADDRESS, p->pointer, &m.types[0]);
   m.functions[1] = declare(&m, WATCH_NUMBER, p->i64, &m.types[1]);
   EACH_FUNCTION(p, f) {
     m.function = f;
-    for (LLVMBasicBlockRef next, block = LLVMGetFirstBasicBlock(f); block; block = next) {
-      next = LLVMGetNextBasicBlock(block);
-      mark_block(&m, block);
-    }
+    mark_function(&m);
   }
   LLVMDisposeBuilder(m.b);
   verify_module(p, "watch markers");

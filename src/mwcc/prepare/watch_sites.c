@@ -41,7 +41,7 @@ static size_t add(program *p, LLVMValueRef function, LLVMValueRef at, mw_site_ki
   enum { PIECE = 64 };
   if (p->site_count % PIECE == 0) p->sites = mw_realloc(p->sites, (p->site_count + PIECE) * sizeof *p->sites);
   watched_site *s = &p->sites[p->site_count];
-  *s = (watched_site){.of.kind = kind, .function = readable_name(p, function)};
+  *s = (watched_site){.of.kind = kind, .of.issued = NO_SITE, .function = readable_name(p, function)};
   if (at) set_position(s, at);
   return p->site_count++;
 }
@@ -58,6 +58,20 @@ static uint32_t space_of(LLVMValueRef address) {
   }
 }
 
+/* Whether a value plainly does not depend on the thread. */
+static bool is_uniform(LLVMValueRef value, int depth) {
+  if (LLVMIsAConstant(value) || LLVMIsAArgument(value)) return true;
+  if (depth == 0 || !LLVMIsAInstruction(value)) return false;
+  if (LLVMIsACallInst(value)) {
+    const char *name = callee_name(value);
+    return strstr(name, "sreg.ctaid.") || strstr(name, "sreg.ntid.") || strstr(name, "sreg.nctaid.");
+  }
+  if (!LLVMIsACastInst(value) && !LLVMIsABinaryOperator(value) && !LLVMIsAGetElementPtrInst(value)) return false;
+  for (unsigned i = 0; i < (unsigned)LLVMGetNumOperands(value); i++)
+    if (!is_uniform(LLVMGetOperand(value, i), depth - 1)) return false;
+  return true;
+}
+
 static bool is_from_integer(LLVMValueRef root) {
   if (LLVMIsAConstantExpr(root)) return LLVMGetConstOpcode(root) == LLVMIntToPtr;
   return LLVMIsAIntToPtrInst(root) != NULL;
@@ -67,8 +81,9 @@ static void set_access(program *p, watched_site *s, LLVMValueRef address, uint64
   accessed object;
   s->of.bytes = (uint32_t)bytes;
   s->of.space = space_of(address);
+  s->of.is_uniform = is_uniform(address, 8);
   if (!find_accessed(p, address, &object)) return;
-  s->name = mw_strdup(object.name); /* the name of a variable that later passes delete */
+  s->name = mw_strdup(object.name);                /* the name of a variable that later passes delete */
   s->of.is_texture = is_from_integer(object.base); /* addresses of texels and of textures' records are made so */
 }
 

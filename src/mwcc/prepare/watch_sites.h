@@ -16,4 +16,9 @@ void note_segments(program *p, size_t number, LLVMValueRef segments);
 /* A site of MW_SITE_CODE for a basic block, and those of MW_SITE_WORK that follow it. */
 size_t add_code_sites(program *p, LLVMValueRef function, const instructions *block);
 
+/* predication.c: where nvcc would issue the accesses of block n: with those of the block that decides whether lanes enter
+   it, whose code site is returned, or (NO_SITE) where lanes do enter it. */
+#define NO_SITE UINT32_MAX
+size_t issuing_site(const LLVMBasicBlockRef *blocks, const size_t *codes, size_t count, size_t n);
+
 #endif
