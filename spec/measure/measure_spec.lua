@@ -114,6 +114,6 @@ describe("a measured run", function()
   it("says what it does not take", function()
     assert.error_matches(function() mw.measure(m.strided, 1, 32, 0, { capability = "1.9" })(1, x, y) end,
       "no counters for compute capability 1%.9")
-    assert.error_matches(function() mw.measure(m.strided, 1, 32)(1, x) end, "is missing")
+    assert.error_matches(function() mw.measure(m.strided, 1, 32)(1, x) end, "takes 3 arguments, got 2")
   end)
 end)

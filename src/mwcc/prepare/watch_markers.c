@@ -6,6 +6,7 @@
  * there, of up to 16 bytes (combine). Later passes keep the calls, in their order, whatever happens to the accesses. */
 #include "mwcc/analysis/analysis.h"
 #include "mwcc/analysis/simt.h"
+#include "mwcc/support/predicates.h"
 #include "watch_sites.h"
 
 #include <stdlib.h>
