@@ -84,7 +84,7 @@ STATIC_LIBS = -L$(shell $(LLVM_CONFIG) --libdir) -Wl,--start-group $(CLANG_PARTS
   $(shell $(LLVM_CONFIG) --link-static --libs native $(shell echo $(LLVM_TARGETS) $(LLVM_NVPTX) | tr A-Z a-z) passes bitreader bitwriter irreader coverage frontenddriver \
     frontendhlsl frontendopenmp hipstdpar lto option windowsdriver) -Wl,--as-needed $(shell $(LLVM_CONFIG) --link-static --system-libs)
 
-LIB_SOURCES := $(sort $(shell find src/base src/core src/cpu src/cuda -name '*.c'))
+LIB_SOURCES := $(sort $(shell find src/base src/core src/cpu src/cuda src/mpi -name '*.c'))
 LIB_ASM := $(sort $(shell find src/cpu -name '*.S'))
 MWCC_SOURCES := $(sort $(shell find src/mwcc -name '*.c')) $(wildcard src/base/*.c)
 MWCC_START := $(filter src/mwcc/main.c src/mwcc/front/% src/mwcc/support/process.c src/mwcc/support/passes.c src/mwcc/support/huge_pages.c src/mwcc/gpu/arch.c,$(MWCC_SOURCES)) \

@@ -1305,3 +1305,106 @@ void mw_image_release(unsigned char *pixels);
    elements. MW_NOT_SUPPORTED for any other dtype. */
 int mw_image_texels(int width, int height, int channels, const unsigned char *pixels, const mw_type *dtype,
                     void *texels);
+
+/* ---- MPI: one script in many processes --------------------------------------------------------------------------- */
+
+/* Communicators, messages and collective operations, by a libmpi that is found at run time (Open MPI, MPICH, or one with
+   MPI 5's interface); MOONWARP_MPI names one. Ranks count from 0. One thread of the process makes all of these calls. A
+   function that waits returns MW_NOT_READY after `seconds`; call mw_mpi_watch between such calls, and call it again.
+   MW_NOT_SUPPORTED if there is no libmpi; MW_OPERATING_SYSTEM for what libmpi reports. */
+typedef struct mw_mpi_comm mw_mpi_comm;
+typedef struct mw_mpi_request mw_mpi_request;
+
+enum { MW_MPI_ANY = -1, MW_MPI_BY_HOST = -2, MW_MPI_TEXT = 256 };
+
+/* Which libmpi there is, or why there is none, and what it does with GPUs' memory; as mw_doctor. */
+size_t mw_mpi_report(char *text, size_t size);
+/* All processes. The first call initialises MPI, and registers its end: a process that exits with a status other than 0
+   ends all others, one that exits with 0 waits for them. *out is yours: mw_mpi_release. */
+int mw_mpi_world(mw_mpi_comm **out);
+int mw_mpi_rank(const mw_mpi_comm *comm);
+int mw_mpi_size(const mw_mpi_comm *comm);
+mw_mpi_comm *mw_mpi_retain(mw_mpi_comm *comm);
+void mw_mpi_release(mw_mpi_comm *comm);
+/* Free libmpi's communicator, on all of its ranks. What is merely released is freed with the process. */
+int mw_mpi_free(mw_mpi_comm *comm);
+/* Collective: the ranks of one color (from 0), ordered by key; of the same machine for MW_MPI_BY_HOST. *out is NULL for
+   other negative colors. */
+int mw_mpi_split(mw_mpi_comm *comm, int color, int key, mw_mpi_comm **out);
+int mw_mpi_dup(mw_mpi_comm *comm, mw_mpi_comm **out);
+/* A grid of processes, the last dimension fastest. *out is NULL on ranks beyond it. `reorder`: ranks may change. */
+int mw_mpi_cartesian(mw_mpi_comm *comm, int rank, const int *dims, const int *periods, int reorder, mw_mpi_comm **out);
+/* Fill in the dimensions that are 0, for a grid of so many processes. */
+int mw_mpi_dims(int nodes, int rank, int *dims);
+/* End all processes. Does not return. */
+void mw_mpi_abort(mw_mpi_comm *comm, int status);
+
+/* A message: an array's dtype and shape, or (rank -1) bytes, which `contents` points to until the request is released. */
+typedef struct mw_mpi_message {
+  int source, tag, rank;
+  size_t shape[8], bytes;
+  char dtype[32];
+  const void *contents; /* of a receive without an array */
+} mw_mpi_message;
+
+/* Begin to send an array, or (NULL) bytes. The array's contents are those after the work that is queued now. Tags are 0
+   to 32767. *out is yours: mw_mpi_request_release. A long message reads the array until it is done. */
+int mw_mpi_send(mw_mpi_comm *comm, mw_array *array, const void *bytes, size_t size, int to, int tag,
+                mw_mpi_request **out);
+/* Begin to receive into an array, or (NULL) whatever comes. Another dtype or shape is MW_INVALID_VALUE for both sides. */
+int mw_mpi_receive(mw_mpi_comm *comm, mw_array *array, int from, int tag, mw_mpi_request **out);
+int mw_mpi_wait(mw_mpi_request *request, double seconds);
+int mw_mpi_received(mw_mpi_request *request, mw_mpi_message *out);
+void mw_mpi_request_release(mw_mpi_request *request);
+/* MW_NOT_READY if no message is there. */
+int mw_mpi_probe(mw_mpi_comm *comm, int from, int tag, int *source, int *found_tag);
+
+/* Whether all ranks have come to the operation that `what` describes. Waits for all of them; called again after
+   MW_NOT_READY, it goes on waiting. */
+int mw_mpi_agree(mw_mpi_comm *comm, const char *what, double seconds, int *agrees);
+/* Exchange texts of less than MW_MPI_TEXT bytes with all ranks; `texts` has room for MW_MPI_TEXT bytes of each. */
+int mw_mpi_compare(mw_mpi_comm *comm, const char *what, char *texts);
+/* To be called again and again by who waits, at "script.lua:12: receiving from rank 3". MW_LAUNCH_TIMEOUT if all ranks
+   wait for each other, with where each of them is; MW_INVALID_VALUE if a rank could not receive what this one sent. */
+int mw_mpi_watch(const char *where);
+
+typedef enum mw_mpi_operator {
+  MW_MPI_SUM,
+  MW_MPI_PROD,
+  MW_MPI_MAX,
+  MW_MPI_MIN,
+  MW_MPI_LAND,
+  MW_MPI_LOR,
+  MW_MPI_LXOR,
+  MW_MPI_BAND,
+  MW_MPI_BOR,
+  MW_MPI_BXOR,
+  MW_MPI_REPLACE /* of windows only */
+} mw_mpi_operator;
+
+typedef enum mw_mpi_kind {
+  MW_MPI_BROADCAST, /* out */
+  MW_MPI_REDUCE,    /* in; out on the root */
+  MW_MPI_ALLREDUCE,
+  MW_MPI_SCAN,
+  MW_MPI_EXSCAN,
+  MW_MPI_REDUCE_SCATTER, /* send_rows: of each rank */
+  MW_MPI_ALLGATHER,      /* receive_rows NULL: every rank has as many */
+  MW_MPI_GATHER,         /* receive_rows and out on the root */
+  MW_MPI_SCATTER,        /* send_rows and in on the root */
+  MW_MPI_ALLTOALL        /* both rows, or neither */
+} mw_mpi_kind;
+
+typedef struct mw_mpi_call {
+  mw_mpi_kind kind;
+  mw_mpi_operator op;
+  int root;
+  mw_array *in, *out;                    /* contiguous; the same array for both: in place */
+  size_t row;                            /* elements of a row */
+  const size_t *send_rows, *receive_rows; /* how many rows for each rank, one after the other; or NULL */
+} mw_mpi_call;
+
+/* Whether libmpi has the operator for the dtype. */
+int mw_mpi_reduces(const mw_type *dtype, mw_mpi_operator which);
+/* A collective operation; waits. All ranks have to call it; mw_mpi_agree before makes sure of that. */
+int mw_mpi_collect(mw_mpi_comm *comm, const mw_mpi_call *call);

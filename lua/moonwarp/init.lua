@@ -21,6 +21,8 @@ local mw = {
   nccl = {},
   ---Arrays that are distributed over the ranks of a communicator.
   dist = {},
+  ---MPI: the same script in many processes.
+  mpi = {},
 }
 
 -- A file whose own functions are not all public lists the public ones in `public`.
@@ -87,7 +89,8 @@ setmetatable(mw, { __index = function(_, name)
 end })
 
 -- Tables of functions, loaded when a script first uses one of them.
-for name, part in pairs { linalg = "linalg.linalg", fft = "fourier.fft", nccl = "nccl.nccl", dist = "dist.dist" } do
+for name, part in pairs { linalg = "linalg.linalg", fft = "fourier.fft", nccl = "nccl.nccl", dist = "dist.dist",
+  mpi = "mpi.mpi" } do
   local read = false
   setmetatable(mw[name], { __index = function(functions, key)
     if type(key) ~= "string" then return nil end

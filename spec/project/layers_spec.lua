@@ -61,6 +61,7 @@ local allowed = {
   cpu = { interface = true, base = true, core = true, format = true },
   cuda = { interface = true, base = true, core = true, record = true, generated = true },
   mwcc = { interface = true, base = true, format = true },
+  mpi = { interface = true, base = true },
   host = { interface = true, format = true, generated = true },
   lua = { interface = true },
   device = { record = true },

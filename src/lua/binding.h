@@ -38,6 +38,8 @@ typedef enum mwl_class {
   MWL_GRAPHICS, /* a buffer or an image of OpenGL's */
   MWL_ELEMENTWISE,
   MWL_COMMUNICATOR,
+  MWL_MPI_COMM,
+  MWL_MPI_REQUEST,
   MWL_CLASS_COUNT
 } mwl_class;
 
@@ -108,6 +110,12 @@ typedef struct mwl_graph_exec {
   mw_graph_exec *handle; /* NULL once closed */
   mwl_device *device;
 } mwl_graph_exec;
+
+/* A communicator or a request of MPI's. */
+typedef union mwl_mpi {
+  mw_mpi_comm *comm; /* NULL once closed */
+  mw_mpi_request *request;
+} mwl_mpi;
 
 /* Compared byte by byte, so it has no padding. */
 typedef struct mwl_config {
@@ -224,6 +232,7 @@ void mwl_open_graphics(lua_State *L, mwl_state *state);
 void mwl_open_communicator(lua_State *L, mwl_state *state);
 void mwl_open_cache(lua_State *L, mwl_state *state);
 void mwl_open_watch(lua_State *L, mwl_state *state);
+void mwl_open_mpi(lua_State *L, mwl_state *state);
 
 /* ---- errors (error.c) ---- */
 

@@ -32,6 +32,8 @@ static const char *const class_names[MWL_CLASS_COUNT] = {
     [MWL_GRAPHICS] = "graphics",
     [MWL_ELEMENTWISE] = "elementwise",
     [MWL_COMMUNICATOR] = "communicator",
+    [MWL_MPI_COMM] = "mpi_comm",
+    [MWL_MPI_REQUEST] = "mpi_request",
 };
 
 const char *mwl_class_name(mwl_class which) { return class_names[which]; }
@@ -233,6 +235,7 @@ int luaopen_moonwarp_core(lua_State *L) {
   mwl_open_communicator(L, state);
   mwl_open_cache(L, state);
   mwl_open_watch(L, state);
+  mwl_open_mpi(L, state);
 
   lua_pushvalue(L, -1);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &raw_key);

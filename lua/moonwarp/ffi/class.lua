@@ -16,7 +16,7 @@ local M = {
 
 local names = { "device", "array", "module", "kernel", "symbol", "launch", "bound", "dtype", "host",
   "graph", "graph_exec", "stream", "event", "pitched", "cuda_array", "texture", "surface", "graphics",
-  "elementwise", "communicator" }
+  "elementwise", "communicator", "mpi_comm", "mpi_request" }
 for _, name in ipairs(names) do
   M.methods[name], M.properties[name] = {}, {}
 end

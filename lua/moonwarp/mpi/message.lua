@@ -1,0 +1,207 @@
+-- Messages between two ranks: methods of communicators, and requests.
+--
+-- An array travels with its dtype and shape, and arrives in an array of the same; a view is packed, or received into an
+-- array of its own and copied. Any other value travels as bytes (value.lua).
+
+local raw = require "moonwarp.binding"
+local errors = require "moonwarp.diagnostics.error"
+local communicators = require "moonwarp.mpi.communicator"
+local value = require "moonwarp.mpi.value"
+local waiting = require "moonwarp.mpi.waiting"
+local mw = require "moonwarp"
+
+local M = {}
+
+local communicator = communicators.methods
+local MOMENT = waiting.MOMENT
+local ANY = -1
+
+local function is_array(what) return raw.type(what) == "array" end
+
+-- ---- requests ----
+
+---@class moonwarp.mpi_request a message on its way; comm:isend, comm:irecv
+local request = {}
+local metatable = { __index = request, __name = "moonwarp.mpi_request" }
+
+-- What a finished request returns: for a receive the array or value, the rank and the tag that it came from.
+local function results(self)
+  if self.results then return self.results[1], self.results[2], self.results[3] end
+  if not self.receives then return nil end
+  local source, tag
+  if self.into then
+    source, tag = raw.mpi_place(self.handle)
+    if self.packed then self.into:assign(self.packed) end
+    self.results = { self.into, source, tag }
+  else
+    local contents, dtype, shape
+    source, tag, contents, dtype, shape = raw.mpi_received(self.handle)
+    local found
+    if dtype then found = mw.from_bytes(contents, dtype):reshape(shape) else found = value.read(contents) end
+    self.results = { found, source, tag }
+  end
+  return self.results[1], self.results[2], self.results[3]
+end
+
+local function describe(self)
+  if not self.receives then return ("sending to rank %d, tag %d"):format(self.other, self.tag) end
+  local from = self.other == ANY and "any rank" or "rank " .. self.other
+  return ("receiving from %s%s"):format(from, self.tag == ANY and "" or ", tag " .. self.tag)
+end
+
+---Wait until the message has been sent, or has arrived.
+---@return any what was received, else nil
+---@return integer? source the rank that sent it
+---@return integer? tag
+function request:wait()
+  if not self.is_done then
+    if not raw.mpi_wait(self.handle, MOMENT) then waiting.request(self.handle, function() return describe(self) end) end
+    self.is_done = true
+  end
+  return results(self)
+end
+
+---Whether the message has been sent, or has arrived; does not wait.
+---@return boolean
+function request:test()
+  if not self.is_done then self.is_done = raw.mpi_wait(self.handle, 0) end
+  if self.is_done then results(self) end
+  return self.is_done
+end
+
+local function begin_send(comm, what, to, tag, seconds)
+  local handle, is_done
+  tag = tag or 0
+  if is_array(what) then
+    handle, is_done = raw.mpi_send(comm.handle, what.is_contiguous and what or what:copy(), to, tag, seconds)
+  else
+    handle, is_done = raw.mpi_send(comm.handle, value.write(what), to, tag, seconds)
+  end
+  return handle, is_done
+end
+
+-- Whatever does not begin with an array is (from, tag).
+local function begin_receive(comm, into, from, tag, seconds)
+  local packed
+  if into ~= nil and not into.is_contiguous then
+    if into.is_read_only then errors.usage "a view whose elements share memory cannot receive" end
+    packed = mw.empty(into.shape, into.dtype)
+  end
+  local handle, is_done = raw.mpi_receive(comm.handle, packed or into, from or ANY, tag or ANY, seconds)
+  return handle, is_done, packed
+end
+
+-- (array, from, tag) or (from, tag)
+local function receive_arguments(first, second, third)
+  if is_array(first) then return first, second, third end
+  return nil, first, second
+end
+
+local function new_send(handle, is_done, to, tag)
+  return setmetatable({ handle = handle, is_done = is_done, other = to, tag = tag or 0 }, metatable)
+end
+
+local function new_receive(handle, is_done, packed, into, from, tag)
+  return setmetatable({ handle = handle, is_done = is_done, packed = packed, into = into, other = from or ANY,
+    tag = tag or ANY, receives = true }, metatable)
+end
+
+-- ---- methods ----
+
+---Send an array, or any Lua value. Returns when the array may be written again.
+---@param what any an array, or a value to be received without one
+---@param to integer the rank
+---@param tag? integer 0 to 32767; 0 by default
+function communicator:send(what, to, tag)
+  local handle, is_done = begin_send(self, what, to, tag, MOMENT)
+  if not is_done then new_send(handle, false, to, tag):wait() end
+end
+
+---Receive into an array, of the dtype and the shape that was sent: comm:recv(array, from, tag). Without an array, receive
+---whatever was sent: comm:recv(from, tag).
+---@param into? moonwarp.array|integer
+---@param from? integer the rank; any by default
+---@param tag? integer any by default
+---@return any the array, or the value
+---@return integer source the rank that sent it
+---@return integer tag
+function communicator:recv(into, from, tag)
+  into, from, tag = receive_arguments(into, from, tag)
+  local handle, is_done, packed = begin_receive(self, into, from, tag, MOMENT)
+  if is_done and into and not packed then
+    local source, found = raw.mpi_place(handle)
+    return into, source, found
+  end
+  return new_receive(handle, is_done, packed, into, from, tag):wait()
+end
+
+---Begin to send. The array must not be written before the request is done.
+---@param what any
+---@param to integer
+---@param tag? integer
+---@return moonwarp.mpi_request
+function communicator:isend(what, to, tag)
+  local handle, is_done = begin_send(self, what, to, tag, 0)
+  return new_send(handle, is_done, to, tag)
+end
+
+---Begin to receive, as comm:recv. The array must not be used before the request is done.
+---@param into? moonwarp.array|integer
+---@param from? integer
+---@param tag? integer
+---@return moonwarp.mpi_request
+function communicator:irecv(into, from, tag)
+  into, from, tag = receive_arguments(into, from, tag)
+  local handle, is_done, packed = begin_receive(self, into, from, tag, 0)
+  return new_receive(handle, is_done, packed, into, from, tag)
+end
+
+---Send to one rank and receive from another (or the same) at once.
+---@param what any
+---@param to integer
+---@param into? moonwarp.array nil: whatever was sent
+---@param from? integer any by default
+---@param tag? integer of both; 0 by default
+---@return any the array, or the value
+---@return integer source
+---@return integer tag
+function communicator:sendrecv(what, to, into, from, tag)
+  tag = tag or 0
+  local receiving = into == nil and self:irecv(from, tag) or self:irecv(into, from, tag)
+  local sending = self:isend(what, to, tag)
+  local found, source, its_tag = receiving:wait()
+  sending:wait()
+  return found, source, its_tag
+end
+
+---Wait until a message is there, without receiving it.
+---@param from? integer any by default
+---@param tag? integer any by default
+---@return integer source
+---@return integer tag
+function communicator:probe(from, tag)
+  local source, found
+  waiting.wait(function(seconds)
+    local ends = raw.time() + seconds
+    repeat
+      source, found = raw.mpi_probe(self.handle, from or ANY, tag or ANY)
+    until source or raw.time() > ends
+    return source
+  end, function() return "probing for a message from " .. (from and "rank " .. from or "any rank") end)
+  return source, found
+end
+
+---Whether a message is there: its source and its tag, or nil.
+---@param from? integer
+---@param tag? integer
+---@return integer? source
+---@return integer? tag
+function communicator:iprobe(from, tag) return raw.mpi_probe(self.handle, from or ANY, tag or ANY) end
+
+---Wait for all requests of a list.
+---@param list moonwarp.mpi_request[]
+function M.wait_all(list)
+  for _, one in ipairs(list) do one:wait() end
+end
+
+return M

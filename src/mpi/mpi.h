@@ -1,0 +1,86 @@
+/* MPI: processes of one script, by a libmpi that is found at run time. What the files of this room share.
+ *
+ * All calls of libmpi are made by the thread that made the first one (MPI_THREAD_FUNNELED). Waiting is done here and not in
+ * libmpi: a wait tests its requests, gives the processor away, and returns after a while, so that the caller can say where
+ * it waits (watch.c) and a deadlock is found. Collective operations wait in libmpi, after a check that all ranks have
+ * entered the same one. */
+#ifndef MW_MPI_H
+#define MW_MPI_H
+
+#include "base/base.h"
+#include "mpi/functions.h"
+
+enum { MPI_STATUS_INTS = 8, MPI_PIECE = 1 << 30 };
+
+/* A libmpi: its functions, its predefined handles, and its numbers. */
+typedef struct mpi_library {
+#define FUNCTION(name, parameters)         int(*name) parameters;
+#define HANDLE(name, object, mpich, abi)   mpi_handle name;
+#define NUMBER(name, open_mpi, mpich, abi) int name;
+  MW_MPI_FUNCTIONS(FUNCTION)
+  MW_MPI_HANDLES(HANDLE)
+  MW_MPI_NUMBERS(NUMBER)
+#undef FUNCTION
+#undef HANDLE
+#undef NUMBER
+  const char *interface; /* "Open MPI", "MPICH" or "MPI 5" */
+  bool takes_device;     /* it reads and writes the memory of GPUs */
+} mpi_library;
+
+extern mpi_library mpi; /* valid once mpi_load succeeded */
+
+/* library.c: load libmpi, once. MW_NOT_SUPPORTED, with what was tried, if there is none. */
+int mpi_load(void);
+/* fail() for a call that returned a code other than 0. */
+int mpi_failed(const char *call, int code) __attribute__((cold));
+
+struct mw_mpi_comm {
+  mw_refs refs;
+  mpi_handle data; /* collective operations, and the contents of long messages */
+  mpi_handle head; /* messages' heads, and the checks of collective operations */
+  int rank, size;
+  unsigned sent; /* numbers the long messages of this rank */
+  /* The check that all ranks have come to the same operation (collective.c). */
+  mpi_handle check;
+  bool is_checking;
+  uint64_t check_values[2];
+};
+
+/* world.c */
+extern struct mw_mpi_comm *mpi_world; /* NULL until mw_mpi_world */
+extern mpi_handle mpi_channel;        /* of all processes, for watch.c's messages */
+int mpi_check_open(const struct mw_mpi_comm *comm);
+/* A communicator of ours over a handle of libmpi's, which becomes its own. Collective. */
+int mpi_adopt(mpi_handle handle, struct mw_mpi_comm **out);
+
+/* operand.c: the memory that libmpi reads or writes for an array. */
+typedef struct mpi_operand {
+  mw_array *array; /* retained, or NULL for the host's own bytes */
+  void *address;
+  size_t bytes;
+  mw_buffer *staging; /* pinned memory in place of the device's, or NULL */
+  bool writes;
+} mpi_operand;
+/* Waits for the work on the array's device. `writes`: it will be written; `reads`: it will be read. */
+int mpi_operand_open(mpi_operand *operand, mw_array *array, bool reads, bool writes);
+/* Copies staged data back. */
+int mpi_operand_close(mpi_operand *operand);
+/* The type of libmpi that reduces elements of a dtype; 0 if there is none. */
+mpi_handle mpi_reduced_type(const mw_type *dtype);
+/* A committed type of so many bytes. */
+int mpi_block_type(size_t bytes, mpi_handle *out);
+
+/* message.c: make progress on all messages in flight. */
+void mpi_progress(void);
+bool mpi_is_transferring(void); /* the contents of a message are on their way to this rank */
+bool mpi_is_idle(void);         /* no message is in flight */
+extern uint64_t mpi_completed;  /* how many operations have been completed */
+/* Call `done(context)` until it returns true, for at most `seconds`; false then. */
+bool mpi_poll(bool (*done)(void *context), void *context, double seconds);
+bool mpi_tested(mpi_handle *request, int *status); /* whether a request is done; status may be NULL */
+
+/* watch.c: tell a rank of the world that what it sent could not be received. */
+void mpi_complain(int world_rank, const char *text);
+bool mpi_has_complained(void);
+
+#endif
