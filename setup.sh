@@ -9,6 +9,7 @@
 #   sh setup.sh --aarch64       prepare build/sysroot/aarch64 with AArch64's libraries and Lua, for make target=aarch64
 #   sh setup.sh --peers         fetch NVIDIA's libcurand into build/peers, which the tests compare random numbers with
 #   sh setup.sh --notebook      install Jupyter and the kernel ilua into build/notebook, for examples/notebook.ipynb
+#   sh setup.sh --mpi           install Open MPI and MPICH, side by side, for the tests of mw.mpi
 #   sh setup.sh --static-llvm   print "yes" where mwcc can be linked with the static libraries of LLVM and clang
 #   sh setup.sh --bolt          print the folder of LLVM's BOLT, where that can lay out mwcc's code
 set -u
@@ -270,9 +271,26 @@ fetch_notebook() {
   say "done: $root"
 }
 
+# ---- MPI: what several processes of a script need, and the tests of that ----
+
+install_mpi() {
+  missing=""
+  have mpirun.openmpi || want openmpi-bin "Open MPI"
+  compiles mpi.h "-I/usr/lib/$(cc -print-multiarch)/openmpi/include" || want libopenmpi-dev "its headers, for the C programs in bench/"
+  have mpirun.mpich || want mpich "MPICH"
+  compiles mpi.h "-I/usr/include/$(cc -print-multiarch)/mpich" || want libmpich-dev "its headers"
+  [ -z "$missing" ] || install
+  have mpirun.openmpi && have mpirun.mpich || die "installed, but still not found:$reasons"
+  say "all there: $(mpirun.openmpi --version | head -n 1), $(mpirun.mpich --version | sed -n 's/ *Version: *\(.*\)/MPICH \1/p')"
+}
+
 case ${1:-} in
 --notebook)
   fetch_notebook
+  exit
+  ;;
+--mpi)
+  install_mpi
   exit
   ;;
 --aarch64)
@@ -300,7 +318,7 @@ case ${1:-} in
   exit
   ;;
 --check | "") ;;
-*) die "unknown option $1 (there are --check, --aarch64, --peers, --notebook, --llvm-config, --clang-format, --static-llvm and --bolt)" ;;
+*) die "unknown option $1 (there are --check, --aarch64, --peers, --notebook, --mpi, --llvm-config, --clang-format, --static-llvm and --bolt)" ;;
 esac
 
 # Where only what makes things faster is missing, and nobody here may install it, that is all there is to do.

@@ -3,7 +3,8 @@
 --   local run = require "support.child"
 --   local result = run(text, "argument", …)
 --   result: { output = standard output and error, ok = exit status 0, how = "exit" or "signal", code = number }
---   run { text, "argument", …, environment = { NAME = "value" }, seconds = n }   seconds: ended after so many
+--   run { text, "argument", …, environment = { NAME = "value" }, seconds = n, launcher = "mpirun -n 2" }
+--   seconds: ended after so many; launcher: the command that starts the interpreter
 
 -- The folder of specs, for child processes to require what the specs require.
 local folder = assert(debug.getinfo(1, "S").source:match("^@(.*)support/child%.lua$"))
@@ -29,6 +30,7 @@ return function(spec, ...)
   local words = {}
   for name, value in pairs(spec.environment or {}) do words[#words + 1] = name .. "=" .. quote(tostring(value)) end
   local limit = spec.seconds and "timeout " .. spec.seconds .. " " or ""
+  if spec.launcher then limit = limit .. spec.launcher .. " " end
   words[#words + 1] = "exec " .. limit .. interpreter .. " " .. path -- exec: a signal that ends it is seen as one
   for i = 2, #spec do words[#words + 1] = quote(tostring(spec[i])) end
   local pipe = assert(io.popen(table.concat(words, " ") .. " 2>&1"))

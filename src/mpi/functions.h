@@ -40,6 +40,7 @@ typedef uintptr_t mpi_handle;
   F(Get_count,            (const void *, mpi_handle, int *))                                                            \
   F(Type_contiguous,      (int, mpi_handle, mpi_handle *))                                                              \
   F(Type_commit,          (mpi_handle *))                                                                               \
+  F(Type_free,            (mpi_handle *))                                                                               \
   F(Iallreduce,           (const void *, void *, int, mpi_handle, mpi_handle, mpi_handle, mpi_handle *))                \
   F(Ibarrier,             (mpi_handle, mpi_handle *))                                                                   \
   F(Bcast,                (void *, int, mpi_handle, int, mpi_handle))                                                   \

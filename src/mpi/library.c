@@ -90,6 +90,8 @@ static int find_interface(void *handle) {
               library.path, version);
 }
 
+static void *loaded;
+
 static bool takes_device_memory(void *handle) {
   const char *told = getenv("MOONWARP_MPI_CUDA");
   if (told && *told) return strcmp(told, "0") != 0;
@@ -114,9 +116,12 @@ static int load(void) {
   dlopen(library.path, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD); /* plug-ins of older Open MPIs look for its symbols */
   int code = find_functions(handle);
   if (code == MW_SUCCESS) code = find_interface(handle);
-  if (code == MW_SUCCESS) mpi.takes_device = takes_device_memory(handle);
+  loaded = handle;
   return code;
 }
+
+/* MPICH only says so between its initialisation and its end. */
+void mpi_ask_about_devices(void) { mpi.takes_device = takes_device_memory(loaded); }
 
 int mpi_load(void) {
   static int code = -1;

@@ -31,6 +31,8 @@ extern mpi_library mpi; /* valid once mpi_load succeeded */
 
 /* library.c: load libmpi, once. MW_NOT_SUPPORTED, with what was tried, if there is none. */
 int mpi_load(void);
+/* Fill in mpi.takes_device, once MPI is initialised. */
+void mpi_ask_about_devices(void);
 /* fail() for a call that returned a code other than 0. */
 int mpi_failed(const char *call, int code) __attribute__((cold));
 
@@ -69,6 +71,7 @@ int mpi_operand_close(mpi_operand *operand);
 mpi_handle mpi_reduced_type(const mw_type *dtype);
 /* A committed type of so many bytes. */
 int mpi_block_type(size_t bytes, mpi_handle *out);
+void mpi_free_types(void);
 
 /* message.c: make progress on all messages in flight. */
 void mpi_progress(void);

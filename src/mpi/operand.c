@@ -57,20 +57,28 @@ mpi_handle mpi_reduced_type(const mw_type *dtype) {
   }
 }
 
+enum { KNOWN = 16 };
+static size_t sizes[KNOWN]; /* of the types that were made last; 0: none */
+static mpi_handle types[KNOWN];
+
 int mpi_block_type(size_t bytes, mpi_handle *out) {
-  enum { KNOWN = 16 };
-  static size_t sizes[KNOWN];
-  static mpi_handle types[KNOWN];
   static int next;
   if (bytes == 1) return *out = mpi.byte, MW_SUCCESS;
   for (int i = 0; i < KNOWN; i++)
     if (sizes[i] == bytes) return *out = types[i], MW_SUCCESS;
-  mpi_handle type = 0;
-  int code = mpi.Type_contiguous((int)bytes, mpi.byte, &type);
-  if (code == 0) code = mpi.Type_commit(&type);
+  int place = next++ % KNOWN, code = 0;
+  if (sizes[place]) code = mpi.Type_free(&types[place]);
+  sizes[place] = 0;
+  types[place] = 0;
+  if (code == 0) code = mpi.Type_contiguous((int)bytes, mpi.byte, &types[place]);
+  if (code == 0) code = mpi.Type_commit(&types[place]);
   if (code != 0) return mpi_failed("MPI_Type_contiguous", code);
-  sizes[next % KNOWN] = bytes; /* the one that was there is not freed: it may be in use */
-  types[next++ % KNOWN] = type;
-  *out = type;
+  sizes[place] = bytes;
+  *out = types[place];
   return MW_SUCCESS;
+}
+
+void mpi_free_types(void) {
+  for (int i = 0; i < KNOWN; i++)
+    if (sizes[i]) mpi.Type_free(&types[i]);
 }

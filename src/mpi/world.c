@@ -43,6 +43,7 @@ static void leave(int status, void *unused) {
     mpi.Abort(mpi.comm_world, status);
     _exit(status);
   }
+  mpi_free_types();
   mpi.Finalize();
 }
 
@@ -77,6 +78,7 @@ static int start(void) {
     owner = getpid();
     on_exit(leave, NULL);
   }
+  mpi_ask_about_devices();
   mpi.Comm_set_errhandler(mpi.comm_world, mpi.errors_return);
   mpi_handle handle = 0;
   code = mpi.Comm_dup(mpi.comm_world, &mpi_channel);

@@ -436,4 +436,14 @@ M.classes.graph_exec = {
   free = "",
 }
 
+
+M["mw.mpi"] = {
+  world = "",
+  wait = "requests: table",
+  limit = "seconds?: number",
+  check = "on?: boolean",
+  report = "",
+  available = "",
+}
+
 return M

@@ -1,5 +1,5 @@
--- MPI: communicators, messages, collective operations. Waits return to the Lua layer after a while, which knows where the
--- script is.
+-- MPI: communicators, messages, collective operations. Waits return after a while to the Lua layer, which knows where
+-- the script is.
 
 local ffi = require "ffi"
 local C = require("moonwarp.ffi.library").C

@@ -58,8 +58,8 @@ end
 
 -- ---- broadcast ----
 
----Copy the root's array into the arrays of the other ranks. Any other value: the root passes it, the others nil, and it is
----returned on all ranks.
+---Copy the root's array into the arrays of the other ranks. Any other value: the root passes it, the others nil, and it
+---is returned on all ranks.
 ---@param what any
 ---@param root? integer 0 by default
 ---@return any the array, or the value
@@ -277,8 +277,8 @@ end
 local function all_rows(comm, name, a, extra)
   local others = {}
   for i = 2, a.rank do others[i - 1] = a.shape[i] end
-  agree(comm, ("%s of %s {n%s}%s"):format(name, tostring(a.dtype), #others > 0 and ", " .. table.concat(others, ", ") or "",
-    extra or ""))
+  agree(comm, ("%s of %s {n%s}%s"):format(name, tostring(a.dtype),
+    #others > 0 and ", " .. table.concat(others, ", ") or "", extra or ""))
   local sizes = mw.empty(comm.size, "double")
   collect(comm, ALLGATHER, { from = mw.array({ a.shape[1] }, "double"), into = sizes })
   return sizes:totable()

@@ -27,7 +27,7 @@ function metatable.__tostring(comm) return ("rank %d of %d"):format(comm.rank, c
 ---@return moonwarp.mpi_communicator
 function M.new(handle)
   local rank, size = raw.mpi_facts(handle)
-  return setmetatable({ rank = rank, size = size, handle = handle }, metatable)
+  return setmetatable({ rank = rank, size = size, handle = handle, is_freed = false, inner = false }, metatable)
 end
 
 function M.is(value) return type(value) == "table" and getmetatable(value) == metatable end
@@ -94,10 +94,10 @@ end
 
 ---Free the communicator, on all of its ranks.
 function communicator:free()
-  if not self.handle then return end
+  if self.is_freed then return end
   M.agree(self, "free")
   raw.mpi_free(self.handle)
-  self.handle = nil
+  self.is_freed = true
 end
 
 ---End all processes of the world with an exit status.

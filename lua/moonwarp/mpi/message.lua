@@ -117,8 +117,8 @@ function communicator:send(what, to, tag)
   if not is_done then new_send(handle, false, to, tag):wait() end
 end
 
----Receive into an array, of the dtype and the shape that was sent: comm:recv(array, from, tag). Without an array, receive
----whatever was sent: comm:recv(from, tag).
+---Receive into an array of the dtype and the shape that was sent: comm:recv(array, from, tag). Without an array,
+---receive whatever was sent: comm:recv(from, tag).
 ---@param into? moonwarp.array|integer
 ---@param from? integer the rank; any by default
 ---@param tag? integer any by default

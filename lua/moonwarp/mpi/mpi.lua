@@ -10,8 +10,8 @@ local mpi = {}
 
 local world
 
----All processes that run this script. A script that was started alone is a world of one rank. The first call initialises
----MPI; an error if there is no MPI library.
+---All processes that run this script. A script that was started alone is a world of one rank. The first call
+---initialises MPI; an error if there is no MPI library.
 ---@return moonwarp.mpi_communicator
 function mpi.world()
   if not world then world = communicators.new(raw.mpi_world()) end
@@ -32,8 +32,8 @@ function mpi.limit(seconds)
   return before
 end
 
----Whether collective operations are compared before they run, so that ranks which call different ones get an error; on by
----default. It costs a small reduction for each. All ranks have to set the same.
+---Whether collective operations are compared before they run, so that ranks which call different ones get an error; on
+---by default. It costs a small reduction for each. All ranks have to set the same.
 ---@param on? boolean
 ---@return boolean
 function mpi.check(on)

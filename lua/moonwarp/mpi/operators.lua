@@ -1,6 +1,6 @@
--- Operators of reductions: those that MPI has, by name; any other, in CUDA C, as an expression of a and b. What MPI does
--- not reduce (half, bfloat16, own operators) is reduced with messages and kernels, in the order of the ranks, so that an
--- operator need not be commutative and every run has the same result.
+-- Operators of reductions: those that MPI has, by name; any other as an expression of a and b in CUDA C. What MPI does
+-- not reduce (half, bfloat16, own operators) goes through messages and kernels, in the order of the ranks: an operator
+-- need not be commutative, and every run has the same result.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -69,11 +69,11 @@ function M.reduce(comm, operator, a, out, root)
   elseif comm.rank == 0 then
     comm:send(own, root)
   elseif comm.rank == root then
-    out:assign(comm:recv(own, 0))
+    out:assign((comm:recv(own, 0)))
   end
 end
 
----The reduction over this rank and those before it, into `out`; exclusive: without this one, and rank 0's stays as it is.
+---The reduction over this rank and those before it, into `out`. Exclusive: without this one; rank 0's is not written.
 function M.scan(comm, operator, a, out, exclusive)
   local own, distance = a:copy(), 1
   while distance < comm.size do
@@ -90,7 +90,7 @@ function M.scan(comm, operator, a, out, exclusive)
     return
   end
   local sending = comm.rank + 1 < comm.size and comm:isend(own, comm.rank + 1)
-  if comm.rank > 0 then out:assign(comm:recv(mw.empty(own.shape, own.dtype), comm.rank - 1)) end
+  if comm.rank > 0 then out:assign((comm:recv(mw.empty(own.shape, own.dtype), comm.rank - 1))) end
   if sending then sending:wait() end
 end
 

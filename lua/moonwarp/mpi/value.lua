@@ -1,5 +1,5 @@
--- Lua values as bytes: nil, booleans, numbers, strings, complex numbers, arrays, and tables of them, also with cycles and
--- tables that occur twice. Functions, threads and other objects do not travel.
+-- Lua values as bytes: nil, booleans, numbers, strings, complex numbers, arrays, and tables of them, which may contain
+-- each other or occur twice. Functions, threads and other objects do not travel.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -130,7 +130,7 @@ local readers = {
   n = function() return nil end,
   T = function() return true end,
   F = function() return false end,
-  i = function(state) return math.tointeger and math.tointeger(read_text(state)) or tonumber(read_text(state)) end, -- luacheck: ignore 143
+  i = function(state) return tonumber(read_text(state)) end,
   d = function(state)
     local text = read_text(state)
     local number = special[text] or tonumber(text)

@@ -1,0 +1,59 @@
+-- Runs a script on several ranks, under each MPI that is installed.
+--   local mpi = require "support.mpi.ranks"
+--   local test = mpi.tests(it, pending)
+--   test("…", function(run) local result = run(3, text) … end)   result: { output =, ok =, code = }
+-- The text has mw, and comm, the world.
+
+local child = require "support.child"
+
+local M = {
+  libraries = { "openmpi", "mpich" },
+  ranks = { 1, 2, 3, 4, 7 },
+}
+
+local programs = {}
+
+-- Debian has both side by side under these names.
+local function program(library)
+  if programs[library] == nil then
+    local pipe = assert(io.popen("command -v mpirun." .. library .. " 2>/dev/null"))
+    local path = pipe:read "*l"
+    pipe:close()
+    programs[library] = path or false
+  end
+  return programs[library]
+end
+
+---Whether an MPI is installed.
+function M.has(library) return program(library) ~= false end
+
+---@param library "openmpi"|"mpich"
+---@param ranks integer
+---@param text string
+---@param seconds? integer after which it is ended; 60 by default
+---@return { output: string, ok: boolean, code: integer }
+function M.run(library, ranks, text, seconds)
+  local words = { "timeout", tostring(seconds or 60), program(library) }
+  if library == "openmpi" then words[#words + 1] = "--oversubscribe --allow-run-as-root --mca btl self,vader" end
+  words[#words + 1] = "-n " .. ranks
+  return child { 'local mw = require "moonwarp" local comm = mw.mpi.world()\n' .. text,
+    launcher = table.concat(words, " "),
+    environment = { MOONWARP_THREADS = 1, MOONWARP_DEVICE = "cpu" } }
+end
+
+---A function that defines a test under each MPI: test("…", function(run) … end), run(ranks, text[, seconds]).
+---@param it function busted's, as pending
+---@param pending function
+---@return fun(what: string, test: fun(run: fun(ranks: integer, text: string, seconds?: integer): table))
+function M.tests(it, pending)
+  return function(what, test)
+    for _, library in ipairs(M.libraries) do
+      it(("%s (%s)"):format(what, library), function()
+        if not M.has(library) then return pending(library .. " is not installed: sh setup.sh --mpi") end
+        test(function(...) return M.run(library, ...) end)
+      end)
+    end
+  end
+end
+
+return M
