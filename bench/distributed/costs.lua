@@ -149,11 +149,11 @@ local function step(p)
 end
 
 local function compare(comm)
-  local m, p = measure(comm), comm.size
-  local predict = comm.emulated and serial or model
+  local m, p, emulated = measure(comm), comm.size, rawget(comm, "emulated")
+  local predict = emulated and serial or model
   if comm.rank == 0 then
     print(("\n%d ranks, %s: α = %.1f µs, β = %.2f GB/s, γ = %.2f ns/KiB"):format(p,
-      comm.emulated and "emulated, one after the other" or "MPI", m.alpha * 1e6, m.beta / 1e9, m.gamma * 1024 * 1e9))
+      emulated and "emulated, one after the other" or "MPI", m.alpha * 1e6, m.beta / 1e9, m.gamma * 1024 * 1e9))
     print(("%-26s %11s %11s %8s"):format("", "model", "measured", "ratio"))
   end
   local function report(what, name, n, calls, f)
@@ -176,7 +176,7 @@ local function compare(comm)
   for _, side in ipairs { 128, 512 } do
     local d = mw.dist.full(mw.dist.layout(comm, { side * p, side }), 1)
     local padded = mw.ones(side + 2, side + 2)
-    m.point = time(comm, 10, function() step(padded) end) / side ^ 2 / (comm.emulated and p or 1)
+    m.point = time(comm, 10, function() step(padded) end) / side ^ 2 / (emulated and p or 1)
     report(("stencil, %d² a rank"):format(side), "stencil", side, 10, function() d:stencil(1, step) end)
   end
 end
