@@ -126,9 +126,12 @@ static double value(const void *list, int sort, size_t i) {
 static int in_pairs(const kind *k) { return k->type < 140 || k->type == 161; }
 
 /* The larger term of a number: of a pair its radius, as cosine and sine are parts of it. A log-normal number has the error
-   of its exponent. */
-static double scale(const kind *k, const void *list, int sort, size_t i) {
-  double x = value(list, sort, i), other = value(list, sort, i ^ 1);
+   of its exponent. Philox's pairs begin before the list if the offset is odd: the first number then has no other, and is left
+   out. */
+static double scale(const kind *k, unsigned long long offset, const void *list, int sort, size_t i, size_t count) {
+  size_t shift = k->type == 161 ? offset & 1 : 0, partner = ((i + shift) ^ 1) - shift;
+  if (in_pairs(k) && partner >= count) return INFINITY;
+  double x = value(list, sort, i), other = in_pairs(k) ? value(list, sort, partner) : 0;
   if (sort >= LOGNORMAL) return fabs(x) * fmax(1, in_pairs(k) ? hypot(log(x), log(other)) : fabs(log(x)));
   return in_pairs(k) ? hypot(x, other) : fmax(fabs(x), 1);
 }
@@ -171,7 +174,7 @@ int main(int argument_count, char **arguments) {
             for (size_t i = 0; i < some; i++) {
               if (memcmp(x + i * size, y + i * size, size) == 0) continue;
               differ++;
-              double apart = fabs(value(x, sort, i) - value(y, sort, i)) / scale(k, y, sort, i);
+              double apart = fabs(value(x, sort, i) - value(y, sort, i)) / scale(k, offsets[f], y, sort, i, some);
               if (sort >= NORMAL && sort < POISSON && !(apart <= most)) most = apart;
             }
           }

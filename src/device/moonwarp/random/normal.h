@@ -7,6 +7,7 @@
 #define MOONWARP_RANDOM_NORMAL_H
 
 #include "moonwarp/random/polar.h"
+#include "moonwarp/random/quantile.h"
 #include "moonwarp/random/uniform.h"
 
 /* The kind of number that a state has saved, if any. */
@@ -61,11 +62,21 @@ template <class S> __mw_device_template double __mw_normal_double(S *state) {
   return pair.x;
 }
 
+#if defined __MW_NVPTX__ || defined __MW_NVRTC__
+__mw_device_template float __mw_upper_quantile(float p) { return 1.4142135f * erfcinvf(2.0f * p); }
+__mw_device_template double __mw_upper_quantile(double p) { return 1.4142135623730951 * erfcinv(2.0 * p); }
+#else
+/* With the roundings of cuRAND, which multiplies the inverse of erfc by the root of 2. */
+__mw_device_template float __mw_upper_quantile(float p) {
+  return 1.4142135f * (float)(0.7071067811865476 * __mw_upper_quantile((double)p));
+}
+#endif
+
 /* The quantile for the probability (x + 1/2) / 2^n. Words of the upper half are mirrored, since floats are denser near
  * 0 than near 1. */
 __mw_device_template float _curand_normal_icdf(unsigned int x) {
   bool upper = x > 0x80000000u;
-  float z = 1.4142135f * erfcinvf(2 * _curand_uniform(upper ? ~x : x));
+  float z = __mw_upper_quantile(_curand_uniform(upper ? ~x : x));
   return upper ? z : -z;
 }
 __mw_device_template float _curand_normal_icdf(unsigned long long x) {
@@ -73,12 +84,12 @@ __mw_device_template float _curand_normal_icdf(unsigned long long x) {
 }
 __mw_device_template double _curand_normal_icdf_double(unsigned int x) {
   bool upper = x > 0x80000000u;
-  double z = 1.4142135623730951 * erfcinv(2 * ((upper ? ~x : x) * 0x1p-32 + 0x1p-33));
+  double z = __mw_upper_quantile((upper ? ~x : x) * 0x1p-32 + 0x1p-33);
   return upper ? z : -z;
 }
 __mw_device_template double _curand_normal_icdf_double(unsigned long long x) {
   bool upper = x > 0x8000000000000000ull;
-  double z = 1.4142135623730951 * erfcinv(2 * _curand_uniform_double(upper ? ~x : x));
+  double z = __mw_upper_quantile(_curand_uniform_double(upper ? ~x : x));
   return upper ? z : -z;
 }
 
