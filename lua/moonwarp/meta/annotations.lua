@@ -6,9 +6,11 @@ local M = {}
 
 local FILES = { "init", "array", "array/views", "array/scan", "array/own", "array/moments", "array/quantile",
   "array/indices", "array/masks", "array/map", "array/lazy", "array/joining", "array/pattern_matrices",
-  "array/order/sort", "array/order/search", "array/linear/products", "array/linear/einsum", "array/complex", "complex",
+  "array/order/sort", "array/order/search", "array/order/histogram",
+  "array/linear/products", "array/linear/einsum", "array/complex", "complex",
   "nccl/nccl", "nccl/communicator", "dist/dist", "dist/layout",
-  "dist/array", "meta/dist", "dist/reduction", "dist/sort", "dist/product", "dist/files", "linalg/linalg", "linalg/measures", "fourier/fft", "fourier/convolve", "array/dlpack",
+  "dist/array", "meta/dist", "dist/reduction", "dist/sort", "dist/product", "dist/files",
+  "linalg/linalg", "linalg/measures", "fourier/fft", "fourier/convolve", "array/dlpack",
   "array/files/npy", "array/files/csv",
   "array/files/wav", "module/module", "module/kernel", "stream", "graph", "random", "random/sampling",
   "texture/texture_memory", "texture/texture", "texture/opengl", "texture/image", "device", "meta/values",
