@@ -15,6 +15,8 @@ local FILES = { "init", "array", "array/views", "array/scan", "array/own", "arra
   "array/files/wav", "module/module", "module/kernel", "stream", "graph", "random", "random/sampling",
   "texture/texture_memory", "texture/texture", "texture/opengl", "texture/image", "device", "meta/values",
   "meta/memory", "meta/array", "meta/execution" }
+-- Functions of these tables of mw.
+local TABLES = { linalg = true, fft = true, nccl = true, dist = true }
 local INTERNAL = { ["array/views"] = true } -- only methods of theirs are public
 
 local function lines_of(path)
@@ -92,7 +94,7 @@ local function declared(line)
   if not receiver then return nil end
   receiver = receiver:gsub("^raw%.classes%.", ""):gsub("^exec$", "graph_exec")
   if receiver == "M" or receiver == "M.public" or receiver == "mw" then return "mw", ".", name end
-  if receiver == "linalg" or receiver == "fft" or receiver == "nccl" or receiver == "dist" then receiver = "mw." .. receiver end
+  if TABLES[receiver] then receiver = "mw." .. receiver end
   return receiver, separator, name
 end
 
