@@ -110,7 +110,7 @@ end
 ---device as kernel(grid, block, shared)(arguments …) would, slower, and counts what a GPU's memory system and its warps
 ---would do: requests, sectors, bank conflicts, divergent branches, instructions and operations. r.total has the
 ---figures of the launch, r.lines[n] those of line n, r.ncu the same by Nsight Compute's names; r:show() prints the
----source with them.
+---source with them, r:html(path) writes a page.
 ---@param kernel moonwarp.kernel
 ---@param grid integer|integer[]
 ---@param block integer|integer[]
@@ -141,6 +141,10 @@ end
 ---@param options? { colour?: boolean } whether there are colours; by default if the output is a terminal with colours
 ---@return string what was printed
 function class:show(options) return raw.part("watch.margin").show(self, options) end
+
+---Write one self-contained HTML page about the run: the source as a heat map, memory maps, roofline, divergence.
+---@param path string
+function class:html(path) return raw.part("watch.page").write(self, path) end
 
 M.class = class
 M.public = { measure = M.measure }
