@@ -1,5 +1,7 @@
 -- The lessons: each is open as it is given, solved by its solution, and each typical wrong answer fails with a hint
--- that fits it. Lua 5.4 only: what runs is one and the same on LuaJIT.
+-- that fits it.
+-- Lua 5.4 only: what runs is one and the same on LuaJIT.
+-- CPU device only: launches are checked and measured there.
 
 local judge = require "moonwarp.learn.judge"
 local draw = require "moonwarp.learn.draw"

@@ -26,8 +26,20 @@ describe("the notebook", function()
     os.execute("rm -rf " .. folder)
     local pictures = select(2, page:gsub('<img alt="[^"]*" src="data:image/svg', ""))
     assert.equal(select(2, files.read "examples/notebook.ipynb":gsub("!%[[^%]]*%]%(", "")), pictures)
-    assert.is_true(pictures >= 2)
+    assert.is_true(pictures >= 3)
     assert.matches("int {60, 80} on ", page, 1, true)
+    assert.matches("race on tile[", page, 1, true)
+    local sectors = {} -- of 32 floats that are a stride apart
+    for stride = 1, 16 do
+      local seen, count = {}, 0
+      for lane = 0, 31 do
+        local sector = lane * stride // 8
+        if not seen[sector] then count = count + 1 end
+        seen[sector] = true
+      end
+      sectors[stride] = count
+    end
+    assert.matches("\n" .. table.concat(sectors, " ") .. "\n", "\n" .. page:gsub("<[^>]*>", "\n"), 1, true)
     assert.matches("\226[\160-\163][\128-\191]", page) -- the chart in braille
     assert.matches("kernel shift read a[8], and a ends with [7]: it has 8 elements of 4 bytes; kernel.cu:3", page,
       1, true)

@@ -238,7 +238,7 @@ function M.judge(lesson, path)
   if wrong then return wrong end
   local case = lesson.make(lesson.counting or facts.size)
   local figures = measure(answer, case)
-  facts.answer, facts.figures = answer, figures
+  facts.answer, facts.figures, facts.size = answer, figures, lesson.counting or facts.size
   if figures and lesson.counts then
     local what, hint = lesson.counts(figures, case, facts)
     if what then return fail("counts", what, hint, facts) end

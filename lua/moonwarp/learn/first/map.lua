@@ -64,7 +64,7 @@ return { kernel = m.add_ten, launch = function(n) return 1, n end } -- 1 block, 
     end
   end,
   figures = function(figures, c)
-    return { ("each thread reads %g and writes %g element"):format(figures.reads / #c.want, figures.writes / #c.want) }
+    return { ("each thread reads %g element and writes %g"):format(figures.reads / #c.want, figures.writes / #c.want) }
   end,
   depends = { size = 8, input = "a" },
 }
