@@ -68,7 +68,7 @@ end
 ---A text about this machine's devices: what moonwarp looked for to use them, where, what it found, and what to do if
 ---something is missing.
 ---@return string
-M.doctor = raw.doctor
+function M.doctor() return raw.doctor() .. raw.mpi_report() end
 
 ---Wait until all work is done; raises the first kernel failure since the last call that raised one.
 ---@param device? moonwarp.device the one in use by default

@@ -221,6 +221,7 @@ end
 local usage = [=[
 usage: moonwarp [options] [script [arguments]]
        moonwarp learn           lessons in writing kernels; moonwarp learn --help tells more
+       moonwarp run -n 4 script.lua   a script in several processes, by MPI
   -e code     run code; mw is moonwarp
   --check     check every launch of the script (mw.check), and report at its end what is wrong
   -i          a prompt after code or script
@@ -269,6 +270,10 @@ function M.main(arguments)
   if arguments[1] == "learn" then
     local unpack = table.unpack or unpack -- luacheck: ignore 143
     return require "moonwarp.learn".main { unpack(arguments, 2) }
+  end
+  if arguments[1] == "run" then
+    local unpack = table.unpack or unpack -- luacheck: ignore 143
+    return require "moonwarp.mpi.run".main { unpack(arguments, 2) }
   end
   local i, prompt, quiet, good, did, run_script = 1, false, false, true, false, run_code
   while arguments[i] and arguments[i]:find "^%-." do

@@ -85,5 +85,7 @@ bool mpi_tested(mpi_handle *request, int *status); /* whether a request is done;
 /* watch.c: tell a rank of the world that what it sent could not be received. */
 void mpi_complain(int world_rank, const char *text);
 bool mpi_has_complained(void);
+/* Take what nobody has asked for: libraries warn of messages that are left. */
+void mpi_drain(void);
 
 #endif

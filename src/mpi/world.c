@@ -43,6 +43,7 @@ static void leave(int status, void *unused) {
     mpi.Abort(mpi.comm_world, status);
     _exit(status);
   }
+  mpi_drain();
   mpi_free_types();
   mpi.Finalize();
 }

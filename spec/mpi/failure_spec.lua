@@ -1,0 +1,95 @@
+-- Mistakes and failures: all ranks end, and say where they were.
+
+local mpi = require "support.mpi.ranks"
+
+describe("several processes", function()
+  local test = mpi.tests(it, pending)
+
+  test("that call different collective operations get an error that names each rank's line", function(run)
+    local result = run(3, [[
+      local ok, err = pcall(function()
+        if comm.rank == 1 then
+          comm:broadcast(mw.zeros(4), 0)
+        else
+          comm:allreduce(mw.zeros(4))
+        end
+      end)
+      assert(not ok)
+      io.write(tostring(err), "\n--\n")
+      comm:barrier()
+    ]])
+    local _, count = result.output:gsub("the ranks call different collective operations", "")
+    assert.equal(3, count, result.output)
+    assert.matches("rank 0: [^\n]+:7: allreduce of float {4} by sum", result.output)
+    assert.matches("rank 1: [^\n]+:5: broadcast of float {4} from rank 0", result.output)
+    assert.is_true(result.ok, result.output)
+  end)
+
+  test("that wait for each other get an error on every rank that names each rank's line", function(run)
+    local result = run(3, [[
+      local ok, err = pcall(function()
+        if comm.rank == 2 then
+          comm:barrier()
+        else
+          comm:recv((comm.rank + 1) % 2, 5)
+        end
+      end)
+      assert(not ok)
+      io.write(tostring(err), "\n--\n")
+      io.flush()
+      comm:abort(3)
+    ]], 30)
+    assert.matches("deadlock: every rank waits", result.output)
+    assert.matches("rank 0: [^\n]+:7: receiving from rank 1, tag 5", result.output)
+    assert.matches("rank 1: [^\n]+:7: receiving from rank 0, tag 5", result.output)
+    assert.matches("rank 2: [^\n]+:5: barrier", result.output)
+    assert.is_false(result.ok)
+  end)
+
+  test("of which one comes to the end of the script do not wait for it forever", function(run)
+    local result = run(2, [[
+      if comm.rank == 0 then comm:recv(1) end
+    ]], 30)
+    assert.matches("rank 1: at the end of the script", result.output)
+    assert.is_false(result.ok)
+  end)
+
+  test("end when one of them fails", function(run)
+    local result = run(3, [[
+      if comm.rank == 1 then error "this rank fails" end
+      comm:recv(1)
+    ]], 30)
+    assert.matches("this rank fails", result.output)
+    assert.is_false(result.ok)
+    assert.not_equal(124, result.code)
+  end)
+
+  test("end when one of them is killed", function(run)
+    local result = run(3, [[
+      comm:barrier()
+      if comm.rank == 2 then
+        local file = io.open "/proc/self/stat"
+        local pid = file:read "*n"
+        os.execute("kill -KILL " .. string.format("%d", pid))
+      end
+      comm:barrier()
+    ]], 30)
+    assert.is_false(result.ok)
+    assert.not_equal(124, result.code)
+  end)
+end)
+
+describe("mw.mpi", function()
+  it("loads without an MPI library, and says so when it is used", function()
+    local result = require "support.child" { [[
+      local mw = require "moonwarp"
+      local ok, why = mw.mpi.available()
+      print(ok, why)
+      print(pcall(function() mw.mpi.world() end))
+      print(mw.doctor():match "MPI: [^\n]+")
+    ]], environment = { MOONWARP_MPI = "off" } }
+    assert.matches("nil\tnot found. MPI is not loaded: MOONWARP_MPI is 'off'", result.output)
+    assert.matches("false\t[^\n]+:5: MPI is not loaded: MOONWARP_MPI is 'off'", result.output)
+    assert.matches("\nMPI: not found.", result.output)
+  end)
+end)
