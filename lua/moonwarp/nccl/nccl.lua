@@ -136,9 +136,7 @@ local function write_id(path, id)
 end
 
 local function exchanged_by(comm)
-  local text = comm.rank == 0 and raw.communicator_id() or ""
-  local id = comm:broadcast(text, 0)
-  return id or text
+  return comm:broadcast(comm.rank == 0 and raw.communicator_id() or nil, 0)
 end
 
 local function environment_number(names)
