@@ -127,14 +127,16 @@ function M.timeline(r)
   local width, high = 800, 96
   local steps, out = #r.timeline, { rectangle(0, 0, width, high, "#f4f4f4") }
   for i, step in ipairs(r.timeline) do
-    local lanes = step.lanes
-    for lane = 0, 31 do
-      local active = lanes % 2
-      lanes = (lanes - active) / 2
-      if active == 1 then
-        local x = (i - 1) * width / steps
-        out[#out + 1] = ('<rect x="%.2f" y="%d" width="%.2f" height="3" fill="#3070b0"/>'):format(x, lane * 3,
-          width / steps)
+    local lanes, first = step.lanes, nil
+    for lane = 0, 32 do -- runs of active lanes are one rectangle
+      local active = lanes % 2 == 1
+      lanes = math.floor(lanes / 2)
+      if active then
+        first = first or lane
+      elseif first then
+        out[#out + 1] = ('<rect x="%.2f" y="%d" width="%.2f" height="%d" fill="#3070b0"/>'):format(
+          (i - 1) * width / steps, first * 3, width / steps, (lane - first) * 3)
+        first = nil
       end
     end
   end

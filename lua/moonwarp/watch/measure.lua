@@ -7,6 +7,12 @@ local figures = require "moonwarp.watch.figures"
 
 local M = {}
 
+---A measured run (mw.measure).
+---@class moonwarp.measured
+---@field total table<string, number> the launch's figures: global_load_sectors, bank_conflicts, divergent_branches, …
+---@field lines table<integer, table<string, number>> the same, by line of the kernel's source
+---@field ncu table<string, number> by Nsight Compute's names
+---@field occupancy { blocks: integer, warps: integer, occupancy: number, limited_by: string }
 local class = {}
 class.__index = class
 
