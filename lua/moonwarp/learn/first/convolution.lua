@@ -5,9 +5,12 @@ local WIDTH = 4
 return {
   title = "Convolution in one dimension",
   idea = [===[
-A convolution weighs each element's neighbourhood: out[i] = k[0] * a[i] + k[1]
-* a[i+1] + k[2] * a[i+2] + k[3] * a[i+3]. A block of 64 threads needs 64
-elements, and three more that belong to the next block: its halo.
+A convolution weighs each element's neighbourhood:
+
+    out[i] = k[0] * a[i] + k[1] * a[i+1] + k[2] * a[i+2] + k[3] * a[i+3]
+
+A block of 64 threads needs 64 elements, and three more that belong to the
+next block: its halo.
 
     a      ...  60  61  62  63 | 64  65  66  67 ...
                                |

@@ -23,8 +23,8 @@ The kernel turns round each stretch of 64 elements, and a block has several of
 them. The first copy is started.
 
 Task: in each round start the copy of the next stretch into the other tile,
-and wait for that of this one. The last round has no next one, and its wait is
-for all.]===],
+and wait for that of this one. The last round has no next stretch, and waits
+for all that was started.]===],
   file = [===[
 local mw = require "moonwarp"
 
@@ -97,7 +97,7 @@ return { kernel = m.reverse, launch = function(blocks) return blocks, 64 end }
     if count(f, "__pipeline_commit") < 2 then
       return "the loop's copies are in no batch", "__pipeline_commit() after each round's copy: waits count batches"
     end
-    if not f:has "__pipeline_wait_prior(1);__syncthreads" then
+    if not f.code:find "__pipeline_wait_prior%([01]%);}*__syncthreads" then
       return "no barrier follows the wait",
         "a wait is for the thread's own copies: the others' are there after a barrier that follows it"
     end

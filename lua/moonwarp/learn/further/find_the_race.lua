@@ -67,17 +67,6 @@ return { kernel = m.sums, launch = function(n) return mw.cdiv(n, 128), 128 end }
     { when = function(f) return f.got ~= nil end,
       hint = "a barrier is missing after a halving: the next one reads what it wrote" },
   },
-  program = function(f)
-    if f:has "__syncwarp" and not f:has "half>=32" and not f:has "half>16" and not f:has "half>31" then
-      return "__syncwarp() stands between threads of different warps",
-        "__syncwarp() waits for the 32 threads of a warp, and this tree spans four of them: the block's barrier is " ..
-        "wanted"
-    end
-    if f:has "threadfence" then
-      return "a fence stands where a barrier is missing",
-        "a fence orders the writes of one thread, and waits for nobody: two threads meet at a barrier"
-    end
-  end,
   findings = {
     race = "read the two lines of the finding: one thread writes what the other uses, and a __syncthreads() has to " ..
       "be between them, "

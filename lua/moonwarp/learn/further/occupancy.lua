@@ -38,7 +38,7 @@ mw.occupancy calculates it: { threads =, registers =, shared = (bytes of a
 block), capability = "9.0" }.
 
 The kernel sums windows of 64 elements. Each thread copies its window to
-shared memory first: 256 bytes a thread, with which a multiprocessor holds 28
+shared memory first: 256 bytes a thread, with which a multiprocessor holds 25
 warps.
 
 Task: full occupancy, all 64 warps. Change the kernel, the block and the
