@@ -104,6 +104,7 @@ local function tell_open(lesson, verdict)
     local finding = verdict.facts.got and verdict.facts:finding()
     if finding then say("check: ", finding) end
   end
+  if verdict.facts and verdict.facts.run then verdict.facts.run:show() end
   say("hint: ", verdict.hint)
   return 1
 end

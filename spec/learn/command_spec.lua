@@ -99,6 +99,14 @@ describe("moonwarp learn", function()
     assert.matches("\ncheck: race on tile[", output, 1, true)
   end)
 
+  it("shows the source with its counts where a right result moves too much", function()
+    local output, status = learn "18" -- 8 elements a thread: in each step the lanes are a sector apart
+    assert.equal(1, status)
+    assert.matches("counts (size 3000): 6000 sectors were moved where 752 is the least", output, 1, true)
+    assert.matches("6000/752[^\n]*if %(j < n%) out%[j%] = 2 %* a%[j%];", output)
+    assert.matches("hint: in one step the lanes of a warp are still apart", output, 1, true)
+  end)
+
   it("keeps what is solved, draws who read what, and names the next lesson and a solution", function()
     solve "shared"
     local output, status = learn "8"

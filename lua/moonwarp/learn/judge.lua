@@ -205,14 +205,14 @@ local function judge_check(lesson, answer, facts)
   return fail("check", facts:finding(), hint, facts), facts
 end
 
--- The figures of a run, and a few that lessons ask for.
+-- The figures of a run, with a few that lessons ask for, and the run.
 local function measure(answer, case)
   local grid, block, shared = answer.launch(unpack(case.launch))
-  local total = watch.measure(answer.kernel, grid, block, shared, case.args)
-  mw.synchronize()
-  if not total then return nil end
+  local run = watch.measure(answer.kernel, grid, block, shared, case.args)
+  if not run then return nil end
+  local total = run.total
   local elements = { reads = total.global_load_bytes / 4, writes = total.global_store_bytes / 4 }
-  return setmetatable(elements, { __index = total })
+  return setmetatable(elements, { __index = total }), run
 end
 
 ---Judge the answer in a file.
@@ -237,8 +237,8 @@ function M.judge(lesson, path)
   local wrong, checked = judge_check(lesson, answer, facts)
   if wrong then return wrong end
   local case = lesson.make(lesson.counting or facts.size)
-  local figures = measure(answer, case)
-  facts.answer, facts.figures, facts.size = answer, figures, lesson.counting or facts.size
+  local figures, run = measure(answer, case)
+  facts.answer, facts.figures, facts.run, facts.size = answer, figures, run, lesson.counting or facts.size
   if figures and lesson.counts then
     local what, hint = lesson.counts(figures, case, facts)
     if what then return fail("counts", what, hint, facts) end

@@ -29,12 +29,12 @@ function M.check(f)
   return mw.check(f)
 end
 
----The figures of one launch, summed over it.
----@return table?
+---A measured run of one launch.
+---@return moonwarp.measured?
 function M.measure(kernel, grid, block, shared, args, count)
   if not select(2, M.available()) then return nil end
   local unpack = table.unpack or unpack -- luacheck: ignore 143
-  return mw.measure(kernel, grid, block, shared)(unpack(args, 1, count or #args)).total
+  return mw.measure(kernel, grid, block, shared)(unpack(args, 1, count or #args))
 end
 
 -- ---- single accesses ----

@@ -25,7 +25,7 @@ local mw = require "moonwarp"
 local m = mw.compile [==[
 __global__ void twice(float *out, const float *a, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
-  int threads = gridDim.x * blockDim.x;   // of the whole grid
+  // the whole grid has gridDim.x * blockDim.x threads
   for (int k = 0; k < 8; k++) {
     int j = i * 8 + k;                    // which element in step k?
     if (j < n) out[j] = 2 * a[j];
@@ -38,7 +38,7 @@ return { kernel = m.twice, launch = function(n) return mw.cdiv(n, 8 * 64), 64 en
   hints = {
     "In step 0 the threads take the first elements, one each: thread i takes element i.",
     "In the next step they go on after the elements of the step before. How many were there?",
-    "int j = k * threads + i;",
+    "int j = k * gridDim.x * blockDim.x + i;",
   },
   sizes = { 512, 9, 1, 1000, 3000 },
   race = 1000,
