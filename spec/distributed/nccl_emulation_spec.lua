@@ -215,6 +215,7 @@ describe("emulated ranks that make mistakes", function()
     assert.error_matches(function() comm:allgather(mw.zeros(2), { out = mw.zeros(2, "int") }) end,
       "out is int {2}, and the result is float {1, 2}")
     assert.error_matches(function() comm:allreduce(mw.zeros(2, "int"), "mean") end, "would not be whole numbers")
+    assert.error_matches(function() comm:allreduse(mw.zeros(1)) end, "allreduce")
     local two = mw.nccl.init_all(2)
     assert.error_matches(function() two[1]:barrier() end, "the other ranks are in this process")
     assert.error_matches(function() mw.nccl.init_all {} end, "number of ranks, or a list of devices")

@@ -177,8 +177,17 @@ local function make(...) return raw.elementwise_new(plan(...)) end
 -- The rules, and their evaluation for given dtypes, for lazy expressions (lazy.lua).
 raw.operator_rules, raw.operator_plan = rules, plan
 
--- Compute an operator for its arguments; or return the expression, if one of them is a lazy expression.
+local M = {}
+
+-- Compute an operator for its arguments; or return the expression, if one of them is a lazy expression; or apply it to
+-- the parts of distributed arrays.
 local function resolve(name, rule, count, ...)
+  local distributed = package.loaded["moonwarp.dist.array"]
+  if distributed then
+    for i = 1, count do
+      if distributed.is(select(i, ...)) then return distributed.apply("mw." .. name, M[name], count, ...) end
+    end
+  end
   local later = package.loaded["moonwarp.array.lazy"]
   if later then
     for i = 1, count do
@@ -190,7 +199,6 @@ end
 
 -- ---- as functions and methods ----
 
-local M = {}
 local metamethods = {}
 local array = raw.classes.array
 

@@ -123,18 +123,19 @@ M.parts_of = parts_of
 
 local unpack = table.unpack or unpack -- luacheck: ignore 143
 
--- Apply a function of arrays to the operands' parts: numbers, distributed arrays of one layout, and arrays that every
+-- Apply a function of `count` arrays to the operands' parts: numbers, distributed arrays of one layout, and arrays that every
 -- rank has and that broadcast.
-function M.apply(where, f, ...)
-  local parts, layout = parts_of(where, { ... })
-  return M.new(layout, f(unpack(parts, 1, select("#", ...))))
+function M.apply(where, f, count, ...)
+  local list = { ... }
+  list[count + 1] = nil
+  local parts, layout = parts_of(where, list)
+  return M.new(layout, f(unpack(parts, 1, count)))
 end
 
 for event, operate in pairs(raw.operators) do
   local unary = event == "__unm" or event == "__bnot"
   metatable[event] = function(a, b)
-    if unary then return M.apply("an operator", operate, a) end
-    return M.apply("an operator", operate, a, b)
+    return M.apply("an operator", operate, unary and 1 or 2, a, b)
   end
 end
 
@@ -147,7 +148,7 @@ function metatable.__index(d, key)
   end
   local f = raw.operator_rules[key] and operators[key]
   if not f then usage("a distributed array has no method %s", key) end
-  local function apply(...) return M.apply("d:" .. key, f, ...) end
+  local function apply(...) return M.apply("d:" .. key, f, select("#", ...), ...) end
   return rawget(d, "part") and apply
 end
 

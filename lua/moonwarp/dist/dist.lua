@@ -123,7 +123,7 @@ end
 ---@return fun(...): moonwarp.dist_array
 function dist.fuse(f)
   local fused = raw.part("array.lazy").public.fuse(f)
-  return function(...) return arrays.apply("a fused function", fused, ...) end
+  return function(...) return arrays.apply("a fused function", fused, select("#", ...), ...) end
 end
 
 ---Uniform random numbers: those that the generator draws for the whole array on one machine.

@@ -65,6 +65,9 @@ end
 -- default; or grid: the number of ranks along each axis; block: the sizes of blocks that the ranks get in turn
 function M.new(comm, shape, options)
   options = options or {}
+  if type(comm.rank) ~= "number" or type(comm.size) ~= "number" then
+    usage "mw.dist.layout wants a communicator, such as mw.mpi.world(), got a table without a rank and a size"
+  end
   if type(shape) == "number" then shape = { shape } end
   local copy = {}
   for d, n in ipairs(shape) do

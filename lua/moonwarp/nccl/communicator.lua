@@ -21,7 +21,14 @@ local M = {}
 ---@field timeout number seconds after which a message that does not end is an error; 0: never. See comm:limit
 local nccl_communicator = {}
 
-local metatable = { __index = nccl_communicator, __name = "moonwarp.nccl_communicator", __made = "mw.nccl" }
+local metatable = { __name = "moonwarp.nccl_communicator", __made = "mw.nccl" }
+local absent = { clique = true, handle = true, freed = true, irecv = true } -- fields that not all have
+
+function metatable.__index(_, name)
+  local method = nccl_communicator[name]
+  if method ~= nil or absent[name] or type(name) ~= "string" then return method end
+  return raw.part("diagnostics.suggest").missing("a communicator of mw.nccl", name, nccl_communicator)
+end
 
 function metatable.__tostring(comm)
   local how = comm.emulated and "emulated on CPU devices of this process" or "NCCL"
