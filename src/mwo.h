@@ -13,7 +13,7 @@
 
 #include "moonwarp.h"
 
-#define MW_MWO_VERSION 19
+#define MW_MWO_VERSION 20
 #define MW_MWO_SYMBOL  "mw_mwo"
 #define MW_MWO_MAGIC   "MWOIMG2"
 
@@ -83,6 +83,31 @@ typedef enum mw_check_event {
   MW_CHECK_WAITED /* value: the address of the word */
 } mw_check_event;
 
+/* Calls of the device runtime. (CUDA guide, "CUDA Dynamic Parallelism") */
+typedef enum mw_device_call {
+  MW_DEVICE_LAUNCH,
+  MW_DEVICE_COPY, /* `bytes` from source to target */
+  MW_DEVICE_FILL, /* `bytes` of the lowest byte of `value` */
+  MW_DEVICE_STREAM_NEW,
+  MW_DEVICE_STREAM_FREE,
+  MW_DEVICE_EVENT_NEW,
+  MW_DEVICE_EVENT_FREE,
+  MW_DEVICE_EVENT_RECORD,
+  MW_DEVICE_EVENT_WAIT, /* the stream waits for the event */
+  MW_DEVICE_LAST_ERROR, /* the thread's, which is cleared */
+  MW_DEVICE_PEEK_ERROR,
+  MW_DEVICE_SYNCHRONIZE /* with what the block has launched */
+} mw_device_call;
+
+/* Its arguments; handles of new objects are written to it. */
+typedef struct mw_device_request {
+  uint64_t kernel, stream, event; /* the kernel's index in the module, plus 1 */
+  uint32_t grid[3], block[3];
+  uint64_t shared, target, source, bytes, value;
+  const void *params;
+  uint64_t param_bytes;
+} mw_device_request;
+
 /* mw_object_size: placeholders for sizes that generated code does not know. */
 enum { MW_OBJECT_ALLOCATION = 0, MW_OBJECT_SHARED = 1 /* the block's shared memory */ };
 
@@ -135,6 +160,8 @@ typedef struct mw_services {
   /* The same inside run_warps, called by each thread by itself: lanes converge, and `watch` is called for all of them
      at once. */
   void (*watch_thread)(mw_worker *worker, uint32_t site, uint64_t word);
+  /* Launches from kernels, and what goes with them; `thread` is the caller's linear id. Returns a CUDA result code. */
+  uint32_t (*device_runtime)(mw_worker *worker, uint32_t call, mw_device_request *request, uint32_t thread);
 } mw_services;
 
 /* What watched code calls the runtime for (mwcc --observe). */
@@ -246,6 +273,7 @@ typedef struct mw_mwo_kernel {
      code specialised for grids of few blocks would do so; 0: neither. */
   uint32_t gangs;
   uint32_t loop_depth; /* the depth of nested loops, for a kernel of the simd tier */
+  uint32_t launches;   /* whether kernels of the module launch others */
 } mw_mwo_kernel;
 
 /* A variable's initial bytes contain, at `offset`, the address of another variable plus `addend`. */

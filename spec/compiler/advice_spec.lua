@@ -76,10 +76,15 @@ int main() {
     assert.equal("module with k", tostring(mw.compile "__global__ void k() {}\nint main() { return 0; }"))
   end)
 
-  it("is refused in kernels, which cannot launch kernels", function()
+  it("may launch kernels, but not from a function that only an attribute makes one of the device's", function()
     if not by_clang() then return end
-    local text = refused "__global__ void k(float *x) {}\n__global__ void f(float *x) { k<<<1, 2>>>(x); }"
-    local words = "error: kernels do not launch kernels here, the script does: m.k(1, 2)(x)"
+    local text = refused [[
+      __global__ void k(float *x) {}
+      void __attribute__((device)) f(float *x) { k<<<1, 2>>>(x); }
+      __global__ void g(float *x) { f(x); }
+    ]]
+    local words = "error: launches from kernels need __global__ or __device__ before the function, and the CPU " ..
+      "device; a script launches by m.k(1, 2)(x)"
     assert.is_truthy(text:find(words, 1, true), text)
   end)
 end)

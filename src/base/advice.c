@@ -137,6 +137,12 @@ static bool calls_host(const mw_complaint *c) {
   return says(c->message, words) || says(c->notes, words);
 }
 
+/* Whether the message is about a host function that calls one of the device's. */
+static bool is_from_host(const mw_complaint *c) {
+  static const char *const words[] = {"in __host__ function", "from __host__ function", NULL};
+  return says(c->message, words) || says(c->notes, words);
+}
+
 /* Whether "vector" without a namespace means the library's, and not a missing variable. */
 static bool looks_like_library(const mw_complaint *c, const char *name) {
   static const char *const words[] = {"unknown type name", "no template named", "file not found", "open source file",
@@ -149,7 +155,7 @@ static char *about_name(const mw_complaint *c, const char *name, bool *host) {
   const char *member = of_library(name);
   const row *found = member ? find_row(member, LIBRARY) : NULL;
   if (!found && strcmp(name, "main") == 0) found = &rows[0];
-  if (!found && is_unknown(c)) found = find_row(name, HOST);
+  if (!found && (is_unknown(c) || is_from_host(c))) found = find_row(name, HOST);
   if (!found && (is_unknown(c) || calls_host(c)) && looks_like_library(c, name)) found = find_row(name, LIBRARY);
   if (!found) return NULL;
   *host = found->kind == HOST;
@@ -212,18 +218,20 @@ static char *about_launch(const mw_complaint *c, bool *host) {
   if (!says(c->message, words) && !in_kernel) return NULL;
   *host = !in_kernel;
   char *call = rewrite_launch(c->code);
-  char *text =
-      mw_format("%s%s", in_kernel ? "kernels do not launch kernels here, the script does: " : "a launch" MW_HOST_CODE,
-                call ? call : "m.kernel(grid, block)(arguments), or m[\"kernel<float>\"] for a template's");
+  char *text = mw_format(
+      "%s%s",
+      in_kernel ? "launches from kernels need __global__ or __device__ before the function, and the CPU device; a "
+                  "script launches by "
+                : "a launch" MW_HOST_CODE,
+      call ? call : "m.kernel(grid, block)(arguments), or m[\"kernel<float>\"] for a template's");
   free(call);
   return text;
 }
 
 /* The host's own functions and variables in kernels, and the device's in host code. */
 static char *about_sides(const mw_complaint *c, const char *name, bool *host) {
-  static const char *const from_host[] = {"in __host__ function", "from __host__ function", NULL};
   static const char *const variable[] = {"reference to __host__ variable", "undefined in device code", NULL};
-  if (says(c->message, from_host) || says(c->notes, from_host)) {
+  if (is_from_host(c)) {
     *host = true;
     return mw_format("%s" MW_HOST_CODE "leave the function that uses it out, or declare that __global__ or __device__",
                      name);

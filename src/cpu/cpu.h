@@ -7,6 +7,7 @@
  *                        compile.c, options.c   running mwcc; compile options
  *                        target.c               the part of the cache key that describes the processor and the compiler
  *   schedule/            stream.c               queues of commands
+ *                        launch_work.c          what a launch runs
  *                        stream_order.c         order within and between streams
  *                        sync_point.c           events, waits across streams, holds
  *                        command.c              dividing a command into blocks
@@ -23,6 +24,10 @@
  *                        cooperative.c          resident blocks
  *                        services.c             functions of the runtime that kernels call
  *                        device_printf.c, printf_capture.c   printf and assert in kernels; buffering their output
+ *   children/            grid.c                 grids that kernels launched: their order, and when they are finished
+ *                        generation.c           those that run together
+ *                        device_objects.c       streams and events of device code
+ *                        device_runtime.c       the calls of device code
  *   memory/              heap.c                 device memory: one reserved address range
  *                        extent.c               allocation of that range
  *                        address_slot.c         the placement of devices' ranges

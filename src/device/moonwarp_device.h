@@ -20,6 +20,7 @@
 #include "moonwarp/sync/sync.h"
 #include "moonwarp/memory.h"
 #include "moonwarp/debug.h"
+#include "moonwarp/device_runtime.h"
 #include "moonwarp/atomic/atomics.h"
 #include "moonwarp/warp/warp.h"
 #include "moonwarp/math/libm.h"

@@ -270,6 +270,7 @@ struct program {
   unsigned reach, null_reach;
   unsigned block[3]; /* options->launch_block, or as wide as the blocks that are merged: block_merge.c */
   unsigned merged;   /* blocks side by side that run as one: 1 or 2 */
+  bool launches;     /* device code calls the runtime for launches: launched_kernels.c */
   bool mergeable;    /* whether two blocks can be merged if the grid's width is even */
   bool even_pays;    /* code for grids of even width differs in other respects: tiles.c */
   bool few_pays;     /* code for grids of few blocks differs in other respects: rows.c */
@@ -437,6 +438,8 @@ enum { MASKED_STORE_MASK = MASKED_LOAD_MASK + 1 };                              
 /* A call of a function for the 32 lanes of a warp: widen/calls/warp_helper.c. It returns four words of 32 bits. */
 #define WARP_APPLY "__mw_warp_apply"
 enum { WARP_APPLY_RESULTS = 4 };
+/* Launches from kernels, and what goes with them. */
+#define DEVICE_RUNTIME "__mw_device_runtime"
 /* The prefix of functions of moonwarp/ptx_functions.h, which are not deleted before translate_ptx. */
 #define PTX_FUNCTION "__mw_ptx_"
 /* The prefix of functions of moonwarp/guard_calls.h, which are not deleted before guard_kernels. */

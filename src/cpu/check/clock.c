@@ -192,8 +192,8 @@ void cpu_check_block(cpu_worker *worker, uint32_t count) {
   self->epoch = self->grids = 0;
   self->accesses = 0;
   check_launch *launch = check_launch_at(check, self->launch);
-  memcpy(launch->grid, worker->command->kernel.frame.grid, sizeof launch->grid);
-  memcpy(launch->block, worker->command->kernel.frame.block, sizeof launch->block);
+  memcpy(launch->grid, worker->work->frame.grid, sizeof launch->grid);
+  memcpy(launch->block, worker->work->frame.block, sizeof launch->block);
 }
 
 void cpu_check_block_end(cpu_worker *worker) {

@@ -111,7 +111,7 @@ typedef struct new_site {
 static void add_site(void *argument) {
   const new_site *n = argument;
   check_sites *sites = &n->check->sites;
-  const cpu_kernel *kernel = n->worker->command->kernel.kernel;
+  const cpu_kernel *kernel = n->worker->work->kernel;
   check_site *site = &sites->items[sites->count++];
   const char *file = NULL;
   int line = 0;

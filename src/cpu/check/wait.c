@@ -64,7 +64,7 @@ void cpu_check_arrivals(cpu_worker *worker) {
   uint32_t gone = returned(all, worker->checked->count);
   if (gone == NOBODY) return;
   unsigned id[3];
-  cpu_unfold(gone, worker->command->kernel.frame.block, id);
+  cpu_unfold(gone, worker->work->frame.block, id);
   snprintf(text, sizeof text, "waits at a barrier that thread (%u,%u,%u) never reaches: it has returned", id[0], id[1],
            id[2]);
   check_found(check, &(check_fact){.kind = "barrier_divergence",

@@ -100,8 +100,9 @@ cpu_worker *cpu_residents_worker(cpu_pool *pool, cpu_command *command, uint64_t 
 bool cpu_residents_run(cpu_command *command, uint64_t block) {
   resident *r = &command->residents->blocks[block];
   cpu_worker *worker = r->worker;
-  bool good = worker->suspended ? cpu_worker_resume(worker)
-                                : cpu_worker_prepare(worker, command) && cpu_worker_run(worker, block, block + 1);
+  bool good = worker->suspended
+                  ? cpu_worker_resume(worker)
+                  : cpu_worker_prepare(worker, command, &command->kernel) && cpu_worker_run(worker, block, block + 1);
   r->ended = !good || !worker->suspended;
   if (!r->ended) atomic_fetch_add(&command->residents->waiting, 1);
   return good;

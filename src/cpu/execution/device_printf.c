@@ -273,7 +273,7 @@ void cpu_services_assert(mw_worker *worker, const char *message, const char *fil
                          const char *function) {
   CPU_SERVICE_ENTER(worker);
   assert_copy *a = (assert_copy *)cpu_service_buffer(worker);
-  const mw_frame *frame = &((const cpu_worker *)worker)->command->kernel.frame;
+  const mw_frame *frame = &((const cpu_worker *)worker)->work->frame;
   copy_text(a->message, message);
   copy_text(a->file, file);
   copy_text(a->function, function);

@@ -2,6 +2,7 @@
  * (device_printf.c), fibers (fiber.c, warp_scheduler.c) and malloc in kernels (device_malloc.c). */
 #include "cooperative.h"
 #include "cpu/check/check.h"
+#include "cpu/children/children.h"
 #include "services.h"
 #include "cpu/watch/watch.h"
 #include "worker.h"
@@ -68,9 +69,7 @@ _Noreturn void cpu_service_fail(mw_worker *base, int code, const char *file, int
   cpu_worker_abandon(worker);
 }
 
-const cpu_kernel *cpu_worker_kernel(const mw_worker *base) {
-  return ((const cpu_worker *)base)->command->kernel.kernel;
-}
+const cpu_kernel *cpu_worker_kernel(const mw_worker *base) { return ((const cpu_worker *)base)->work->kernel; }
 
 cpu_device *cpu_worker_device(const mw_worker *base) { return ((const cpu_worker *)base)->device; }
 
@@ -108,7 +107,7 @@ static bool is_constant(const cpu_kernel_work *work, const void *address) {
 
 static uint32_t service_memory_kind(mw_worker *base, const void *address) {
   const cpu_worker *worker = (const cpu_worker *)base;
-  const cpu_kernel_work *work = &worker->command->kernel;
+  const cpu_kernel_work *work = worker->work;
   const cpu_ring *ring = &worker->ring;
   if (is_within(address, base->shared, (size_t)(worker->shared_end - base->shared))) return MW_SPACE_SHARED;
   if (is_within(address, worker->stack.bottom, worker->stack.size)) return MW_SPACE_LOCAL;
@@ -139,4 +138,5 @@ const mw_services cpu_services = {
     .memory_kind = service_memory_kind,
     .watch = cpu_watch_call,
     .watch_thread = cpu_watch_thread,
+    .device_runtime = cpu_device_runtime,
 };

@@ -25,6 +25,7 @@ cpu_worker *cpu_worker_new(cpu_device *device) {
   cpu_heap_range(device->heap, &base, &size);
   worker->device = device;
   worker->base.thread = ~0u;
+  worker->launching.pile = &worker->launching.own;
   /* A large frame can skip a small guard; address space is plentiful unless the system limits it. */
   worker->guard = size >> 34 ? (size_t)64 << 10 : (size_t)sysconf(_SC_PAGESIZE);
   (void)cpu_worker_equip(worker);
@@ -47,6 +48,7 @@ bool cpu_worker_equip(cpu_worker *worker) {
 
 void cpu_worker_free(cpu_worker *worker) {
   if (!worker) return;
+  cpu_worker_free(worker->launching.nested);
   cpu_ring_free(worker);
   cpu_checked_free(worker->checked);
   cpu_heap_unreserve(worker->device->heap, worker->area);
@@ -73,11 +75,11 @@ static bool prepare_area(cpu_worker *worker, size_t wanted) {
          !mprotect(worker->shared_end - SHARED_ROOM, SHARED_ROOM, PROT_READ | PROT_WRITE);
 }
 
-bool cpu_worker_prepare(cpu_worker *worker, cpu_command *command) {
-  const cpu_kernel_work *work = &command->kernel;
+bool cpu_worker_prepare(cpu_worker *worker, cpu_command *command, const cpu_kernel_work *work) {
   size_t wanted = work->stack > CPU_BLOCK_STACK ? work->stack : CPU_BLOCK_STACK;
   worker->command = command;
   worker->watching = command->watched ? cpu_watched_enter(command->watched, worker) : NULL;
+  worker->work = work;
   if (!worker->warps) return false; /* cpu_worker_equip has recorded the fault */
   if (!prepare_area(worker, wanted + CPU_STACK_MARGIN)) {
     worker->fault = (cpu_fault){.kind = CPU_FAULT_SERVICE, .code = MW_LAUNCH_OUT_OF_RESOURCES};
@@ -102,7 +104,9 @@ CPU_UNSANITIZED static void kernel_main(void *argument) {
   /* cpu_pool_stop sets `stop` and then sends the signal: either the signal finds in_kernel set, or `stop` is seen
      here. */
   if (!atomic_load(&command->stop)) {
-    command->kernel.kernel->image->run(&command->kernel.frame, &worker->base, worker->first, worker->last);
+    const cpu_kernel_work *work = worker->work;
+    mw_block_function *run = work->instead ? work->instead : work->kernel->image->run;
+    run(&work->frame, &worker->base, worker->first, worker->last);
   }
   atomic_signal_fence(memory_order_seq_cst);
   worker->in_kernel = 0;
@@ -136,7 +140,7 @@ CPU_UNSANITIZED static uint64_t block_of(const cpu_kernel_work *work, uint64_t a
 CPU_UNSANITIZED bool cpu_worker_run(cpu_worker *worker, uint64_t first, uint64_t last) {
   worker->first = first;
   worker->last = last;
-  worker->base.block = block_of(&worker->command->kernel, first);
+  worker->base.block = block_of(worker->work, first);
   worker->base.thread = ~0u;
   worker->call = 0;
   return enter(worker, &worker->stack, (char *)worker->stack.bottom + worker->stack.size, kernel_main);

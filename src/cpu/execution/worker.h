@@ -33,6 +33,21 @@ typedef struct cpu_ring {
   bool sees_warps;       /* the block's threads are scheduled by warps (warp_scheduler.c), not in a ring */
 } cpu_ring;
 
+/* Grids that kernels launched and that can start, and free memory for more (children.h). */
+typedef struct cpu_pile {
+  struct cpu_grid *ready;
+  struct cpu_cell *cells, *last_cell;
+} cpu_pile;
+
+/* What a worker needs for launches from kernels (children.h). */
+typedef struct cpu_launching {
+  struct cpu_grid *grid;     /* the grid whose blocks it runs; NULL: the host's launch */
+  struct cpu_scope *scope;   /* the launches of the block that it runs or has run; NULL: none */
+  cpu_pile *pile, own;       /* its own, or that of the worker whose service runs this one */
+  struct cpu_worker *nested; /* runs grids while a block of this worker's waits */
+  int depth;                 /* of such workers */
+} cpu_launching;
+
 typedef struct cpu_warps cpu_warps; /* warp.h has it */
 
 /* An allocation that bounds checks have looked up. */
@@ -48,6 +63,8 @@ struct cpu_worker {
   mw_worker base;
   cpu_device *device;
   cpu_command *command;
+  const cpu_kernel_work *work; /* the kernel that it runs: the command's, or one that its kernels launched */
+  cpu_launching launching;
   uint64_t first, last; /* blocks being run */
 
   void *host;                       /* the host's context, to leave the kernel; valid while in_kernel */
@@ -65,7 +82,7 @@ struct cpu_worker {
   stack_t signal_stack; /* for a helping host thread */
   cpu_ring ring;
   cpu_warps *warps;
-  cpu_seen seen[CPU_SEEN]; /* bounds_check.c's, valid while the heap's changes equal seen_changes */
+  cpu_seen seen[CPU_SEEN];       /* bounds_check.c's, valid while the heap's changes equal seen_changes */
   struct cpu_watching *watching; /* of a watched launch (cpu/watch/watch.h), or NULL */
   uint64_t seen_changes;
   unsigned next_seen;
@@ -91,7 +108,7 @@ void cpu_worker_free(cpu_worker *worker);
 /* Get what memory of the host's it still lacks, before cpu_worker_prepare; false as there. */
 bool cpu_worker_equip(cpu_worker *worker);
 /* Make the worker fit for the command's kernel, by the thread that holds it. False: worker->fault says why not. */
-bool cpu_worker_prepare(cpu_worker *worker, cpu_command *command);
+bool cpu_worker_prepare(cpu_worker *worker, cpu_command *command, const cpu_kernel_work *work);
 /* Run the blocks first..last-1 of the kernel it is prepared for. False where the launch was abandoned: worker->fault
    says why. */
 bool cpu_worker_run(cpu_worker *worker, uint64_t first, uint64_t last);

@@ -42,7 +42,8 @@ bool cpu_fault_possible(void); /* whether this thread does not block the signals
 
 /* report.c: "; extern __shared__ arrays have …" if the command's kernel has such an array but the launch gave it no
    bytes, else "". For messages about invalid accesses. */
-void cpu_fault_hint_shared(const struct cpu_command *command, char *out, size_t size);
+struct cpu_kernel_work;
+void cpu_fault_hint_shared(const struct cpu_kernel_work *work, char *out, size_t size);
 /* The error for worker->fault. Yours: mw_error_free. */
 mw_error *cpu_fault_report(struct cpu_worker *worker, const struct cpu_command *command);
 

@@ -21,21 +21,26 @@ static int code_of(const cpu_fault *fault) {
   }
 }
 
-void cpu_fault_hint_shared(const cpu_command *command, char *out, size_t size) {
-  const mw_mwo_kernel *image = command->kernel.kernel->image;
+/* What failed: the command's own kernel, or one that its kernels launched. */
+static const cpu_kernel_work *work_of(const cpu_worker *worker, const cpu_command *command) {
+  return worker && worker->work ? worker->work : &command->kernel;
+}
+
+void cpu_fault_hint_shared(const cpu_kernel_work *work, char *out, size_t size) {
+  const mw_mwo_kernel *image = work->kernel->image;
   *out = '\0';
-  if (!image->uses_dynamic_shared || command->kernel.frame.dynamic_shared) return;
+  if (!image->uses_dynamic_shared || work->frame.dynamic_shared) return;
   snprintf(out, size,
            "; extern __shared__ arrays have the bytes that the launch names, here none: write %s(grid, block, bytes)",
            image->info.name);
 }
 
 /* Describe an address: past the block's shared memory, or relative to allocations. */
-static void say_where(mw_text *text, const cpu_worker *worker, const cpu_command *command, uintptr_t address) {
+static void say_where(mw_text *text, const cpu_worker *worker, const cpu_kernel_work *work, uintptr_t address) {
   char where[160];
   if (worker->shared_end && address - (uintptr_t)worker->shared_end < worker->guard) {
     mw_text_addf(text, "byte %zu of the block's shared memory, which has %zu",
-                 (size_t)(address - (uintptr_t)worker->base.shared), command->kernel.shared);
+                 (size_t)(address - (uintptr_t)worker->base.shared), work->shared);
   } else {
     cpu_heap_describe(worker->device->heap, address, where, sizeof where);
     mw_text_addf(text, "address 0x%zx, %s", (size_t)address, where);
@@ -44,6 +49,7 @@ static void say_where(mw_text *text, const cpu_worker *worker, const cpu_command
 
 /* The predicate of the message, which follows the kernel's name. */
 static void say_what(mw_text *text, const cpu_worker *worker, const cpu_command *command, const cpu_fault *fault) {
+  const cpu_kernel_work *work = work_of(worker, command);
   char hint[400];
   bool sent;
   switch (fault->kind) {
@@ -51,13 +57,13 @@ static void say_what(mw_text *text, const cpu_worker *worker, const cpu_command 
   case CPU_FAULT_WRITE:
     /* Generated code redirects wild stores and atomics to the start of the heap. Some processors' atomics read
        first. */
-    sent = fault->address - command->kernel.frame.heap_base < MW_NOWHERE_BYTES;
+    sent = fault->address - work->frame.heap_base < MW_NOWHERE_BYTES;
     mw_text_addf(text, fault->kind == CPU_FAULT_READ && !sent ? "read " : "wrote to ");
     if (fault->address == CPU_ADDRESS_UNKNOWN || sent)
       mw_text_addf(text, "an address that no array holds (a null pointer, or one far off?)");
     else
-      say_where(text, worker, command, fault->address);
-    cpu_fault_hint_shared(command, hint, sizeof hint);
+      say_where(text, worker, work, fault->address);
+    cpu_fault_hint_shared(work, hint, sizeof hint);
     mw_text_addf(text, "%s", hint);
     break;
   case CPU_FAULT_JUMP:
@@ -65,7 +71,7 @@ static void say_what(mw_text *text, const cpu_worker *worker, const cpu_command 
     break;
   case CPU_FAULT_STACK: {
     bool fiber = worker->ring.current != &worker->ring.home;
-    size_t room = fiber ? command->kernel.stack : worker->stack.size - CPU_STACK_MARGIN;
+    size_t room = fiber ? work->stack : worker->stack.size - CPU_STACK_MARGIN;
     mw_text_addf(text, "ran out of stack: a thread has %zu bytes for calls and local arrays%s", room,
                  fiber ? " (the limit \"stack\")" : "");
     break;
@@ -92,8 +98,9 @@ void cpu_unfold(uint64_t index, const uint32_t extent[3], unsigned out[3]) {
 mw_error *cpu_fault_report(struct cpu_worker *worker, const struct cpu_command *command) {
   static const cpu_fault unseen = {.kind = CPU_FAULT_CANCELLED};
   const cpu_fault *fault = worker ? &worker->fault : &unseen;
-  const mw_frame *frame = &command->kernel.frame;
-  const cpu_kernel *kernel = command->kernel.kernel;
+  const cpu_kernel_work *work = work_of(worker, command);
+  const mw_frame *frame = &work->frame;
+  const cpu_kernel *kernel = work->kernel;
   mw_error error = {.kind = "kernel", .kernel = kernel->image->info.name};
   mw_text text = {0};
 
@@ -126,7 +133,9 @@ mw_error *cpu_fault_report(struct cpu_worker *worker, const struct cpu_command *
     cpu_unfold(worker->base.thread, frame->block, error.thread);
     mw_text_addf(&text, ", thread (%u,%u,%u)", error.thread[0], error.thread[1], error.thread[2]);
   }
-  if (command->kernel.site[0]) mw_text_addf(&text, "; launched at %s", command->kernel.site);
+  if (work != &command->kernel)
+    mw_text_addf(&text, "; launched by a kernel, for the launch of %s", command->kernel.kernel->image->info.name);
+  if (work->site[0]) mw_text_addf(&text, "%s at %s", work == &command->kernel ? "; launched" : "", work->site);
   error.message = text.data;
   mw_error *copy = mw_error_copy(&error);
   mw_text_free(&text);

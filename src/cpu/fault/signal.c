@@ -144,7 +144,7 @@ static bool is_code(const cpu_unit *unit, uintptr_t pc) {
 /* The current instruction of the kernel. If `m` is in a library or at an invalid address, the innermost return address
    into the kernel's code. */
 CPU_ANY_FRAME static uintptr_t kernel_pc(const cpu_worker *worker, const machine *m, const cpu_stack *stack) {
-  const cpu_unit *unit = worker->command->kernel.kernel->unit;
+  const cpu_unit *unit = worker->work->kernel->unit;
   uintptr_t bottom = (uintptr_t)stack->bottom, top = bottom + stack->size;
   if (is_code(unit, m->pc)) return m->pc;
   if (is_code(unit, m->link)) return m->link - 1;

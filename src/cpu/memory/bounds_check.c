@@ -71,7 +71,7 @@ _Noreturn static void refuse(cpu_worker *worker, const access_made *a, uint64_t 
   const char *verb = a->is_store ? "wrote to" : "read", *name = a->name ? a->name : "an array";
   long long distance = (long long)(a->address - object), index = a->bytes ? distance / (long long)a->bytes : 0;
   note(worker, a, "out_of_bounds", a->bytes && distance % (long long)a->bytes == 0, index);
-  if (size == 0) cpu_fault_hint_shared(worker->command, hint, sizeof hint);
+  if (size == 0) cpu_fault_hint_shared(worker->work, hint, sizeof hint);
   if (a->bytes && distance % (long long)a->bytes == 0 && size % a->bytes == 0 && size)
     snprintf(text, sizeof text, "%s %s[%lld], and %s ends with [%llu]: it has %llu elements of %llu bytes", verb, name,
              index, a->name ? a->name : "it", (unsigned long long)(size / a->bytes - 1),
@@ -103,7 +103,7 @@ _Noreturn static void refuse_alignment(cpu_worker *worker, const access_made *a,
 
 static void check_bounds(cpu_worker *worker, const access_made *a, uint64_t object, uint64_t size) {
   bool shared = size == MW_OBJECT_SHARED; /* its computed size may be 0 */
-  if (shared) size = (uint64_t)(uintptr_t)worker->base.shared + worker->command->kernel.shared - object;
+  if (shared) size = (uint64_t)(uintptr_t)worker->base.shared + worker->work->shared - object;
   if (shared || size != MW_OBJECT_ALLOCATION) {
     if (!lies_in(a->address, a->bytes, object, size)) refuse(worker, a, object, size);
     return;

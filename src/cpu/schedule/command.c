@@ -149,6 +149,7 @@ static double seconds_left(const cpu_command *command) {
 bool cpu_command_worth(const cpu_command *command) {
   if (command->kind == CPU_LIST && cpu_list_has_more(command)) return true; /* many nodes may follow */
   if (cpu_command_doing(command) != CPU_KERNEL) return command->blocks > 1; /* pieces are large */
+  if (command->family) return command->blocks > 1;                          /* launched by kernels: unknown */
   return block_seconds(command->kernel.kernel) == 0 || seconds_left(command) > worth_seconds;
 }
 

@@ -21,15 +21,17 @@ typedef enum cpu_command_kind {
   CPU_WAIT      /* the stream is blocked until `mark` is done */
 } cpu_command_kind;
 
-typedef struct cpu_kernel_work {
+typedef struct cpu_kernel_work cpu_kernel_work;
+struct cpu_kernel_work {
   cpu_kernel *kernel;
   mw_frame frame;
   size_t stack;  /* bytes of a thread's stack: the limit at the launch */
   size_t shared; /* static and dynamic */
   size_t param_bytes;
-  const char *site; /* the launch's source position, "" if unknown */
-  uint64_t owner;   /* the launch's */
-} cpu_kernel_work;
+  const char *site;           /* the launch's source position, "" if unknown */
+  uint64_t owner;             /* the launch's */
+  mw_block_function *instead; /* a copy or a fill of device code's: runs in the kernel's place */
+};
 
 typedef struct cpu_transfer_work {
   unsigned char *target;
@@ -56,9 +58,9 @@ struct cpu_command {
   bool gated;               /* it has or had the pool's gate, which counts the threads that run its blocks */
   bool timed_out, reported; /* stopped by its deadline or an interrupt; and this has been reported */
   bool interrupted;
-  double deadline; /* of a kernel, on mw_time's clock, set when it starts; 0: none */
+  double deadline;  /* of a kernel, on mw_time's clock, set when it starts; 0: none */
   uint32_t checked; /* its number in a checked run (check/order.c); 0: none */
-  double seconds;  /* the time limit when it started */
+  double seconds;   /* the time limit when it started */
   cpu_command *active_next, *active_previous;
   struct cpu_mark *mark; /* CPU_RECORD, CPU_WAIT: a reference */
   int users;             /* the number of threads that run its blocks, unless it is gated */
@@ -76,10 +78,11 @@ struct cpu_command {
   /* In a list, those of its current node. Only a thread that has taken all blocks, and so has the command to itself,
      may advance to another node. */
   cpu_kernel_work kernel;
-  const struct cpu_list *list;     /* CPU_LIST (command_list.h) */
-  size_t node;                     /* the list's current node */
-  struct cpu_watched *watched;     /* a watched launch (cpu/watch/watch.h), or NULL */
-  struct cpu_residents *residents; /* a cooperative launch's blocks (cooperative.h), or NULL */
+  const struct cpu_list *list;       /* CPU_LIST (command_list.h) */
+  size_t node;                       /* the list's current node */
+  struct cpu_watched *watched;       /* a watched launch (cpu/watch/watch.h), or NULL */
+  struct cpu_family *_Atomic family; /* grids that its kernels launched (children.h), or NULL */
+  struct cpu_residents *residents;   /* a cooperative launch's blocks (cooperative.h), or NULL */
   cpu_transfer_work transfer;
   unsigned char *params; /* parameters, or a fill's pattern: `capacity` bytes, allocated for all uses of the struct */
   size_t capacity;

@@ -3,6 +3,7 @@
 #include "cpu/check/check.h"
 #include "cpu/memory/heap.h"
 #include "command_list.h"
+#include "cpu/children/children.h"
 #include "cpu/execution/cooperative.h"
 #include "stream.h"
 
@@ -93,8 +94,7 @@ void cpu_pool_stop(cpu_pool *pool, cpu_command *command) {
 
 /* ---- running blocks ---- */
 
-/* A kernel of the command failed on this worker. */
-static void fail_command(cpu_pool *pool, cpu_worker *worker, cpu_command *command) {
+void cpu_pool_fail(cpu_pool *pool, cpu_worker *worker, cpu_command *command) {
   mw_lock(&pool->lock);
   bool first = !atomic_load(&command->stop), timed_out = command->timed_out && !command->reported;
   if (first) cpu_pool_stop(pool, command);
@@ -119,7 +119,14 @@ static bool take_more(cpu_pool *pool, const cpu_slot *slot, cpu_command *command
   return taken->rest && !more_urgent(pool, command) && take(pool, slot, command, taken);
 }
 
-static bool run_blocks(cpu_worker *worker, const cpu_command *command, const cpu_taken *taken) {
+/* Whether its blocks are those of grids that kernels launched. */
+static bool runs_children(cpu_command *command) {
+  const struct cpu_family *family = atomic_load_explicit(&command->family, memory_order_relaxed);
+  return family && family->running;
+}
+
+static bool run_blocks(cpu_worker *worker, cpu_command *command, const cpu_taken *taken) {
+  if (runs_children(command)) return cpu_family_run(worker, command, taken->first, taken->last);
   if (!command->backwards) return cpu_worker_run(worker, taken->first, taken->last);
   bool good = true;
   for (uint64_t last = taken->last, first; good && last > taken->first; last = first) {
@@ -133,7 +140,8 @@ static void run_kernel(cpu_pool *pool, const cpu_slot *slot, cpu_command *comman
   cpu_worker *worker = slot->worker;
   cpu_heap_settle(pool->device->heap);
   cpu_worker_current = worker;
-  bool good = cpu_worker_prepare(worker, command);
+  bool children = runs_children(command);
+  bool good = children || cpu_worker_prepare(worker, command, &command->kernel);
   double start = mw_time();
   uint64_t blocks = 0;
   while (good) {
@@ -143,10 +151,12 @@ static void run_kernel(cpu_pool *pool, const cpu_slot *slot, cpu_command *comman
   }
   cpu_worker_current = NULL;
   if (!good)
-    fail_command(pool, worker, command);
-  else
+    cpu_pool_fail(pool, worker, command);
+  else if (!children)
     atomic_store_explicit(&command->kernel.kernel->block_seconds, (mw_time() - start) / (double)blocks,
                           memory_order_relaxed);
+  cpu_family_leave(worker, command);
+  worker->work = NULL;
 }
 
 /* The same for a cooperative launch: each block has a worker of its own. */
@@ -159,7 +169,8 @@ static void run_residents(cpu_pool *pool, const cpu_slot *slot, cpu_command *com
       cpu_worker_current = worker;
       bool good = cpu_residents_run(command, block);
       cpu_worker_current = NULL;
-      if (!good) fail_command(pool, worker, command);
+      if (!good) cpu_pool_fail(pool, worker, command);
+      cpu_family_leave(worker, command);
     }
   } while (take_more(pool, slot, command, &taken));
 }
@@ -192,8 +203,20 @@ static void run_list(cpu_pool *pool, const cpu_slot *slot, cpu_command *command,
     else
       run_transfer(pool, slot, command, taken);
     taken.first = 0;
-  } while (alone && !atomic_load(&command->stop) && !more_urgent(pool, command) && command->deadline == 0 &&
-           cpu_limit(pool->device, MW_LIMIT_TIME) <= 0 && (taken.last = cpu_list_go_on(command)) > 0);
+  } while (alone && !atomic_load(&command->stop) && !atomic_load(&command->family) && !more_urgent(pool, command) &&
+           command->deadline == 0 && cpu_limit(pool->device, MW_LIMIT_TIME) <= 0 &&
+           (taken.last = cpu_list_go_on(command)) > 0);
+}
+
+/* With the lock held: if kernels of the command launched others, these are next. */
+static void next_generation(cpu_pool *pool, cpu_command *command) {
+  if (cpu_family_next(command)) {
+    list_add(pool, command);
+    return;
+  }
+  cpu_pool_unlock(pool);
+  cpu_family_free(command);
+  mw_lock(&pool->lock);
 }
 
 /* With the lock held: a list's node is done; activate the next one. A failed kernel ends its node, not the list. */
@@ -218,7 +241,7 @@ static void run_all(cpu_pool *pool, cpu_slot *slot, cpu_command *command, cpu_ta
     bool equipped = cpu_worker_equip(slot->worker);
     if (helper && equipped) sigaltstack(&slot->worker->signal_stack, &old);
     if (!equipped && command->residents)
-      fail_command(pool, slot->worker, command);
+      cpu_pool_fail(pool, slot->worker, command);
     else if (command->kind == CPU_LIST)
       run_list(pool, slot, command, taken);
     else if (command->residents)
@@ -248,6 +271,7 @@ static void wake_for(cpu_pool *pool, const cpu_command *command) {
 /* Short commands are run by one thread, for which the lock is cheaper. */
 static bool may_have_gate(const cpu_command *command) {
   if (command->kind == CPU_LIST || command->kind == CPU_CALL || command->residents) return false;
+  if (command->kind == CPU_KERNEL && command->kernel.kernel->image->launches) return false;
   return command->blocks > 1 && cpu_command_worth(command);
 }
 
@@ -343,6 +367,7 @@ static bool run(cpu_pool *pool, cpu_slot *slot, cpu_command *command, bool helpe
   atomic_store(&slot->command, NULL);
   if (all_taken(command)) list_remove(pool, command);
   if (command->users == 1 && !command->active && command->residents) next_phase(pool, command);
+  if (command->users == 1 && !command->active && atomic_load(&command->family)) next_generation(pool, command);
   if (command->users == 1 && !command->active && command->kind == CPU_LIST) next_node(pool, command);
   if (--command->users == 0 && !command->active) cpu_stream_finish(command);
   return true;

@@ -116,6 +116,8 @@ bool cpu_pool_help(cpu_pool *pool, cpu_stream *stream);
 /* For a thread of the pool: run blocks while there are any, in the slot `preferred` if it is free. False: there was
    nothing to run, or no slot. */
 bool cpu_pool_take_part(cpu_pool *pool, int preferred);
+/* A kernel of the command failed on this worker. Without the lock. */
+void cpu_pool_fail(cpu_pool *pool, cpu_worker *worker, cpu_command *command);
 /* threads.c: wake another thread; wake two. */
 void cpu_pool_wake(cpu_pool *pool);
 void cpu_pool_wake_others(cpu_pool *pool);

@@ -50,6 +50,8 @@ int cpu_list_run(void *stream, void *list, mw_completion completion);
 /* Prepare a launch: choose the kernel, fill the frame (whose `params` still point to the request's), and check pointer
    arguments and limits. Sets neither the stored parameters nor the site. Fails if the device cannot run the launch. */
 int cpu_launch_prepare(cpu_device *device, const mw_launch_request *request, cpu_kernel_work *out);
+/* The same without the check of pointers. */
+int cpu_launch_configure(cpu_device *device, const mw_launch_request *request, cpu_kernel_work *out);
 /* The number of units that the command counts: blocks, gangs or iterations of blocks. */
 uint64_t cpu_launch_blocks(const cpu_kernel_work *work);
 /* The most bytes (8-byte aligned) that a request's parameters need while its kernel runs; and storing them, for the

@@ -31,6 +31,7 @@ cpu_command *cpu_stream_command(cpu_stream *stream, cpu_command_kind kind, mw_co
   command->deadline = 0;
   command->residents = NULL;
   command->watched = NULL;
+  atomic_store_explicit(&command->family, NULL, memory_order_relaxed);
   cpu_command_keep_order(command);
   command->finished = command->timed_out = command->reported = command->interrupted = false;
   atomic_store_explicit(&command->taken, 0, memory_order_relaxed);

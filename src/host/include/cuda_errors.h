@@ -37,6 +37,8 @@ typedef enum cudaError {
   cudaErrorDevicesUnavailable = 46,
   cudaErrorMissingConfiguration = 52,
   cudaErrorPriorLaunchFailure = 53,
+  cudaErrorSyncDepthExceeded = 68,
+  cudaErrorLaunchPendingCountExceeded = 69,
   cudaErrorInvalidDeviceFunction = 98,
   cudaErrorNoDevice = 100,
   cudaErrorInvalidDevice = 101,

@@ -158,6 +158,7 @@ static LLVMValueRef kernel_entry(program *p, const kernel *k) {
   put_i32(&f, k->column_bytes);
   put_i32(&f, p->gangs);
   put_i32(&f, k->loop_depth);
+  put_i32(&f, p->launches);
   return twin(&f, sizeof(mw_mwo_kernel));
 }
 
@@ -303,7 +304,8 @@ void build_table(program *p) {
   put_text(&f, p->log.data ? p->log.data : "");
   put_text(&f, p->source.data ? p->source.data : "");
   put_text(&f, joined(&p->options->recorded));
-  put_bytes(&f, !p->options->launch_kernel && !p->options->observe && !p->options->checks ? &p->bitcode : NULL);
+  bool again = !p->launches && !p->options->launch_kernel && !p->options->observe && !p->options->checks;
+  put_bytes(&f, again ? &p->bitcode : NULL);
   put_pointer(&f, site_table(p));
   put_i64(&f, p->site_count);
   LLVMValueRef table = constant_global(p, twin(&f, sizeof(mw_mwo)), 16);

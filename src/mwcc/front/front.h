@@ -10,6 +10,8 @@ char *find_installed(const char *path); /* relative to the prefix: <prefix>/<pat
 void add_system_headers(strings *args, const char *clang, const char *device, bool cxx);
 /* Move alignas to where clang accepts it, in place (alignas_rewrite.c). */
 void move_alignas(char *text, size_t length);
+/* Add the text to `out` with launches as calls that clang compiles in device code (launch_rewrite.c). */
+void rewrite_launches(mw_text *out, const char *text, size_t length);
 bool is_word(char c);
 /* The position after a comment, a literal or a single character (source_text.c). */
 size_t skip_token(const char *text, size_t length, size_t at);

@@ -181,6 +181,16 @@ static void add_guard_calls(mw_text *text, const options *o) {
   if (o->gpu && o->stoppable) mw_text_addf(text, "\n#line 1 \"<checks>\"\n#include \"moonwarp/guard_calls.h\"\n");
 }
 
+/* The text from `start` on. */
+static void replace_launches(mw_text *text, size_t start) {
+  mw_text source = {0};
+  if (!text->data || !strstr(text->data + start, "<<<")) return;
+  mw_text_add(&source, text->data + start, text->length - start);
+  text->length = start;
+  rewrite_launches(text, source.data, source.length);
+  mw_text_free(&source);
+}
+
 static mw_text make_text(const program *p) {
   mw_text text = {0};
   add_macros(&text, p->options);
@@ -191,6 +201,7 @@ static mw_text make_text(const program *p) {
   else
     mw_text_add(&text, p->source.data, p->source.length);
   move_alignas(text.data + start, text.length - start);
+  replace_launches(&text, start);
   if (!p->options->gpu) add_ptx_functions(&text, &p->source); /* on a GPU, inline PTX stays as it is */
   add_instances(&text, p->options);
   add_guard_calls(&text, p->options);

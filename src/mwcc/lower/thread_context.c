@@ -101,6 +101,7 @@ typedef enum action {
   CHECK_ACCESS,
   WATCH,
   CHECK_EVENT,
+  CALL_RUNTIME,
   TRAP
 } action;
 
@@ -161,6 +162,7 @@ static const struct builtin {
     {WATCH_ADDRESS, WATCH, 0},
     {WATCH_NUMBER, WATCH, 0},
     {"__mw_check_event", CHECK_EVENT, 0},
+    {DEVICE_RUNTIME, CALL_RUNTIME, 0},
     {"llvm.trap", TRAP, 0},
     {"llvm.debugtrap", NOTHING, 0},
 };
@@ -175,28 +177,6 @@ static const struct builtin *find_builtin(const char *name) {
   for (size_t i = 0; i < MW_COUNT(builtins); i++)
     if (name_matches(builtins[i].name, name)) return &builtins[i];
   return NULL;
-}
-
-/* What the object may import: libm, and the memory functions that code generation itself calls. */
-bool is_importable(const char *name) {
-  static const char *const roots[] = {
-      "acos",  "acosh",   "asin",   "asinh",  "atan",      "atan2",     "atanh", "cbrt",      "ceil",   "copysign",
-      "cos",   "cosh",    "erf",    "erfc",   "exp",       "exp10",     "exp2",  "expm1",     "fabs",   "fdim",
-      "floor", "fma",     "fmax",   "fmin",   "fmod",      "frexp",     "hypot", "ilogb",     "j0",     "j1",
-      "jn",    "ldexp",   "lgamma", "llrint", "llround",   "log",       "log10", "log1p",     "log2",   "logb",
-      "lrint", "lround",  "modf",   "nan",    "nearbyint", "nextafter", "pow",   "remainder", "remquo", "rint",
-      "round", "scalbln", "scalbn", "sin",    "sincos",    "sinh",      "sqrt",  "tan",       "tanh",   "tgamma",
-      "trunc", "y0",      "y1",     "yn"};
-  static const char *const memory[] = {"memcpy", "memmove", "memset", "memcmp", "strlen", "strcmp"};
-  size_t length = strlen(name);
-  for (size_t i = 0; i < MW_COUNT(memory); i++)
-    if (strcmp(name, memory[i]) == 0) return true;
-  for (size_t i = 0; i < MW_COUNT(roots); i++) {
-    size_t root = strlen(roots[i]);
-    if (strncmp(name, roots[i], root) == 0 && (length == root || (length == root + 1 && name[root] == 'f')))
-      return true;
-  }
-  return false;
 }
 
 static LLVMValueRef load_frame(site *s) { return thread_load(s->p, s->b, s->thread, THREAD_FRAME, 0); }
@@ -309,6 +289,9 @@ static LLVMValueRef lower_builtin(site *s, const struct builtin *builtin) {
   case CHECK_ACCESS:
     if (!p->options->checks) name_thread(s); /* else they are fibers, and the worker has it */
     return service(s, offsetof(mw_services, check_access), p->void_type, arguments, 6);
+  case CALL_RUNTIME:
+    arguments[2] = linear_id(s);
+    return service(s, offsetof(mw_services, device_runtime), p->i32, arguments, 3);
   case TRAP: return trap(s, MW_TRAP_EXPLICIT);
   case NOTHING: break;
   }
@@ -334,6 +317,7 @@ static const struct builtin *find_service_builtin(const char *name) {
   case RELEASE:
   case GRID_WAIT:
   case MEMORY_KIND:
+  case CALL_RUNTIME:
   case TRAP: return found;
   default: return NULL;
   }

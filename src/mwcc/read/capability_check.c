@@ -45,6 +45,19 @@ static bool split_name(const char *linkage, char *name, size_t size, const char 
 
 static bool is_groups(const char *linkage) { return strstr(linkage, "18cooperative_groups") != NULL; }
 
+/* Launches from kernels: a member of a class of the headers. */
+static bool is_launch(const char *linkage) { return strstr(linkage, "11__mw_launch") && strstr(linkage, "EEclE"); }
+
+static void check_device_runtime(program *p, LLVMValueRef call, const char *linkage) {
+  int have = capability_of(p);
+  if (is_launch(linkage)) refuse(p, call, 35, "launches from kernels", "launch it from the host");
+  if (have >= 90 && strstr(linkage, "21cudaDeviceSynchronizeI"))
+    complain(p, call,
+             "cudaDeviceSynchronize() in kernels ended before compute capability 9.0, and this is compiled for %d.%d: "
+             "do what follows it in another kernel, launched into the same stream or into cudaStreamTailLaunch",
+             have / 10, have % 10);
+}
+
 static void check_call(program *p, LLVMValueRef call) {
   LLVMValueRef callee = LLVMGetCalledValue(call);
   if (LLVMIsAInlineAsm(callee)) return;
@@ -56,6 +69,7 @@ static void check_call(program *p, LLVMValueRef call) {
   const char *linkage = callee_name(call), *rest;
   char name[128];
   const feature *f = LLVMIsDeclaration(callee) || starts_with(linkage, "_Z") ? feature_of_import(linkage) : NULL;
+  if (!f) check_device_runtime(p, call, linkage);
   if (!f && LLVMGetSubprogram(callee)) return;
   if (!f && split_name(linkage, name, sizeof name, &rest)) f = feature_of(name, rest);
   if (f) refuse(p, call, f->since, f->what, f->instead);

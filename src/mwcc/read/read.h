@@ -6,6 +6,7 @@
 
 /* The passes of reading, in the order of passes.def. */
 void parse_bitcode(program *p);
+void number_launched_kernels(program *p);
 void keep_reachable(program *p);
 void inline_helpers(program *p);
 void read_globals(program *p);

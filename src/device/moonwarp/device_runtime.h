@@ -1,0 +1,184 @@
+/* CUDA's runtime for kernels: launches, and the functions of the host's interface that device code has.
+ *
+ * mwcc writes a launch, kernel<<<grid, block, shared, stream>>>(…), as __mw_launch<type, &kernel>(grid, block, shared,
+ * stream)(…), since clang knows launches of host code alone (launch_rewrite.c). On the CPU device a kernel's address is
+ * its number in the module, plus 1 (launched_kernels.c). */
+#ifndef MOONWARP_DEVICE_RUNTIME_H
+#define MOONWARP_DEVICE_RUNTIME_H
+
+#include "runtime_types.h"
+#include "vector_types.h"
+
+#define cudaStreamDefault       0
+#define cudaStreamNonBlocking   1
+#define cudaEventDefault        0
+#define cudaEventBlockingSync   1
+#define cudaEventDisableTiming  2
+#define cudaStreamLegacy        ((cudaStream_t)0x1)
+#define cudaStreamPerThread     ((cudaStream_t)0x2)
+#define cudaStreamTailLaunch    ((cudaStream_t)0x3)
+#define cudaStreamFireAndForget ((cudaStream_t)0x4)
+
+#ifndef __MW_NVPTX__
+
+/* mw_device_call and mw_device_request of mwo.h. */
+enum __mw_device_call {
+  __MW_LAUNCH,
+  __MW_COPY,
+  __MW_FILL,
+  __MW_STREAM_NEW,
+  __MW_STREAM_FREE,
+  __MW_EVENT_NEW,
+  __MW_EVENT_FREE,
+  __MW_EVENT_RECORD,
+  __MW_EVENT_WAIT,
+  __MW_LAST_ERROR,
+  __MW_PEEK_ERROR,
+  __MW_SYNCHRONIZE
+};
+struct __mw_device_request {
+  unsigned long long kernel, stream, event;
+  unsigned int grid[3], block[3];
+  unsigned long long shared, target, source, bytes, value;
+  const void *params;
+  unsigned long long param_bytes;
+};
+__mw_import unsigned int __mw_device_runtime(unsigned int call, __mw_device_request *request);
+
+template <typename F, F kernel>
+__attribute__((device, nodebug)) constexpr F __mw_kernel_address = kernel;
+
+/* The parameter block: each parameter at the next multiple of its alignment. */
+template <typename... P>
+struct __mw_parameters {
+  char value;
+};
+template <typename T, typename... P>
+struct __mw_parameters<T, P...> {
+  static constexpr size_t place(size_t at) { return (at + alignof(T) - 1) / alignof(T) * alignof(T); }
+  static constexpr size_t end(size_t at) { return __mw_parameters<P...>::end(place(at) + sizeof(T)); }
+};
+template <>
+struct __mw_parameters<> {
+  static constexpr size_t end(size_t at) { return at; }
+};
+
+template <typename F, F kernel>
+struct __mw_launch;
+template <typename... P, void (*kernel)(P...)>
+struct __mw_launch<void (*)(P...), kernel> {
+  dim3 grid, block;
+  size_t shared;
+  cudaStream_t stream;
+
+  __mw_member __mw_launch(dim3 grid_, dim3 block_, size_t shared_ = 0, cudaStream_t stream_ = 0)
+      : grid(grid_), block(block_), shared(shared_), stream(stream_) {}
+
+  static __mw_member void put(char *, size_t) {}
+  template <typename T, typename... Q>
+  static __mw_member void put(char *block, size_t at, const T &value, const Q &...rest) {
+    at = __mw_parameters<T>::place(at);
+    __builtin_memcpy(block + at, &value, sizeof(T));
+    put(block, at + sizeof(T), rest...);
+  }
+
+  __mw_member void operator()(P... arguments) const {
+    constexpr size_t bytes = __mw_parameters<P...>::end(0);
+    alignas(16) char params[bytes ? bytes : 1];
+    put(params, 0, arguments...);
+    __mw_device_request r = {};
+    r.kernel = (unsigned long long)(const void *)__mw_kernel_address<void (*)(P...), kernel>;
+    r.grid[0] = grid.x, r.grid[1] = grid.y, r.grid[2] = grid.z;
+    r.block[0] = block.x, r.block[1] = block.y, r.block[2] = block.z;
+    r.shared = shared;
+    r.stream = (unsigned long long)stream;
+    r.params = params;
+    r.param_bytes = bytes;
+    __mw_device_runtime(__MW_LAUNCH, &r);
+  }
+};
+
+__mw_device cudaError_t cudaGetLastError() {
+  __mw_device_request r = {};
+  return (cudaError_t)__mw_device_runtime(__MW_LAST_ERROR, &r);
+}
+__mw_device cudaError_t cudaPeekAtLastError() {
+  __mw_device_request r = {};
+  return (cudaError_t)__mw_device_runtime(__MW_PEEK_ERROR, &r);
+}
+__mw_device cudaError_t cudaDeviceSynchronize() {
+  __mw_device_request r = {};
+  return (cudaError_t)__mw_device_runtime(__MW_SYNCHRONIZE, &r);
+}
+
+__mw_device cudaError_t cudaMemcpyAsync(void *target, const void *source, size_t bytes,
+                                        cudaMemcpyKind = cudaMemcpyDefault, cudaStream_t stream = 0) {
+  __mw_device_request r = {};
+  r.target = (unsigned long long)target, r.source = (unsigned long long)source, r.bytes = bytes;
+  r.stream = (unsigned long long)stream;
+  return (cudaError_t)__mw_device_runtime(__MW_COPY, &r);
+}
+__mw_device cudaError_t cudaMemsetAsync(void *target, int value, size_t bytes, cudaStream_t stream = 0) {
+  __mw_device_request r = {};
+  r.target = (unsigned long long)target, r.value = (unsigned char)value, r.bytes = bytes;
+  r.stream = (unsigned long long)stream;
+  return (cudaError_t)__mw_device_runtime(__MW_FILL, &r);
+}
+
+/* Handles are numbers: see device_objects.c. */
+__mw_device cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags) {
+  __mw_device_request r = {};
+  r.value = flags;
+  cudaError_t code = (cudaError_t)__mw_device_runtime(__MW_STREAM_NEW, &r);
+  *stream = (cudaStream_t)r.stream;
+  return code;
+}
+__mw_device cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  __mw_device_request r = {};
+  r.stream = (unsigned long long)stream;
+  return (cudaError_t)__mw_device_runtime(__MW_STREAM_FREE, &r);
+}
+__mw_device cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags) {
+  __mw_device_request r = {};
+  r.value = flags;
+  cudaError_t code = (cudaError_t)__mw_device_runtime(__MW_EVENT_NEW, &r);
+  *event = (cudaEvent_t)r.event;
+  return code;
+}
+__mw_device cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  __mw_device_request r = {};
+  r.event = (unsigned long long)event;
+  return (cudaError_t)__mw_device_runtime(__MW_EVENT_FREE, &r);
+}
+__mw_device cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = 0) {
+  __mw_device_request r = {};
+  r.event = (unsigned long long)event, r.stream = (unsigned long long)stream;
+  return (cudaError_t)__mw_device_runtime(__MW_EVENT_RECORD, &r);
+}
+__mw_device cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int = 0) {
+  __mw_device_request r = {};
+  r.event = (unsigned long long)event, r.stream = (unsigned long long)stream;
+  return (cudaError_t)__mw_device_runtime(__MW_EVENT_WAIT, &r);
+}
+
+template <typename T>
+__mw_device_template cudaError_t cudaMalloc(T **memory, size_t bytes) {
+  *memory = (T *)malloc(bytes);
+  return *memory || bytes == 0 ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+__mw_device cudaError_t cudaFree(void *memory) {
+  free(memory);
+  return cudaSuccess;
+}
+__mw_device cudaError_t cudaGetDevice(int *device) {
+  *device = 0;
+  return cudaSuccess;
+}
+__mw_device cudaError_t cudaGetDeviceCount(int *count) {
+  *count = 1;
+  return cudaSuccess;
+}
+
+#endif
+
+#endif
