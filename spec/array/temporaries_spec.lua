@@ -18,7 +18,7 @@ local function peak(script, seconds)
 end
 
 -- On a GPU, garbage of a part of its memory may wait for the collector.
-local LIMIT = suite.on_gpu and 200 + mw.memory().total / 2^26 or 200
+local LIMIT = suite.on_gpu and 200 + mw.memory().total / 2^24 or 200
 
 describe("temporaries", function()
   it("in a loop of 10^5 do not grow", function()

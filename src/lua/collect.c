@@ -12,7 +12,7 @@
 
 #define BASE (32.0 * 1024 * 1024)
 
-#define PART 128 /* of a GPU's memory */
+#define PART 32 /* of a GPU's memory */
 
 /* The work of a full collection, in Lua heaps: it starts when memory has doubled, and walks all of it. */
 #define CYCLE 3.0

@@ -10,7 +10,7 @@ local M = {
 }
 
 local BASE = 32 * 1024 * 1024
-local PART = 128 -- of a GPU's memory
+local PART = 32 -- of a GPU's memory
 local CYCLE = 3 -- the work of a full collection, in Lua heaps
 
 local owed = 0 -- KiB of collector work that allocations have requested but not received

@@ -112,6 +112,11 @@ end
 
 local cdiv = kernels.blocks
 
+-- Free arrays that queued kernels use: the memory goes back after them, and the collector has no work with it.
+local function release(arrays)
+  for _, a in ipairs(arrays) do a:free() end
+end
+
 -- The arrays that passes over n keys of a size write by turns: keys, and with positions those too.
 local function buffers(n, size, positions)
   local dtype, to, places = dtypes[size], {}, {}
@@ -130,6 +135,8 @@ local function each_pass(x, n, size, positions, y, pass)
     pass(name, k, from or x, was, keys, not last and places[at] or nil, last and positions and y or nil)
     from, was = keys, places[at]
   end
+  release(to)
+  release(places)
 end
 
 -- Sort one line of n elements by chunks.
@@ -143,6 +150,7 @@ local function sort_chunks(m, x, n, size, positions, y)
     m.scan(1, 256)(counts, 256 * blocks)
     m["move_" .. name](blocks, 1)(from, was, n, chunk, shift, counts, keys, places, order)
   end)
+  release { counts }
 end
 
 local TILE = { 8192, 8192, nil, 8192 } -- onesweep_tile of onesweep.h
@@ -152,11 +160,12 @@ TILE[8] = 4096
 local function sort_tiles(m, wide, x, n, size, positions, y)
   local blocks = cdiv(n, TILE[size])
   local scratch = raw.array_new("uint", { 8 + 256 * size * (1 + blocks * (wide and 2 or 1)) }):fill(0)
-  m.count(math.min(cdiv(n, 1024), 1056), 256)(x, n, scratch)
+  m.count(math.min(cdiv(n, 8192), 528), 256)(x, n, scratch)
   m.bases(size, 256)(n, scratch)
   each_pass(x, n, size, positions, y, function(name, k, from, was, keys, places, order)
     m["pass_" .. name](blocks, 512)(from, was, n, k - 1, scratch, keys, places, order)
   end)
+  release { scratch }
 end
 
 -- Sort the lines of x, which is contiguous with the axis last, into y.
@@ -175,6 +184,7 @@ local function sort_lines(x, count, n, of, positions, descending, y)
     local keys = raw.array_new(dtypes[size], { blocks * 2 * n })
     local places = raw.array_new("uint", { positions and blocks * 2 * n or 1 })
     m.lines(blocks, 1)(count, n, bits, keys, places, not positions and target or nil, positions and target or nil)
+    release { keys, places }
     return
   end
   for line = 0, count - 1 do
