@@ -84,22 +84,22 @@ describe("normal quantiles", function()
     words = mw.array(list, "unsigned int")
   end)
 
-  local function check(type, precision)
+  local function check(type, precision, most)
     local out = mw.zeros(#quantiles, type)
     local kernel = m[("quantiles<%s>"):format(type)]
     assert.equal(suite.simd, kernel.tier)
     kernel(1, 64)(words, #quantiles, out)
     for i, row in ipairs(quantiles) do
       local apart = math.abs(out[i] - row[2] - row[3]) / math.max(1, math.abs(row[2])) * precision
-      assert(apart <= 2, ("word %x: %g units"):format(row[1], apart))
+      assert(apart <= most, ("word %x: %g units"):format(row[1], apart))
     end
   end
 
-  it("of words of 32 bits are within 2 units of a double's precision", function()
-    check("double", 2.0 ^ 52)
+  it("of words of 32 bits are within 1.5 units of a double's precision", function()
+    check("double", 2.0 ^ 52, 1.5)
   end)
 
   it("are within 2 units of a float's precision", function()
-    check("float", 2.0 ^ 23)
+    check("float", 2.0 ^ 23, 2)
   end)
 end)

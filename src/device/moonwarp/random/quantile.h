@@ -28,7 +28,11 @@ __mw_device_template double __mw_short_log(double v) {
 /* The number that a normal one exceeds with probability p, for 0 < p <= 1/2. */
 __mw_device_template double __mw_upper_quantile(double p) {
   double x = 1.0 - 2.0 * p, w = -__mw_short_log(4.0 * p * (1.0 - p));
-  if (w >= 5.0) return 1.4142135623730951 * erfcinv(2.0 * p);
+  if (w >= 5.0) { /* a Newton step reduces the error from 2.5 units to 1 */
+    double y = erfcinv(2.0 * p);
+    y += (erfc(y) - 2.0 * p) * (0.886226925452758 * exp(y * y));
+    return 1.4142135623730951 * y;
+  }
   double t = w - 2.5, t3 = t * t * t;
   double p0 =
       __mw_polynomial(t3, 0x1.0fc8bc55fe004p+1, -0x1.d069d456b3bd8p-10, -0x1.444233fe936c1p-18, -0x1.07e2282a00fap-26,
