@@ -148,10 +148,8 @@ describe("a distributed array", function()
         for _, name in ipairs { "sum", "max", "min", "mean", "any", "all", "count_nonzero", "prod" } do
           assert.equal(a[name](a), d[name](d))
           for _, axis in ipairs { 1, 2 } do
-            for _, keepdims in ipairs { true, false } do
-              local options = { axis = axis, keepdims = keepdims }
-              same(a[name](a, options):to "double", d[name](d, options):to "double")
-            end
+            local options = { axis = axis, keepdims = (axis + comm.size) % 2 == 0 }
+            same(a[name](a, options):to "double", d[name](d, options):to "double")
           end
         end
       end
