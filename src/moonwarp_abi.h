@@ -1399,8 +1399,8 @@ typedef struct mw_mpi_call {
   mw_mpi_kind kind;
   mw_mpi_operator op;
   int root;
-  mw_array *in, *out;                    /* contiguous; the same array for both: in place */
-  size_t row;                            /* elements of a row */
+  mw_array *in, *out;                     /* contiguous; the same array for both: in place */
+  size_t row;                             /* elements of a row */
   const size_t *send_rows, *receive_rows; /* how many rows for each rank, one after the other; or NULL */
 } mw_mpi_call;
 

@@ -107,8 +107,8 @@ local function time(chunk)
   end
 end
 
--- Inputs that are not Lua: ?x for help(x), time(x) and %time x, which run x repeatedly, and :check x. Returns a chunk, or nil and
--- the error.
+-- Inputs that are not Lua: ?x for help(x), time(x) and %time x, which run x repeatedly, and :check x. Returns a chunk,
+-- or nil and the error.
 local function compile(text, number)
   local about = text:match "^%s*%?%s*(.-)%s*$"
   if about then return chunks.compile(("help(%s)"):format(about), number) end

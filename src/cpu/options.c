@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char known[] = "-DNAME[=VALUE], -UNAME, -IFOLDER, -std=c++11|14|17|20, -O0 to -O3, -G, -use_fast_math, "
-                            "-lineinfo, -nostdinc++, -arch=NAME, --capability=N.N, --maxrregcount=N, --check-memory, --checks, "
-                            "--mcpu=NAME, --width=N and --without=PASS";
+static const char known[] =
+    "-DNAME[=VALUE], -UNAME, -IFOLDER, -std=c++11|14|17|20, -O0 to -O3, -G, -use_fast_math, "
+    "-lineinfo, -nostdinc++, -arch=NAME, --capability=N.N, --maxrregcount=N, --check-memory, --checks, "
+    "--mcpu=NAME, --width=N and --without=PASS";
 
 static int fail_unknown(const char *option) {
   const char *hint = "; mwcc --help describes them";
@@ -49,8 +50,8 @@ static bool is_width(const char *text) {
 
 /* A complete option, in mwcc's spelling; NULL if it is not one. */
 static const char *plain_option(const char *option) {
-  static const char *const names[] = {"-G",        "-O0",         "-O1",           "-O2", "-O3", "-use_fast_math",
-                                      "-lineinfo", "-nostdinc++", "--check-memory", "--checks"};
+  static const char *const names[] = {
+      "-G", "-O0", "-O1", "-O2", "-O3", "-use_fast_math", "-lineinfo", "-nostdinc++", "--check-memory", "--checks"};
   for (size_t i = 0; i < MW_COUNT(names); i++) {
     if (is(option, names[i] + (names[i][1] == '-'))) return names[i];
   }

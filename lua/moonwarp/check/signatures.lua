@@ -34,7 +34,8 @@ M.mw = {
   check_memory = "on?: boolean",
   check = "f: function, options?: {checks: string|table}",
   allow_race = "...: string",
-  measure = "kernel: kernel, grid: integer|table, block: integer|table, shared?: integer, options?: {capability: string}",
+  measure = "kernel: kernel, grid: integer|table, block: integer|table, shared?: integer, " ..
+    "options?: {capability: string}",
   load = "path: path",
   try_load = "path: path",
   stream = "options?: {priority: integer, nonblocking: boolean}",

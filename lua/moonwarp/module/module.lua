@@ -90,7 +90,8 @@ function M.compile(spec, more)
   elseif not file then
     file, line = raw.part("diagnostics.source").locate(text)
   end
-  local m = raw.compile(text, { file = file, line = line, options = with_checks(options, spec.checks), headers = spec.headers })
+  local checked = with_checks(options, spec.checks)
+  local m = raw.compile(text, { file = file, line = line, options = checked, headers = spec.headers })
   raw.module_sources[m] = { text = text, options = options, headers = spec.headers, file = file, line = line }
   return m
 end

@@ -80,8 +80,9 @@ static bool find_shipped(const mw_module *module, const mw_recipe *recipe, compi
   const mw_source *source = module->source;
   const char *level = device->driver->level ? device->driver->level(device->state) : NULL;
   char name[33];
-  if (!level || recipe->special || recipe->observed || recipe->instance_count ||
-      source->option_count || source->header_count) return false;
+  if (!level || recipe->special || recipe->observed || recipe->instance_count || source->option_count ||
+      source->header_count)
+    return false;
   mw_hash_shipped_name(source->text, source->length, name);
   return file->is_shipped = compiler_shipped(level, name, file->path, sizeof file->path);
 }

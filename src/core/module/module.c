@@ -336,7 +336,8 @@ int mw_module_save(mw_module *module, const char *path) {
   const mw_text *image = &module->image;
   int code = MW_SUCCESS;
   if (count > 0 || !image->data) {
-    code = mw_module_with_file(module, &(mw_recipe){.instances = names, .instance_count = count}, read_image, &compiled);
+    code =
+        mw_module_with_file(module, &(mw_recipe){.instances = names, .instance_count = count}, read_image, &compiled);
     image = &compiled;
   }
   if (code == MW_SUCCESS) code = mw_file_write(path, image->data, image->length);

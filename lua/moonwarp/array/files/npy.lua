@@ -72,8 +72,8 @@ local function read_shape(path, header)
   return shape
 end
 
--- What the header of an .npy file says: { dtype =, shape =, number_size =, swapped =, fortran =, first = }, the position
--- of the first element in bytes from 0. `data` begins with the header.
+-- What the header of an .npy file says: { dtype =, shape =, number_size =, swapped =, fortran =, first = }, the
+-- position of the first element in bytes from 0. `data` begins with the header.
 local function decode_header(path, data)
   if data:sub(1, 6) ~= MAGIC then fail(path, "it is no .npy file: it does not begin with \\x93NUMPY") end
   local version = data:byte(7) or 0
