@@ -77,6 +77,48 @@ static unsigned count_units(const lanes *l, unsigned bytes, unsigned shift) {
 
 static unsigned divided(unsigned bytes, unsigned by) { return (bytes + by - 1) / by; }
 
+/* ---- whole warps with one stride, which most accesses are: closed forms ---- */
+
+/* Whether all 32 lanes are active, and each address is the one before plus *stride, which is not negative. */
+static bool has_stride(const cpu_watch_event *e, uint64_t *stride) {
+  const uint64_t *at = e->words;
+  uint64_t step = at[1] - at[0], differs = 0;
+  if (e->lanes != ~0u || step >> 32) return false;
+  for (unsigned i = 1; i < LANES; i++) differs |= (at[i] - at[i - 1]) ^ step;
+  *stride = step;
+  return !differs;
+}
+
+/* Loads and stores of up to 16 bytes, at most a sector apart: no sector in between is left out. */
+static bool count_plain_global(const cpu_watch_event *e, memory_sums *into) {
+  uint64_t stride, bytes = e->site->bytes;
+  if (e->site->kind > MW_SITE_STORE || bytes > WIDEST || !has_stride(e, &stride) || stride > SECTOR) return false;
+  uint64_t sectors = ((e->words[LANES - 1] + bytes - 1) >> 5) - (e->words[0] >> 5) + 1;
+  uint64_t used = stride ? LANES * bytes : bytes;
+  into->requests++;
+  into->bytes += LANES * bytes;
+  into->used += used;
+  into->sectors += sectors;
+  into->moved += sectors * SECTOR;
+  into->ideal += (used + SECTOR - 1) / SECTOR;
+  return true;
+}
+
+/* Aligned words of up to 4 bytes, whole words apart: lanes fall on a bank in turn. */
+static bool count_plain_shared(const cpu_watch_event *e, memory_sums *into) {
+  uint64_t stride, bytes = e->site->bytes, words, together = BANKS;
+  if (e->site->kind > MW_SITE_STORE || bytes > WORD || !has_stride(e, &stride)) return false;
+  if (stride % WORD || e->words[0] % WORD + bytes > WORD) return false;
+  words = stride / WORD;
+  while (words % together) together /= 2;
+  into->requests++;
+  into->least++;
+  into->bytes += LANES * bytes;
+  into->used += stride ? LANES * bytes : bytes;
+  into->wavefronts += stride ? together : 1;
+  return true;
+}
+
 /* ---- global memory ---- */
 
 /* Compute capability 1.0 and 1.1: one transaction of 64 or 128 bytes (two of 128 for 16-byte words) if lane n of a
@@ -165,6 +207,7 @@ static void count_part(const rules *r, const cpu_watch_event *e, unsigned offset
 
 void count_global(const rules *r, const cpu_watch_event *e, memory_sums *into) {
   unsigned bytes = e->site->bytes;
+  if (r->set == RULES_TODAY && count_plain_global(e, into)) return;
   for (unsigned at = 0; at < bytes || at == 0; at += WIDEST)
     count_part(r, e, at, bytes - at < WIDEST ? bytes - at : WIDEST, into);
 }
@@ -216,6 +259,7 @@ void count_shared(const rules *r, const cpu_watch_event *e, memory_sums *into) {
   bool old = r->set != RULES_TODAY;
   unsigned bytes = e->site->bytes, together = old ? HALF : bytes <= 4 ? LANES : bytes <= 8 ? LANES / 2 : LANES / 4;
   lanes l;
+  if (!old && count_plain_shared(e, into)) return;
   into->requests++;
   collect(e, 0, ~0u, &l);
   unsigned distinct = count_units(&l, 1, 0);

@@ -179,10 +179,8 @@ static void on_code(void *worker, const cpu_watch_event *e) {
 static void on_branch(void *worker, const cpu_watch_event *e) {
   sums *s = count_call(worker, e);
   uint32_t takes = 0;
-  for (uint32_t rest = e->lanes; rest; rest &= rest - 1) {
-    unsigned lane = (unsigned)__builtin_ctz(rest);
-    takes |= (uint32_t)(e->words[lane] & 1) << lane;
-  }
+  for (unsigned lane = 0; lane < 32; lane++) takes |= (uint32_t)(e->words[lane] & 1) << lane;
+  takes &= e->lanes;
   s->full += takes == e->lanes;
   s->divergent += takes && takes != e->lanes;
 }
