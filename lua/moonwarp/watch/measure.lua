@@ -13,8 +13,8 @@ local M = {}
 ---@field lines table<integer, table<string, number>> the same, by line of the kernel's source
 ---@field ncu table<string, number> by Nsight Compute's names
 ---@field occupancy { blocks: integer, warps: integer, occupancy: number, limited_by: string }
-local class = {}
-class.__index = class
+local measured = {}
+measured.__index = measured
 
 -- ---- what the watcher says ----
 
@@ -47,10 +47,8 @@ local function record(words, ...)
   return made
 end
 
----The records in a result of the watcher "counters".
----@param text string
----@return { sites: table[], work: table[], kernels: table[] }
-function M.parse(text)
+-- The records in a result of the watcher "counters": { sites =, work =, kernels =, samples =, timeline = }.
+local function read_result(text)
   local out = { sites = {}, work = {}, kernels = {}, samples = {}, timeline = {} }
   for line in text:gmatch "[^\n]+" do
     local words = split(line)
@@ -88,14 +86,14 @@ end
 
 local function finish(launch, options, text)
   local kernel = launch.kernel
-  local seen = M.parse(text)
+  local seen = read_result(text)
   local r = setmetatable({
     kernel = kernel.name, grid = launch.grid, block = launch.block, shared = launch.shared,
     capability = options.capability or "9.0", sites = seen.sites, work = seen.work, samples = seen.samples,
     timeline = seen.timeline, file = kernel.file, line = kernel.line, text = raw.module_sources[kernel.module],
     tier = seen.kernels[1] and seen.kernels[1].tier,
     occupancy = occupancy_of(kernel, launch, options.capability),
-  }, class)
+  }, measured)
   figures.fill(r, options.capability)
   return r
 end
@@ -134,7 +132,7 @@ function M.measure(kernel, grid, block, shared, options)
   return function(...) return run(launch, options, ...) end
 end
 
-function class:__tostring()
+function measured:__tostring()
   local t = self.total
   return ("measured run of %s: %d instructions of warps, %.1f lanes active; %d loads and %d stores of global memory "
     .. "by %d and %d sectors (least: %d and %d); %d bank conflicts; %d of %d branches divergent"):format(self.kernel,
@@ -143,15 +141,14 @@ function class:__tostring()
     t.divergent_branches, t.branches)
 end
 
----The source with a margin of counts; see docs/use/measuring.md.
+---The source with a margin of counts; see docs/learn/measuring.md.
 ---@param options? { colour?: boolean } whether there are colours; by default if the output is a terminal with colours
 ---@return string what was printed
-function class:show(options) return raw.part("watch.margin").show(self, options) end
+function measured:show(options) return raw.part("watch.margin").show(self, options) end
 
 ---Write one self-contained HTML page about the run: the source as a heat map, memory maps, roofline, divergence.
 ---@param path string
-function class:html(path) return raw.part("watch.page").write(self, path) end
+function measured:html(path) return raw.part("watch.page").write(self, path) end
 
-M.class = class
 M.public = { measure = M.measure }
 return M
