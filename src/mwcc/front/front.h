@@ -12,6 +12,8 @@ void add_system_headers(strings *args, const char *clang, const char *device, bo
 void move_alignas(char *text, size_t length);
 /* Add the text to `out` with launches as calls that clang compiles in device code (launch_rewrite.c). */
 void rewrite_launches(mw_text *out, const char *text, size_t length);
+/* Make launches in clang's messages what they are in the source. */
+void restore_launches(mw_text *log);
 bool is_word(char c);
 /* The position after a comment, a literal or a single character (source_text.c). */
 size_t skip_token(const char *text, size_t length, size_t at);

@@ -224,6 +224,7 @@ static void drop_count_line(mw_text *log) {
 static void tidy(mw_text *log) {
   if (!log->data) return;
   drop_count_line(log);
+  restore_launches(log);
   char *digest = mw_log_digest(log->data);
   mw_text_free(log);
   mw_text_add(log, digest, strlen(digest));

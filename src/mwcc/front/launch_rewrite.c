@@ -192,3 +192,77 @@ void rewrite_launches(mw_text *out, const char *text, size_t length) {
   }
   mw_text_add(out, text + start, length - start);
 }
+
+/* ---- messages ---- */
+
+/* A rewritten launch in a line: its parts, as offsets. */
+typedef struct launch_text {
+  size_t start, name, name_end, sizes, sizes_end; /* __mw_launch<…, &NAME>(SIZES) */
+} launch_text;
+
+static bool find_launch(const char *line, size_t length, launch_text *out) {
+  const char *end = line + length, *start = memmem(line, length, "__mw_launch<", strlen("__mw_launch<"));
+  const char *name = start ? memmem(start, (size_t)(end - start), ", &", strlen(", &")) : NULL;
+  const char *sizes = name ? memmem(name, (size_t)(end - name), ">(", strlen(">(")) : NULL;
+  if (!sizes) return false;
+  out->start = (size_t)(start - line);
+  out->name = (size_t)(name - line) + strlen(", &");
+  out->name_end = (size_t)(sizes - line);
+  out->sizes = out->name_end + strlen(">(");
+  out->sizes_end = find_outside(line, length, out->sizes, ")");
+  return out->sizes_end < length;
+}
+
+/* Add the line with its first launch as in the source. Then *below, the line of carets under it, is moved likewise. */
+static void add_restored(mw_text *out, const char *line, size_t length, const launch_text *l, const char *below,
+                         size_t below_length, mw_text *carets) {
+  size_t name = l->name_end - l->name, start = out->length;
+  mw_text_add(out, line, l->start);
+  mw_text_add(out, line + l->name, name);
+  mw_text_addf(out, "<<<");
+  mw_text_add(out, line + l->sizes, l->sizes_end - l->sizes);
+  mw_text_addf(out, ">>>");
+  mw_text_add(out, line + l->sizes_end + 1, length - l->sizes_end - 1);
+  size_t width = out->length - start; /* of the restored line */
+  char *moved = mw_alloc(width + 2);
+  memset(moved, ' ', width + 1);
+  for (size_t i = 0; i < below_length; i++) {
+    size_t to = i < l->start ? i : i < l->sizes ? l->start : i - l->sizes + l->start + name + 3;
+    if (i > l->sizes_end) to += 2;
+    if (to <= width && below[i] != ' ' && moved[to] != '^') moved[to] = below[i];
+  }
+  while (width > 0 && moved[width - 1] == ' ') width--;
+  mw_text_add(carets, moved, width);
+  free(moved);
+}
+
+static bool is_carets(const char *line, size_t length) {
+  return memchr(line, '^', length) && strspn(line, " ^~") >= length;
+}
+
+void restore_launches(mw_text *log) {
+  mw_text out = {0};
+  if (!log->data || !strstr(log->data, "__mw_launch<")) return;
+  for (const char *line = log->data; *line;) {
+    size_t length = strcspn(line, "\n");
+    const char *next = line + length + (line[length] == '\n');
+    size_t below = strcspn(next, "\n");
+    launch_text l;
+    const char *type = strstr(line, "no matching function for call to object of type '__mw_launch<");
+    if (type && type < line + length) {
+      mw_text_add(&out, line, (size_t)(type - line));
+      mw_text_addf(&out, "the arguments of this launch do not suit the kernel\n");
+    } else if (find_launch(line, length, &l) && is_carets(next, below)) {
+      mw_text carets = {0};
+      add_restored(&out, line, length, &l, next, below, &carets);
+      mw_text_addf(&out, "\n%s\n", carets.data);
+      mw_text_free(&carets);
+      next += below + (next[below] == '\n');
+    } else {
+      mw_text_add(&out, line, (size_t)(next - line));
+    }
+    line = next;
+  }
+  mw_text_free(log);
+  *log = out;
+}
