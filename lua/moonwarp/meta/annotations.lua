@@ -9,6 +9,7 @@ local FILES = { "init", "array", "array/views", "array/scan", "array/own", "arra
   "array/order/sort", "array/order/search", "array/order/histogram",
   "array/linear/products", "array/linear/einsum", "array/complex", "complex",
   "nccl/nccl", "nccl/communicator", "dist/dist", "dist/layout",
+  "mpi/mpi", "mpi/communicator", "mpi/message", "mpi/collective", "mpi/grid",
   "dist/array", "meta/dist", "dist/reduction", "dist/sort", "dist/product", "dist/files",
   "linalg/linalg", "linalg/measures", "fourier/fft", "fourier/convolve", "array/dlpack",
   "array/files/npy", "array/files/csv",
@@ -16,8 +17,8 @@ local FILES = { "init", "array", "array/views", "array/scan", "array/own", "arra
   "texture/texture_memory", "texture/texture", "texture/opengl", "texture/image", "device", "meta/values",
   "meta/memory", "meta/array", "meta/execution" }
 -- Functions of these tables of mw.
-local TABLES = { linalg = true, fft = true, nccl = true, dist = true }
-local INTERNAL = { ["array/views"] = true } -- only methods of theirs are public
+local TABLES = { linalg = true, fft = true, nccl = true, dist = true, mpi = true }
+local INTERNAL = { ["array/views"] = true, ["mpi/communicator"] = true, ["mpi/message"] = true } -- only methods of theirs are public
 
 local function lines_of(path)
   local list = {}

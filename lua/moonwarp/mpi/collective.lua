@@ -11,7 +11,7 @@ local operators = require "moonwarp.mpi.operators"
 local value = require "moonwarp.mpi.value"
 local mw = require "moonwarp"
 
-local communicator = communicators.methods
+local mpi_communicator = communicators.methods
 local agree, check_rank = communicators.agree, communicators.check_rank
 local usage = errors.usage
 
@@ -63,7 +63,7 @@ end
 ---@param what any
 ---@param root? integer 0 by default
 ---@return any the array, or the value
-function communicator:broadcast(what, root)
+function mpi_communicator:broadcast(what, root)
   root = check_rank(self, root or 0, "comm:broadcast", "the root")
   if not is_array(what) then
     agree(self, ("broadcast of a value from rank %d"):format(root))
@@ -122,7 +122,7 @@ end
 ---"bxor", or an expression of a and b in CUDA C, such as "fmaxf(a, b)"
 ---@param options? { out?: moonwarp.array } out may be a itself
 ---@return moonwarp.array|number
-function communicator:allreduce(a, operation, options)
+function mpi_communicator:allreduce(a, operation, options)
   return reduction(self, "allreduce", ALLREDUCE, a, operation, nil, options)
 end
 
@@ -132,7 +132,7 @@ end
 ---@param root? integer 0 by default
 ---@param options? { out?: moonwarp.array }
 ---@return moonwarp.array|number|nil at other ranks than the root: nil
-function communicator:reduce(a, operation, root, options)
+function mpi_communicator:reduce(a, operation, root, options)
   root = check_rank(self, root or 0, "comm:reduce", "the root")
   return reduction(self, "reduce", REDUCE, a, operation, root, options)
 end
@@ -142,7 +142,7 @@ end
 ---@param operation? string
 ---@param options? { out?: moonwarp.array }
 ---@return moonwarp.array|number
-function communicator:scan(a, operation, options)
+function mpi_communicator:scan(a, operation, options)
   return reduction(self, "scan", SCAN, a, operation, nil, options)
 end
 
@@ -151,7 +151,7 @@ end
 ---@param operation? string
 ---@param options? { out?: moonwarp.array }
 ---@return moonwarp.array|number
-function communicator:exscan(a, operation, options)
+function mpi_communicator:exscan(a, operation, options)
   return reduction(self, "exscan", EXSCAN, a, operation, nil, options)
 end
 
@@ -206,7 +206,7 @@ end
 ---@param operation? string
 ---@param options? { out?: moonwarp.array }
 ---@return moonwarp.array
-function communicator:reduce_scatter(a, operation, options)
+function mpi_communicator:reduce_scatter(a, operation, options)
   local where = "comm:reduce_scatter"
   local operator = operators.find(operation, where)
   local from = packed(check_array(a, where))
@@ -250,7 +250,7 @@ end
 ---@param root? integer 0 by default
 ---@param options? { out?: moonwarp.array }
 ---@return any at other ranks than the root: nil
-function communicator:gather(what, root, options)
+function mpi_communicator:gather(what, root, options)
   root = check_rank(self, root or 0, "comm:gather", "the root")
   if not is_array(what) then return gather_values(self, "gather", what, root) end
   agree(self, ("gather of %s to rank %d"):format(array_text(what), root))
@@ -265,7 +265,7 @@ end
 ---@param what any
 ---@param options? { out?: moonwarp.array }
 ---@return any
-function communicator:allgather(what, options)
+function mpi_communicator:allgather(what, options)
   if not is_array(what) then return gather_values(self, "allgather", what) end
   agree(self, "allgather of " .. array_text(what))
   local out, close = output(options, stacked(self.size, what.shape), what.dtype, "comm:allgather")
@@ -289,7 +289,7 @@ end
 ---@param root? integer 0 by default
 ---@return moonwarp.array? joined at other ranks than the root: nil
 ---@return integer[]? rows of each rank
-function communicator:gatherv(a, root)
+function mpi_communicator:gatherv(a, root)
   root = check_rank(self, root or 0, "comm:gatherv", "the root")
   local rows = all_rows(self, "gatherv", check_array(a, "comm:gatherv"), " to rank " .. root)
   local out = self.rank == root and mw.empty(with_rows(a, sum(rows)), a.dtype) or nil
@@ -302,7 +302,7 @@ end
 ---@param a moonwarp.array
 ---@return moonwarp.array joined
 ---@return integer[] rows of each rank
-function communicator:allgatherv(a)
+function mpi_communicator:allgatherv(a)
   local rows = all_rows(self, "allgatherv", check_array(a, "comm:allgatherv"))
   local out = mw.empty(with_rows(a, sum(rows)), a.dtype)
   collect(self, ALLGATHER, { from = packed(a), into = out, row = row_elements(a), receive_rows = rows })
@@ -316,7 +316,7 @@ end
 ---@param root? integer 0 by default
 ---@param options? { out?: moonwarp.array } what this rank receives
 ---@return moonwarp.array
-function communicator:scatter(a, root, options)
+function mpi_communicator:scatter(a, root, options)
   root = check_rank(self, root or 0, "comm:scatter", "the root")
   agree(self, "scatter from rank " .. root)
   local where, is_root = "comm:scatter", self.rank == root
@@ -333,7 +333,7 @@ end
 ---@param counts? integer[]
 ---@param root? integer 0 by default
 ---@return moonwarp.array
-function communicator:scatterv(a, counts, root)
+function mpi_communicator:scatterv(a, counts, root)
   root = check_rank(self, root or 0, "comm:scatterv", "the root")
   agree(self, "scatterv from rank " .. root)
   local is_root, facts = self.rank == root, nil
@@ -360,7 +360,7 @@ end
 ---@param a moonwarp.array
 ---@param options? { out?: moonwarp.array } not a itself
 ---@return moonwarp.array
-function communicator:alltoall(a, options)
+function mpi_communicator:alltoall(a, options)
   local where = "comm:alltoall"
   row_shape(self, check_array(a, where), where)
   agree(self, "alltoall of " .. array_text(a))
@@ -375,7 +375,7 @@ end
 ---@param counts integer[]
 ---@return moonwarp.array joined what the ranks sent, in their order
 ---@return integer[] rows of each rank
-function communicator:alltoallv(a, counts)
+function mpi_communicator:alltoallv(a, counts)
   check_array(a, "comm:alltoallv")
   if type(counts) ~= "table" or #counts ~= self.size or sum(counts) ~= a.shape[1] then
     usage("comm:alltoallv: the counts of %d ranks have to sum up to the %d rows of %s", self.size, a.shape[1],
@@ -394,4 +394,4 @@ function communicator:alltoallv(a, counts)
   return out, rows
 end
 
-return communicator
+return mpi_communicator

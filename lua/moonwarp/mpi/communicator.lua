@@ -10,15 +10,15 @@ local M = {}
 ---@class moonwarp.mpi_communicator a group of processes; mw.mpi.world() has all
 ---@field rank integer this process's, from 0
 ---@field size integer the number of ranks
-local communicator = {}
-M.methods = communicator
+local mpi_communicator = {}
+M.methods = mpi_communicator
 local metatable = { __name = "moonwarp.mpi_communicator" }
 M.metatable = metatable
 
 function metatable.__index(_, name)
-  local method = communicator[name]
+  local method = mpi_communicator[name]
   if method ~= nil or type(name) ~= "string" then return method end
-  return raw.part("diagnostics.suggest").missing("a communicator", name, communicator)
+  return raw.part("diagnostics.suggest").missing("a communicator", name, mpi_communicator)
 end
 
 function metatable.__tostring(comm) return ("rank %d of %d"):format(comm.rank, comm.size) end
@@ -69,13 +69,13 @@ end
 -- ---- communicators from communicators ----
 
 ---Wait until all ranks have called it.
-function communicator:barrier() M.agree(self, "barrier", true) end
+function mpi_communicator:barrier() M.agree(self, "barrier", true) end
 
 ---New communicators of the ranks that give the same color, ordered by key.
 ---@param color integer|"host"|nil nil: this rank is in none; "host": one for each machine
 ---@param key? integer the rank by default
 ---@return moonwarp.mpi_communicator? nil if color is
-function communicator:split(color, key)
+function mpi_communicator:split(color, key)
   local number = color == nil and -1 or color == "host" and -2 or color
   if type(number) ~= "number" or number % 1 ~= 0 or number < 0 and type(color) == "number" then
     errors.usage("comm:split: a color is a whole number from 0, \"host\" or nil, got %s", raw.describe(color))
@@ -87,13 +87,13 @@ end
 
 ---A communicator of the same ranks, whose messages are apart from this one's.
 ---@return moonwarp.mpi_communicator
-function communicator:dup()
+function mpi_communicator:dup()
   M.agree(self, "dup")
   return M.new(raw.mpi_dup(self.handle))
 end
 
 ---Free the communicator, on all of its ranks.
-function communicator:free()
+function mpi_communicator:free()
   if self.is_freed then return end
   M.agree(self, "free")
   raw.mpi_free(self.handle)
@@ -102,6 +102,6 @@ end
 
 ---End all processes of the world with an exit status.
 ---@param status? integer 1 by default
-function communicator:abort(status) raw.mpi_abort(self.handle, status or 1) end
+function mpi_communicator:abort(status) raw.mpi_abort(self.handle, status or 1) end
 
 return M

@@ -12,7 +12,7 @@ local mw = require "moonwarp"
 
 local M = {}
 
-local communicator = communicators.methods
+local mpi_communicator = communicators.methods
 local MOMENT = waiting.MOMENT
 local ANY = -1
 
@@ -21,8 +21,8 @@ local function is_array(what) return raw.type(what) == "array" end
 -- ---- requests ----
 
 ---@class moonwarp.mpi_request a message on its way; comm:isend, comm:irecv
-local request = {}
-local metatable = { __index = request, __name = "moonwarp.mpi_request" }
+local mpi_request = {}
+local metatable = { __index = mpi_request, __name = "moonwarp.mpi_request" }
 
 -- What a finished request returns: for a receive the array or value, the rank and the tag that it came from.
 local function results(self)
@@ -53,7 +53,7 @@ end
 ---@return any what was received, else nil
 ---@return integer? source the rank that sent it
 ---@return integer? tag
-function request:wait()
+function mpi_request:wait()
   if not self.is_done then
     if not raw.mpi_wait(self.handle, MOMENT) then waiting.request(self.handle, function() return describe(self) end) end
     self.is_done = true
@@ -63,7 +63,7 @@ end
 
 ---Whether the message has been sent, or has arrived; does not wait.
 ---@return boolean
-function request:test()
+function mpi_request:test()
   if not self.is_done then self.is_done = raw.mpi_wait(self.handle, 0) end
   if self.is_done then results(self) end
   return self.is_done
@@ -112,7 +112,7 @@ end
 ---@param what any an array, or a value to be received without one
 ---@param to integer the rank
 ---@param tag? integer 0 to 32767; 0 by default
-function communicator:send(what, to, tag)
+function mpi_communicator:send(what, to, tag)
   local handle, is_done = begin_send(self, what, to, tag, MOMENT)
   if not is_done then new_send(handle, false, to, tag):wait() end
 end
@@ -125,7 +125,7 @@ end
 ---@return any the array, or the value
 ---@return integer source the rank that sent it
 ---@return integer tag
-function communicator:recv(into, from, tag)
+function mpi_communicator:recv(into, from, tag)
   into, from, tag = receive_arguments(into, from, tag)
   local handle, is_done, packed = begin_receive(self, into, from, tag, MOMENT)
   if is_done and into and not packed then
@@ -140,7 +140,7 @@ end
 ---@param to integer
 ---@param tag? integer
 ---@return moonwarp.mpi_request
-function communicator:isend(what, to, tag)
+function mpi_communicator:isend(what, to, tag)
   local handle, is_done = begin_send(self, what, to, tag, 0)
   return new_send(handle, is_done, to, tag)
 end
@@ -150,7 +150,7 @@ end
 ---@param from? integer
 ---@param tag? integer
 ---@return moonwarp.mpi_request
-function communicator:irecv(into, from, tag)
+function mpi_communicator:irecv(into, from, tag)
   into, from, tag = receive_arguments(into, from, tag)
   local handle, is_done, packed = begin_receive(self, into, from, tag, 0)
   return new_receive(handle, is_done, packed, into, from, tag)
@@ -165,7 +165,7 @@ end
 ---@return any the array, or the value
 ---@return integer source
 ---@return integer tag
-function communicator:sendrecv(what, to, into, from, tag)
+function mpi_communicator:sendrecv(what, to, into, from, tag)
   tag = tag or 0
   local receiving = into == nil and self:irecv(from, tag) or self:irecv(into, from, tag)
   local sending = self:isend(what, to, tag)
@@ -179,7 +179,7 @@ end
 ---@param tag? integer any by default
 ---@return integer source
 ---@return integer tag
-function communicator:probe(from, tag)
+function mpi_communicator:probe(from, tag)
   local source, found
   waiting.wait(function(seconds)
     local ends = raw.time() + seconds
@@ -196,7 +196,7 @@ end
 ---@param tag? integer
 ---@return integer? source
 ---@return integer? tag
-function communicator:iprobe(from, tag) return raw.mpi_probe(self.handle, from or ANY, tag or ANY) end
+function mpi_communicator:iprobe(from, tag) return raw.mpi_probe(self.handle, from or ANY, tag or ANY) end
 
 ---Wait for all requests of a list.
 ---@param list moonwarp.mpi_request[]

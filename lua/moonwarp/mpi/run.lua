@@ -1,5 +1,5 @@
--- moonwarp run -n 4 script.lua: a script in several processes, by the MPI launcher that is found. Each rank gets a GPU if
--- there are any, else its part of the cores; lines of output begin with the rank; when one rank fails, all end.
+-- moonwarp run -n 4 script.lua: a script in several processes, by the MPI launcher that is found. Each rank gets a GPU
+-- if there are any, else its part of the cores; lines of output begin with the rank; when one rank fails, all end.
 
 local raw = require "moonwarp.binding"
 
