@@ -19,16 +19,28 @@ bool rules_of(const char *capability, rules *out) {
 
 /* ---- sets of numbers ---- */
 
-/* The numbers of some lanes, without duplicates. */
+enum { BUCKETS = 64, MOST_NUMBERS = 4 * LANES };
+
+/* The numbers of some lanes, without duplicates: a hash table with chains. */
 typedef struct number_set {
-  uint64_t items[2 * LANES];
+  uint64_t items[MOST_NUMBERS];
+  uint8_t next[MOST_NUMBERS]; /* in the chain: an index + 1, 0 at its end */
+  uint8_t first[BUCKETS];     /* likewise */
   unsigned count;
 } number_set;
 
+static void empty(number_set *set) {
+  memset(set->first, 0, sizeof set->first);
+  set->count = 0;
+}
+
 static void add(number_set *set, uint64_t number) {
-  for (unsigned i = set->count; i-- > 0;)
-    if (set->items[i] == number) return;
-  set->items[set->count++] = number;
+  uint8_t *bucket = &set->first[number % BUCKETS];
+  for (unsigned i = *bucket; i; i = set->next[i - 1])
+    if (set->items[i - 1] == number) return;
+  set->items[set->count] = number;
+  set->next[set->count] = *bucket;
+  *bucket = (uint8_t)++set->count;
 }
 
 /* ---- the active lanes of a call ---- */
@@ -56,7 +68,7 @@ static void collect(const cpu_watch_event *e, uint64_t offset, uint32_t among, l
 static unsigned count_units(const lanes *l, unsigned bytes, unsigned shift) {
   number_set set;
   unsigned count = 0;
-  set.count = 0;
+  empty(&set);
   if (l->ascending) {
     uint64_t last = UINT64_MAX;
     for (unsigned i = 0; i < l->count; i++) {
@@ -87,6 +99,36 @@ static bool has_stride(const cpu_watch_event *e, uint64_t *stride) {
   for (unsigned i = 1; i < LANES; i++) differs |= (at[i] - at[i - 1]) ^ step;
   *stride = step;
   return !differs;
+}
+
+/* The same for each half of a warp: the rows of a block that is 16 threads wide. */
+static bool have_strides(const cpu_watch_event *e, uint64_t *stride) {
+  const uint64_t *at = e->words;
+  uint64_t step = at[1] - at[0], differs = 0;
+  if (e->lanes != ~0u || step >> 32) return false;
+  for (unsigned i = 1; i < HALF; i++) differs |= (at[i] - at[i - 1]) ^ step;
+  for (unsigned i = HALF + 1; i < LANES; i++) differs |= (at[i] - at[i - 1]) ^ step;
+  *stride = step;
+  return !differs;
+}
+
+/* Two halves that share no sector. */
+static bool count_rows_global(const cpu_watch_event *e, memory_sums *into) {
+  uint64_t stride, bytes = e->site->bytes;
+  const uint64_t *at = e->words;
+  if (e->site->kind > MW_SITE_STORE || bytes > WIDEST || !have_strides(e, &stride) || stride > SECTOR) return false;
+  uint64_t first[2] = {at[0] >> 5, at[HALF] >> 5};
+  uint64_t last[2] = {(at[HALF - 1] + bytes - 1) >> 5, (at[LANES - 1] + bytes - 1) >> 5};
+  if (first[0] <= last[1] && first[1] <= last[0]) return false;
+  uint64_t sectors = last[0] - first[0] + last[1] - first[1] + 2;
+  uint64_t used = 2 * (stride ? HALF * bytes : bytes);
+  into->requests++;
+  into->bytes += LANES * bytes;
+  into->used += used;
+  into->sectors += sectors;
+  into->moved += sectors * SECTOR;
+  into->ideal += (used + SECTOR - 1) / SECTOR;
+  return true;
 }
 
 /* Loads and stores of up to 16 bytes, at most a sector apart: no sector in between is left out. */
@@ -139,7 +181,7 @@ static void count_strict(const lanes *l, unsigned bytes, memory_sums *into) {
 static void count_segments(const lanes *l, unsigned bytes, memory_sums *into) {
   unsigned size = bytes == 1 ? 32 : bytes == 2 ? 64 : 128;
   number_set set;
-  set.count = 0;
+  empty(&set);
   for (unsigned i = 0; i < l->count; i++) add(&set, l->at[i] / size);
   for (unsigned n = 0; n < set.count; n++) {
     uint64_t first = UINT64_MAX, last = 0, segment = set.items[n] * size;
@@ -163,7 +205,7 @@ static void count_segments(const lanes *l, unsigned bytes, memory_sums *into) {
 static unsigned count_atomic_sectors(const lanes *l, bool is_uniform) {
   unsigned count = 0;
   number_set sectors;
-  sectors.count = 0;
+  empty(&sectors);
   if (is_uniform) return l->count > 0;
   for (unsigned i = 0; i < l->count; i++) add(&sectors, l->at[i] / SECTOR);
   for (unsigned n = 0; n < sectors.count; n++) {
@@ -207,7 +249,7 @@ static void count_part(const rules *r, const cpu_watch_event *e, unsigned offset
 
 void count_global(const rules *r, const cpu_watch_event *e, memory_sums *into) {
   unsigned bytes = e->site->bytes;
-  if (r->set == RULES_TODAY && count_plain_global(e, into)) return;
+  if (r->set == RULES_TODAY && (count_plain_global(e, into) || count_rows_global(e, into))) return;
   for (unsigned at = 0; at < bytes || at == 0; at += WIDEST)
     count_part(r, e, at, bytes - at < WIDEST ? bytes - at : WIDEST, into);
 }
@@ -218,7 +260,7 @@ void count_global(const rules *r, const cpu_watch_event *e, memory_sums *into) {
 static unsigned passes(const lanes *l, unsigned bytes, unsigned banks) {
   number_set words;
   unsigned in_bank[BANKS] = {0}, most = 0;
-  words.count = 0;
+  empty(&words);
   for (unsigned i = 0; i < l->count; i++) {
     for (uint64_t word = l->at[i] / WORD; word <= (l->at[i] + bytes - 1) / WORD; word++) {
       unsigned before = words.count;
