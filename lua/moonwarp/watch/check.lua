@@ -9,7 +9,7 @@ local M = { public = {} }
 local bits = { memory = 1, races = 2, barriers = 4 }
 local allowed = {}
 
----What mw_check_begin takes for `checks`.
+-- What mw_check_begin takes for `checks`.
 function M.bits_of(kinds)
   if kinds == nil or kinds == "all" then return 7 end
   local sum = 0
