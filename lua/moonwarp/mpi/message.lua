@@ -21,8 +21,8 @@ local function is_array(what) return raw.type(what) == "array" end
 -- ---- requests ----
 
 ---@class moonwarp.mpi_request a message on its way; comm:isend, comm:irecv
-local mpi_request = {}
-local metatable = { __index = mpi_request, __name = "moonwarp.mpi_request" }
+local request = {}
+local metatable = { __index = request, __name = "moonwarp.mpi_request" }
 
 -- What a finished request returns: for a receive the array or value, the rank and the tag that it came from.
 local function results(self)
@@ -53,7 +53,7 @@ end
 ---@return any what was received, else nil
 ---@return integer? source the rank that sent it
 ---@return integer? tag
-function mpi_request:wait()
+function request:wait()
   if not self.is_done then
     if not raw.mpi_wait(self.handle, MOMENT) then waiting.request(self.handle, function() return describe(self) end) end
     self.is_done = true
@@ -63,7 +63,7 @@ end
 
 ---Whether the message has been sent, or has arrived; does not wait.
 ---@return boolean
-function mpi_request:test()
+function request:test()
   if not self.is_done then self.is_done = raw.mpi_wait(self.handle, 0) end
   if self.is_done then results(self) end
   return self.is_done
