@@ -1005,7 +1005,8 @@ int mw_watch_result(mw_watch *watch, const char **text);
 typedef enum mw_check_kind {                      /* bits */
                              MW_CHECK_MEMORY = 1, /* bounds, alignment, freed memory, leaks of malloc in kernels */
                              MW_CHECK_RACES = 2,
-                             MW_CHECK_BARRIERS = 4 /* barriers, warp functions and their masks */
+                             MW_CHECK_BARRIERS = 4,      /* barriers, warp functions and their masks */
+                             MW_CHECK_INITIALISATION = 8 /* values that nothing has written */
 } mw_check_kind;
 
 /* One side of a finding. */
@@ -1019,7 +1020,7 @@ typedef struct mw_finding_end {
 
 typedef struct mw_finding {
   const char *kind; /* "out_of_bounds", "misaligned", "use_after_free", "invalid_free", "leak", "race",
-                       "barrier_divergence", "warp_mask" */
+                       "uninitialised", "barrier_divergence", "warp_mask" */
   mw_finding_end here, other;
   int has_other, has_index;
   const char *array; /* or NULL */

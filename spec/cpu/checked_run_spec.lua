@@ -47,7 +47,7 @@ local function is_there(finding, text)
   return finding.line == first and other == second or finding.line == second and other == first
 end
 
-for _, theme in ipairs { "shared", "global", "memory", "waits" } do
+for _, theme in ipairs { "shared", "global", "memory", "waits", "initialisation" } do
   describe("a checked run of " .. theme, function()
     for _, case in ipairs(require("support.check_suite." .. theme)) do
       it("finds " .. case[1], function()

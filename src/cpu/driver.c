@@ -182,14 +182,16 @@ static int limit_set(void *handle, mw_limit limit, double value) {
 
 /* All kinds are equal here: kernels can access only the heap, and the host can access all of it. */
 static int memory_alloc(void *handle, mw_memory_kind kind, size_t bytes, uint64_t *address) {
-  const cpu_device *device = handle;
+  cpu_device *device = handle;
   const mw_capability *capability = &device->capability;
   if (kind == MW_MEMORY_MANAGED && device->is_restricted && capability->major < 3)
     return fail(MW_NOT_SUPPORTED,
                 "managed memory came with compute capability 3.0, and this device is opened as %d.%d: copy between "
                 "host and device memory instead",
                 capability->major, capability->minor);
-  return cpu_heap_alloc(device->heap, bytes, address);
+  int code = cpu_heap_alloc(device->heap, bytes, address);
+  if (code == MW_SUCCESS && kind == MW_MEMORY_DEVICE) cpu_check_allocated(device, *address, bytes);
+  return code;
 }
 
 static void memory_free(void *device, uint64_t address) {
@@ -206,8 +208,9 @@ static bool memory_reserves(void *device, uint64_t address) {
   return address - base < size;
 }
 
+/* The host may write there, unseen by a checked run. */
 static void *memory_host(void *device, uint64_t address) {
-  (void)device;
+  cpu_check_wrote(device, address, UINT64_MAX);
   return (void *)(uintptr_t)address;
 }
 

@@ -6,27 +6,39 @@ local reports = require "moonwarp.watch.report"
 
 local M = { public = {} }
 
-local bits = { memory = 1, races = 2, barriers = 4 }
+local bits = { memory = 1, races = 2, barriers = 4, initialisation = 8 }
 local allowed = {}
 
 -- What mw_check_begin takes for `checks`.
 function M.bits_of(kinds)
-  if kinds == nil or kinds == "all" then return 7 end
+  if kinds == nil or kinds == "all" then return 15 end
   local sum = 0
   for _, kind in ipairs(type(kinds) == "table" and kinds or { kinds }) do
     if not bits[kind] then
-      errors.usage('checks wants "all", or some of "memory", "races" and "barriers"; got %s', tostring(kind))
+      errors.usage('checks wants "all", or some of "memory", "races", "barriers" and "initialisation"; got %s',
+        tostring(kind))
     end
     sum = sum + bits[kind]
   end
   return sum
 end
 
+local function is_at(place, finding) return place and place.line == finding.line and place.file == finding.file end
+
+-- Whether a value was not there yet because of a race, which is another finding.
+local function is_late(finding, found)
+  if finding.kind ~= "uninitialised" then return false end
+  for _, race in ipairs(found) do
+    if race.kind == "race" and (is_at(race, finding) or is_at(race.other, finding)) then return true end
+  end
+  return false
+end
+
 ---A finding of a checked run. file, line, thread, block, access and kernel are of one access, other has those of the
 ---second one of a race; indices are from 0, as in CUDA C.
 ---@class moonwarp.finding
 ---@field kind string "out_of_bounds", "misaligned", "use_after_free", "invalid_free", "leak", "race",
----"barrier_divergence", "warp_mask"
+---"uninitialised", "barrier_divergence", "warp_mask"
 ---@field kernel? string
 ---@field file? string
 ---@field line? integer
@@ -41,10 +53,10 @@ end
 ---@field other? table
 
 ---Call a function, and check every launch of a kernel in it on the CPU device: accesses outside of arrays, races,
----divergent barriers, wrong warp masks, freed memory. Kernels compiled before are checked as well. What is found is in
+---divergent barriers, wrong warp masks, freed memory, values that nothing has written. Kernels compiled before are checked as well. What is found is in
 ---the report, and no launch fails because of it; a launch ends at an access that is out of bounds.
 ---@param f fun()
----@param options? { checks: string|string[] } "all", or some of "memory", "races", "barriers"
+---@param options? { checks: string|string[] } "all", or some of "memory", "races", "barriers", "initialisation"
 ---@return moonwarp.report findings in the order in which they were found; #report is 0 if there are none
 function M.public.check(f, options)
   raw.check_begin(M.bits_of(options and options.checks))
@@ -52,7 +64,8 @@ function M.public.check(f, options)
   local found, kept = raw.check_end(), {}
   if not ok then error(err, 0) end
   for _, finding in ipairs(found) do
-    if finding.kind ~= "race" or not allowed[finding.array] then kept[#kept + 1] = finding end
+    local meant = finding.kind == "race" and allowed[finding.array]
+    if not meant and not is_late(finding, found) then kept[#kept + 1] = finding end
   end
   return reports.new(kept)
 end

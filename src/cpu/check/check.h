@@ -5,6 +5,7 @@
  *   clock.c     what each thread knows of the others: barriers, __syncwarp, fences and atomics
  *   race.c      the latest accesses to each byte, and races between them
  *   wait.c      barriers and warp functions that not all threads reach
+ *   initialised.c  values that nothing has written
  *   lifetime.c  memory that was freed, and blocks of malloc in kernels
  *
  * Races are decided by happens-before in CUDA's memory model and never by the order in which threads ran. Code of
@@ -81,6 +82,9 @@ void cpu_check_absent(cpu_worker *worker, uint32_t thread, uint32_t from);
 
 /* The device's memory at the address is freed: true if the session keeps it until its end. */
 bool cpu_check_frees(cpu_device *device, uint64_t address);
+/* An array was allocated; the host or a library has written to it. */
+void cpu_check_allocated(cpu_device *device, uint64_t address, uint64_t bytes);
+void cpu_check_wrote(const cpu_device *device, uint64_t address, uint64_t bytes);
 /* Whether the address lies in memory that was freed. */
 bool cpu_check_is_freed(cpu_check *check, uint64_t address);
 uint64_t cpu_check_frees_count(const cpu_check *check);

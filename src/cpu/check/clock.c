@@ -191,6 +191,8 @@ void cpu_check_block(cpu_worker *worker, uint32_t count) {
   self->count = count;
   self->epoch = self->grids = 0;
   self->accesses = 0;
+  memset(self->sites, 0, sizeof self->sites);
+  if (check_wants(check, MW_CHECK_INITIALISATION)) memset(self->written, 0, worker->command->kernel.shared / 8 + 1);
   check_launch *launch = check_launch_at(check, self->launch);
   memcpy(launch->grid, worker->work->frame.grid, sizeof launch->grid);
   memcpy(launch->block, worker->work->frame.block, sizeof launch->block);

@@ -20,11 +20,36 @@ static check_range *add(cpu_check *check) {
   return made;
 }
 
-/* The latest that contains the address. */
-static check_range *find(const cpu_check *check, uint64_t address) {
-  for (size_t i = check->range_count; i-- > 0;)
-    if (address - check->ranges[i].base < check->ranges[i].bytes) return &check->ranges[i];
+check_range *check_range_of(cpu_check *check, uint64_t address) {
+  if (check->range_latest < check->range_count) {
+    check_range *latest = &check->ranges[check->range_latest];
+    if (address - latest->base < latest->bytes) return latest;
+  }
+  for (size_t i = check->range_count; i-- > 0;) {
+    if (address - check->ranges[i].base >= check->ranges[i].bytes) continue;
+    check->range_latest = i;
+    return &check->ranges[i];
+  }
   return NULL;
+}
+
+static void drop(cpu_check *check, size_t i) {
+  free(check->ranges[i].written);
+  check->ranges[i] = check->ranges[--check->range_count];
+}
+
+static uint8_t *bits_for(const cpu_check *check, uint64_t bytes) {
+  enum { MOST = 64 << 20 };
+  return check_wants(check, MW_CHECK_INITIALISATION) && bytes <= MOST ? mw_alloc(bytes / 8 + 1) : NULL;
+}
+
+void cpu_check_allocated(cpu_device *device, uint64_t address, uint64_t bytes) {
+  cpu_check *check = cpu_check_of(device);
+  if (!check || !check_wants(check, MW_CHECK_INITIALISATION)) return;
+  mw_lock(&check->lock);
+  *add(check) =
+      (check_range){.base = address, .bytes = bytes, .live = true, .is_array = true, .written = bits_for(check, bytes)};
+  mw_unlock(&check->lock);
 }
 
 bool cpu_check_frees(cpu_device *device, uint64_t address) {
@@ -33,6 +58,8 @@ bool cpu_check_frees(cpu_device *device, uint64_t address) {
   size_t bytes;
   if (!check || !cpu_heap_find(device->heap, address, &base, &bytes)) return false;
   mw_lock(&check->lock);
+  for (size_t i = 0; i < check->range_count; i++)
+    if (check->ranges[i].is_array && check->ranges[i].base == base) drop(check, i--);
   for (size_t i = 0; i < check->range_count; i++) kept += check->ranges[i].quarantined ? check->ranges[i].bytes : 0;
   bool keeps = kept + bytes <= kept_most;
   if (keeps) {
@@ -47,7 +74,7 @@ bool cpu_check_frees(cpu_device *device, uint64_t address) {
 }
 
 bool cpu_check_is_freed(cpu_check *check, uint64_t address) {
-  const check_range *range = find(check, address);
+  const check_range *range = check_range_of(check, address);
   return range && !range->live;
 }
 
@@ -55,7 +82,7 @@ uint64_t cpu_check_frees_count(const cpu_check *check) { return atomic_load(&((c
 
 bool cpu_check_is_global(const cpu_worker *worker, uint64_t address) {
   if (cpu_heap_is_for_arrays(worker->device->heap, address)) return true;
-  const check_range *range = find(cpu_check_of(worker->device), address);
+  const check_range *range = check_range_of(cpu_check_of(worker->device), address);
   return range && range->live;
 }
 
@@ -69,7 +96,7 @@ void cpu_check_malloced(cpu_worker *worker, uint64_t address, uint64_t bytes) {
   for (size_t i = 0; i < check->range_count; i++) { /* freed blocks that this one reuses */
     const check_range *r = &check->ranges[i];
     if (r->live || r->base >= address + bytes || r->base + r->bytes <= address) continue;
-    check->ranges[i--] = check->ranges[--check->range_count];
+    drop(check, i--);
   }
   shadow_forget(check->global, address, bytes);
   uint32_t site = check_site_here(worker);
@@ -79,20 +106,21 @@ void cpu_check_malloced(cpu_worker *worker, uint64_t address, uint64_t bytes) {
                               .thread = checked_thread_of(worker),
                               .block = self->block,
                               .launch = self->launch,
-                              .live = true};
+                              .live = true,
+                              .written = bits_for(check, bytes)};
   cpu_service_leave(worker);
 }
 
 bool cpu_check_malloc_freed(cpu_worker *worker, uint64_t address) {
   const cpu_checked *self = worker->checked;
   if (!worker->holds_check || !self->check) return false;
-  check_range *range = find(self->check, address);
-  if (range && range->base == address && range->live) range->live = false;
-  return range && range->base == address;
+  check_range *range = check_range_of(self->check, address);
+  if (range && range->base == address && range->live && !range->is_array) range->live = false;
+  return range && range->base == address && !range->is_array;
 }
 
 bool cpu_check_malloc_find(cpu_check *check, uint64_t address, uint64_t *base, size_t *bytes) {
-  const check_range *range = find(check, address);
+  const check_range *range = check_range_of(check, address);
   if (!range || !range->live) return false;
   *base = range->base;
   *bytes = range->bytes;
@@ -106,7 +134,8 @@ void check_lifetime_end(cpu_check *check) {
     const check_range *r = &check->ranges[i];
     if (r->quarantined) cpu_heap_free(check->device->heap, r->base);
     const check_launch *launch = check_launch_at(check, r->launch);
-    if (!r->live || !check_wants(check, MW_CHECK_MEMORY) || (launch && launch->stopped)) continue;
+    free(r->written);
+    if (!r->live || r->is_array || !check_wants(check, MW_CHECK_MEMORY) || (launch && launch->stopped)) continue;
     char text[120];
     snprintf(text, sizeof text, "allocated %llu bytes by malloc that nothing has freed", (unsigned long long)r->bytes);
     check_end here = {.site = r->site, .thread = r->thread, .block = r->block, .launch = r->launch};

@@ -38,7 +38,7 @@ typedef struct page {
 struct shadow {
   page *pages;
   uint32_t count, room;
-  page latest;
+  page latest[16]; /* by number */
   record **chunks;
   uint32_t chunk_count, used, unused; /* records handed out; the first that is free again */
 };
@@ -77,7 +77,8 @@ static page *slot_of(page *pages, uint32_t room, uint64_t number) {
 
 static uint32_t *word_of(shadow *s, uint64_t address) {
   uint64_t number = (address >> PAGE_SHIFT) + 1;
-  if (s->latest.number != number) {
+  page *latest = &s->latest[(number ^ number >> 8) % MW_COUNT(s->latest)];
+  if (latest->number != number) {
     if (2 * (s->count + 1) > s->room) {
       page *wider = mw_alloc(2 * s->room * sizeof *wider);
       for (uint32_t i = 0; i < s->room; i++)
@@ -91,9 +92,9 @@ static uint32_t *word_of(shadow *s, uint64_t address) {
       *p = (page){number, mw_alloc(WORDS * sizeof(uint32_t))};
       s->count++;
     }
-    s->latest = *p;
+    *latest = *p;
   }
-  return &s->latest.words[(address >> 2) & (WORDS - 1)];
+  return &latest->words[(address >> 2) & (WORDS - 1)];
 }
 
 static record *record_at(const shadow *s, uint32_t number) { return &s->chunks[number / CHUNK][number % CHUNK]; }
@@ -326,7 +327,8 @@ static void let_others_run(cpu_worker *worker, uint32_t thread, uint64_t address
 void cpu_check_watch(cpu_worker *worker, uint64_t address, uint64_t bytes, uint64_t object, const char *name,
                      uint32_t flags) {
   cpu_checked *self = worker->checked;
-  if (!worker->holds_check || !self->check || !check_wants(self->check, MW_CHECK_RACES)) return;
+  if (!worker->holds_check || !self->check || !(self->check->kinds & (MW_CHECK_RACES | MW_CHECK_INITIALISATION)))
+    return;
   uint64_t low = (uint64_t)(uintptr_t)worker->base.shared, high = (uint64_t)(uintptr_t)worker->shared_end;
   bool shared = address >= low && address < high;
   if (!shared && !cpu_check_is_global(worker, address)) return;
@@ -335,6 +337,12 @@ void cpu_check_watch(cpu_worker *worker, uint64_t address, uint64_t bytes, uint6
   if (strong) let_others_run(worker, thread, address);
   worker->in_service = 1;
   if (++self->accesses % PAUSE == 0) cpu_check_pause(worker);
+  if (check_wants(self->check, MW_CHECK_INITIALISATION))
+    check_initialised(worker, &(check_touch){address, bytes, object, name, flags, shared});
+  if (!check_wants(self->check, MW_CHECK_RACES)) {
+    cpu_service_leave(worker);
+    return;
+  }
   if (strong && (!(flags & MW_ACCESS_STORE) || flags & MW_ACCESS_UPDATE))
     checked_acquire(self, thread, address, shared);
   touch a = {.check = self->check,
@@ -368,10 +376,11 @@ static void host_access(cpu_check *check, uint32_t launch, uint64_t address, uin
 
 void cpu_check_transfer(const cpu_command *command) {
   cpu_check *check = cpu_check_of(command->stream->device);
-  if (!check || !command->checked || !check_wants(check, MW_CHECK_RACES)) return;
+  if (!check || !command->checked) return;
   const cpu_transfer_work *work = &command->transfer;
   mw_lock(&check->lock);
-  if (command->kind == CPU_COPY || command->kind == CPU_FILL) {
+  bool races = check_wants(check, MW_CHECK_RACES);
+  if (races && (command->kind == CPU_COPY || command->kind == CPU_FILL)) {
     uint64_t bytes = (uint64_t)work->size * work->count;
     uint64_t base, size;
     uint64_t ends[] = {(uint64_t)(uintptr_t)work->target, (uint64_t)(uintptr_t)work->source};
@@ -379,5 +388,9 @@ void cpu_check_transfer(const cpu_command *command) {
       if (cpu_heap_find(check->device->heap, ends[i], &base, &size))
         host_access(check, command->checked, ends[i], bytes, i == 0);
   }
+  if (command->kind == CPU_COPY || command->kind == CPU_FILL)
+    check_wrote(check, (uint64_t)(uintptr_t)work->target, (uint64_t)work->size * work->count);
+  else
+    check_wrote_all(check);
   mw_unlock(&check->lock);
 }

@@ -140,7 +140,15 @@ uint32_t check_site_of(cpu_worker *worker, uintptr_t pc) {
   return sites->count;
 }
 
-uint32_t check_site_here(cpu_worker *worker) { return check_site_of(worker, worker->call); }
+uint32_t check_site_here(cpu_worker *worker) {
+  cpu_checked *self = worker->checked;
+  size_t slot = worker->call / 4 % MW_COUNT(self->sites);
+  if (self->sites[slot].pc != worker->call) {
+    self->sites[slot].site = check_site_of(worker, worker->call);
+    self->sites[slot].pc = worker->call;
+  }
+  return self->sites[slot].site;
+}
 
 /* ---- findings ---- */
 

@@ -41,7 +41,8 @@ typedef struct check_launch {
 typedef struct check_range {
   uint64_t base, bytes;
   uint32_t site, thread, block, launch; /* of malloc */
-  bool live, quarantined;
+  bool live, quarantined, is_array;
+  uint8_t *written; /* a bit for each byte; NULL: not known, or not asked for */
 } check_range;
 
 typedef struct shadow shadow;
@@ -66,7 +67,7 @@ struct cpu_check {
   views *published;
   /* lifetime.c */
   check_range *ranges;
-  size_t range_count, range_capacity;
+  size_t range_count, range_capacity, range_latest;
   atomic_uint_fast64_t frees;
 };
 
@@ -128,7 +129,12 @@ struct cpu_checked {
   view *known; /* of other blocks, by all its threads */
   checked_thread threads[CPU_MAX_THREADS];
   shadow *shared;
-  views *published;     /* at words of shared memory */
+  views *published;                             /* at words of shared memory */
+  uint8_t written[(CPU_SHARED_MAX + 4096) / 8]; /* bytes of shared memory: initialised.c */
+  struct {
+    uintptr_t pc;
+    uint32_t site;
+  } sites[64];          /* the latest, by code address */
   uint64_t spinning_at; /* the latest word of an atomic access, by which thread, and how often in succession */
   uint32_t spinning, spins;
   unsigned accesses; /* since the last pause */
@@ -144,6 +150,20 @@ void checked_acquire(cpu_checked *self, uint32_t thread, uint64_t address, bool 
 void checked_release(cpu_checked *self, uint32_t thread, uint64_t address, bool shared, uint32_t flags);
 views *views_new(void);
 void views_free(views *all);
+
+/* lifetime.c: the latest range that contains the address, or NULL */
+check_range *check_range_of(cpu_check *check, uint64_t address);
+
+/* initialised.c */
+typedef struct check_touch { /* an access */
+  uint64_t address, bytes, object;
+  const char *name;
+  uint32_t flags;
+  bool shared;
+} check_touch;
+void check_initialised(cpu_worker *worker, const check_touch *touch);
+void check_wrote(cpu_check *check, uint64_t address, uint64_t bytes);
+void check_wrote_all(cpu_check *check); /* arrays: what has written is not seen */
 
 /* race.c */
 shadow *shadow_new(void);

@@ -129,6 +129,10 @@ void cpu_check_access(mw_worker *base, uint64_t object, uint64_t address, uint64
   CPU_SERVICE_ENTER(base);
   cpu_worker *worker = (cpu_worker *)base;
   access_made a = {address, bytes, name, (flags & MW_ACCESS_STORE) != 0};
+  if (flags & MW_ACCESS_UNBOUND) {
+    cpu_check_watch(worker, address, bytes, 0, name, flags);
+    return;
+  }
   if (flags >> MW_ACCESS_ALIGN_SHIFT && address & ((1u << (flags >> MW_ACCESS_ALIGN_SHIFT)) - 1))
     refuse_alignment(worker, &a, 1u << (flags >> MW_ACCESS_ALIGN_SHIFT));
   check_bounds(worker, &a, object, size);

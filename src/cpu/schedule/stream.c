@@ -14,7 +14,6 @@
 
 enum { SMALL = 4096 /* up to so many bytes are copied under the lock */ };
 static const double spin_seconds = 20e-6;
-
 int cpu_stream_new(void *state, unsigned flags, int priority, mw_stream *handle, void **out) {
   cpu_device *device = state;
   cpu_stream *stream = mw_alloc(sizeof *stream);
@@ -35,7 +34,7 @@ int cpu_stream_new(void *state, unsigned flags, int priority, mw_stream *handle,
 
 /* ---- waiting ---- */
 
-/* Spin with the lock released until `target` commands have retired, there is work to help with, or the time is over. */
+/* Spin with the lock released until `target` have retired, there is work to help with, or the time is over. */
 static void spin(cpu_pool *pool, const cpu_stream *stream, uint64_t target) {
   cpu_pool_unlock(pool);
   double end = mw_time() + spin_seconds;
@@ -73,6 +72,7 @@ bool cpu_stream_wait_until(cpu_stream *stream, uint64_t target) {
     }
   }
   if (helped) cpu_pool_wake(pool); /* other threads run the remaining work */
+  if (!held && target == stream->issued) cpu_check_synchronized(stream);
   if (--stream->pins == 0 && stream->closing) pthread_cond_broadcast(&stream->moved);
   return !held;
 }
@@ -82,7 +82,6 @@ int cpu_stream_synchronize(void *handle) {
   cpu_pool *pool = stream->device->pool;
   mw_lock(&pool->lock);
   bool reached = cpu_stream_wait_until(stream, stream->issued);
-  if (reached) cpu_check_synchronized(stream);
   cpu_pool_unlock(pool);
   return reached ? MW_SUCCESS : cpu_stream_fail_held();
 }
@@ -352,11 +351,12 @@ static int exchange(cpu_stream *stream, void *target, const void *source, size_t
   }
   if (code == MW_SUCCESS && bytes <= SMALL && is_idle(stream)) {
     memcpy(target, source, bytes);
+    cpu_check_synchronized(stream);
+    cpu_check_wrote(stream->device, (uint64_t)(uintptr_t)target, bytes);
   } else if (code == MW_SUCCESS) {
     transfer(stream, command_new(stream, CPU_COPY, (mw_completion){0}), &work, false);
     cpu_stream_wait_until(stream, stream->issued);
   }
-  if (code == MW_SUCCESS) cpu_check_synchronized(stream);
   cpu_pool_unlock(pool);
   return code;
 }

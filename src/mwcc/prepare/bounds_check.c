@@ -167,7 +167,13 @@ static void call_check(checker *c, const accessed *o, LLVMValueRef address, LLVM
 
 static void add_check(checker *c, LLVMValueRef access, LLVMValueRef address, LLVMValueRef bytes, uint32_t flags) {
   accessed o, inner;
-  if (!find_accessed(c->p, address, &o) || is_from_integer(o.base, STEPS)) return;
+  if (!find_accessed(c->p, address, &o)) return;
+  if (is_from_integer(o.base, STEPS)) {
+    if (!c->p->options->checks || !(flags & MW_ACCESS_STORE)) return;
+    LLVMPositionBuilderBefore(c->b, access);
+    call_check(c, &o, address, bytes, flags | MW_ACCESS_UNBOUND);
+    return;
+  }
   bool has_inner = c->p->options->checks && find_inner(c, address, &inner);
   LLVMPositionBuilderBefore(c->b, access);
   if (has_inner) {
@@ -197,11 +203,60 @@ static bool is_block_scope(LLVMValueRef i) {
   return found;
 }
 
+/* Whether the value is used other than to be moved: conditions, addresses, arithmetic. Bits that are cut out and put
+   together are moved, as bit-fields are; so is what functions of the source get. */
+static bool is_used(LLVMValueRef value, int steps) {
+  for (LLVMUseRef use = LLVMGetFirstUse(value); use; use = LLVMGetNextUse(use)) {
+    LLVMValueRef user = LLVMGetUser(use);
+    bool through = false;
+    switch ((int)opcode_of(user)) {
+    case LLVMStore:
+      if (LLVMGetOperand(user, 1) == value) return true;
+      break;
+    case LLVMSelect:
+      if (LLVMGetOperand(user, 0) == value) return true;
+      through = true;
+      break;
+    case LLVMExtractElement:
+    case LLVMInsertElement:
+      if (LLVMGetOperand(user, (unsigned)LLVMGetNumOperands(user) - 1) == value) return true;
+      through = true;
+      break;
+    case LLVMPHI:
+    case LLVMBitCast:
+    case LLVMFreeze:
+    case LLVMExtractValue:
+    case LLVMInsertValue:
+    case LLVMShuffleVector:
+    case LLVMTrunc:
+    case LLVMZExt:
+    case LLVMAnd:
+    case LLVMOr:
+    case LLVMShl:
+    case LLVMLShr: through = true; break;
+    case LLVMRet: break;
+    case LLVMCall:
+      if (starts_with(callee_name(user), "llvm.") && !starts_with(callee_name(user), "llvm.nvvm.shfl")) return true;
+      break;
+    default: return true;
+    }
+    if (through && steps && is_used(user, steps - 1)) return true;
+  }
+  return false;
+}
+
+static bool uses_value(LLVMValueRef i) {
+  if (LLVMIsALoadInst(i)) return is_used(i, STEPS);
+  if (LLVMIsAAtomicRMWInst(i)) return LLVMGetAtomicRMWBinOp(i) != LLVMAtomicRMWBinOpXchg;
+  return LLVMIsAAtomicCmpXchgInst(i);
+}
+
 static uint32_t flags_of(checker *c, LLVMValueRef i, bool is_store) {
   uint32_t flags = is_store ? MW_ACCESS_STORE : 0;
   if (!c->p->options->checks) return flags;
   flags |= MW_ACCESS_WATCHED;
   if (LLVMIsACallInst(i)) return flags;
+  if (uses_value(i)) flags |= MW_ACCESS_USED;
   if (LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i)) {
     LLVMAtomicOrdering order = LLVMIsAAtomicRMWInst(i) ? LLVMGetOrdering(i) : LLVMGetCmpXchgSuccessOrdering(i);
     flags |= MW_ACCESS_UPDATE | MW_ACCESS_ATOMIC | order_of(order);

@@ -60,7 +60,9 @@ struct philox {
   __device__ void store(unsigned *w, int columns, int i) const {
     w[i] = counter.x;
     w[columns + i] = counter.y;
-    if (i == 0) w[2 * columns] = key.x, w[2 * columns + 1] = key.y;
+    /* Others read the key meanwhile: it is written once. */
+    if (i == 0 && w[2 * columns] != key.x) w[2 * columns] = key.x;
+    if (i == 0 && w[2 * columns + 1] != key.y) w[2 * columns + 1] = key.y;
   }
   __device__ uint4 four() {
     uint4 x = curand_Philox4x32_10(counter, key);
