@@ -124,4 +124,18 @@ __global__ void k(float *y) {
     m.k(1, 64)(y)
     assert.equal(33, y[2])
   end)
+
+  it("are a script's and an input's as well", function()
+    local path = os.tmpname()
+    local file = assert(io.open(path, "w"))
+    file:write "mw = require 'moonwarp'\n"
+    file:write "mw.compile('__global__ void k(int *y) { *y = threadIdx.x; }').k(1, 32)(mw.zeros(1, 'int'))"
+    file:close()
+    local lua = arg and arg[-1] or "lua5.4"
+    local run = assert(io.popen(("%s bin/moonwarp --check %s 2>&1; echo status $?"):format(lua, path)))
+    local said = run:read "*a"
+    run:close()
+    os.remove(path)
+    assert.matches("race on y%[0%]: thread 1 writes it at line 2.*status 1", said)
+  end)
 end)
