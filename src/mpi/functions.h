@@ -34,10 +34,7 @@ typedef uintptr_t mpi_handle;
   F(Isend,                (const void *, int, mpi_handle, int, int, mpi_handle, mpi_handle *))                          \
   F(Irecv,                (void *, int, mpi_handle, int, int, mpi_handle, mpi_handle *))                                \
   F(Test,                 (mpi_handle *, int *, void *))                                                                \
-  F(Cancel,               (mpi_handle *))                                                                               \
-  F(Request_free,         (mpi_handle *))                                                                               \
   F(Iprobe,               (int, int, mpi_handle, int *, void *))                                                        \
-  F(Get_count,            (const void *, mpi_handle, int *))                                                            \
   F(Type_contiguous,      (int, mpi_handle, mpi_handle *))                                                              \
   F(Type_commit,          (mpi_handle *))                                                                               \
   F(Type_free,            (mpi_handle *))                                                                               \
@@ -57,28 +54,12 @@ typedef uintptr_t mpi_handle;
   F(Alltoall,             (const void *, int, mpi_handle, void *, int, mpi_handle, mpi_handle))                         \
   F(Alltoallv,            (const void *, const int *, const int *, mpi_handle, void *, const int *, const int *,        \
                            mpi_handle, mpi_handle))                                                                     \
-  F(Reduce_scatter,       (const void *, void *, const int *, mpi_handle, mpi_handle, mpi_handle))                      \
-  F(Win_create,           (void *, intptr_t, int, mpi_handle, mpi_handle, mpi_handle *))                                \
-  F(Win_free,             (mpi_handle *))                                                                               \
-  F(Win_set_errhandler,   (mpi_handle, mpi_handle))                                                                     \
-  F(Win_fence,            (int, mpi_handle))                                                                            \
-  F(Win_lock,             (int, int, int, mpi_handle))                                                                  \
-  F(Win_unlock,           (int, mpi_handle))                                                                            \
-  F(Put,                  (const void *, int, mpi_handle, int, intptr_t, int, mpi_handle, mpi_handle))                  \
-  F(Get,                  (void *, int, mpi_handle, int, intptr_t, int, mpi_handle, mpi_handle))                        \
-  F(Accumulate,           (const void *, int, mpi_handle, int, intptr_t, int, mpi_handle, mpi_handle, mpi_handle))      \
-  F(File_open,            (mpi_handle, const char *, int, mpi_handle, mpi_handle *))                                    \
-  F(File_close,           (mpi_handle *))                                                                               \
-  F(File_set_size,        (mpi_handle, int64_t))                                                                        \
-  F(File_get_size,        (mpi_handle, int64_t *))                                                                      \
-  F(File_read_at_all,     (mpi_handle, int64_t, void *, int, mpi_handle, void *))                                       \
-  F(File_write_at_all,    (mpi_handle, int64_t, const void *, int, mpi_handle, void *))
+  F(Reduce_scatter,       (const void *, void *, const int *, mpi_handle, mpi_handle, mpi_handle))
 
 /* Predefined handles: H(name, Open MPI's object, MPICH's number, MPI 5's number). */
 #define MW_MPI_HANDLES(H)                                                    \
   H(comm_world,    "ompi_mpi_comm_world",     0x44000000, 0x101)             \
   H(comm_null,     "ompi_mpi_comm_null",      0x04000000, 0x100)             \
-  H(request_null,  "ompi_request_null",       0x2c000000, 0x180)             \
   H(info_null,     "ompi_mpi_info_null",      0x1c000000, 0x130)             \
   H(errors_return, "ompi_mpi_errors_return",  0x54000001, 0x142)             \
   H(byte,          "ompi_mpi_byte",           0x4c00010d, 0x247)             \
@@ -115,11 +96,6 @@ typedef uintptr_t mpi_handle;
   N(status_tag,      1,      3,      1)  \
   N(in_place,        1,      -1,     1)  \
   N(type_shared,     0,      1,      221)  \
-  N(lock_exclusive,  1,      234,    301) \
-  N(lock_shared,     2,      235,    302) \
-  N(mode_create,     1,      1,      2)  \
-  N(mode_rdonly,     2,      2,      16) \
-  N(mode_rdwr,       8,      8,      32) \
   N(thread_funneled, 1,      1,      1024)
 /* clang-format on */
 

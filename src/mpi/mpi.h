@@ -76,7 +76,6 @@ void mpi_free_types(void);
 /* message.c: make progress on all messages in flight. */
 void mpi_progress(void);
 bool mpi_is_transferring(void); /* the contents of a message are on their way to this rank */
-bool mpi_is_idle(void);         /* no message is in flight */
 extern uint64_t mpi_completed;  /* how many operations have been completed */
 /* Call `done(context)` until it returns true, for at most `seconds`; false then. */
 bool mpi_poll(bool (*done)(void *context), void *context, double seconds);
