@@ -134,7 +134,7 @@ end
 local function tell_solved(lesson, verdict)
   say(("Lesson %d, %s: solved."):format(lesson.number, lesson.title))
   say("  result  right for sizes ", tell_sizes(lesson.sizes))
-  say("  check   ", verdict.checked and "clean: no race, no access outside of an array, no divergent barrier" or
+  say("  check   ", verdict.checked and "clean: no race, no wrong access, no value used that nothing wrote" or
     "no access outside of an array (races cannot be checked here)")
   tell_figures(lesson, verdict)
   show(draw.accesses(lesson, verdict.facts.answer))
