@@ -196,7 +196,7 @@ M["mw.fft"] = {
 local out = "options?: {out: array}"
 
 -- Communicators of mw.nccl, which are tables.
-M.communicator = {
+M.nccl_communicator = {
   allreduce = "a: array|number, operation?: string, " .. out,
   reduce = "a: array, operation?: string, root?: integer, " .. out,
   broadcast = "a: array, root?: integer",

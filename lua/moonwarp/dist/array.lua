@@ -123,8 +123,8 @@ M.parts_of = parts_of
 
 local unpack = table.unpack or unpack -- luacheck: ignore 143
 
--- Apply a function of `count` arrays to the operands' parts: numbers, distributed arrays of one layout, and arrays that every
--- rank has and that broadcast.
+-- Apply a function of `count` arrays to the operands' parts: numbers, distributed arrays of one layout, and arrays that
+-- every rank has and that broadcast.
 function M.apply(where, f, count, ...)
   local list = { ... }
   list[count + 1] = nil

@@ -19,7 +19,8 @@ local FILES = { "init", "array", "array/views", "array/scan", "array/own", "arra
   "meta/memory", "meta/array", "meta/execution" }
 -- Functions of these tables of mw.
 local TABLES = { linalg = true, fft = true, nccl = true, dist = true, mpi = true }
-local INTERNAL = { ["array/views"] = true, ["mpi/communicator"] = true, ["mpi/message"] = true } -- only methods of theirs are public
+-- Only methods of theirs are public.
+local INTERNAL = { ["array/views"] = true, ["mpi/communicator"] = true, ["mpi/message"] = true }
 
 local function lines_of(path)
   local list = {}

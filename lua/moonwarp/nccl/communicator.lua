@@ -392,7 +392,7 @@ function nccl_communicator:free()
   if self.handle then raw.communicator_free(self.handle) end
 end
 
-for name, text in pairs(signatures.communicator) do
+for name, text in pairs(signatures.nccl_communicator) do
   nccl_communicator[name] = arguments.checked_method("comm:" .. name, text, nccl_communicator[name], metatable)
 end
 

@@ -45,28 +45,22 @@ struct __mw_device_request {
 };
 __mw_import unsigned int __mw_device_runtime(unsigned int call, __mw_device_request *request);
 
-template <typename F, F kernel>
-__attribute__((device, nodebug)) constexpr F __mw_kernel_address = kernel;
+template <typename F, F kernel> __attribute__((device, nodebug)) constexpr F __mw_kernel_address = kernel;
 
 /* The parameter block: each parameter at the next multiple of its alignment. */
-template <typename... P>
-struct __mw_parameters {
+template <typename... P> struct __mw_parameters {
   char value;
 };
-template <typename T, typename... P>
-struct __mw_parameters<T, P...> {
+template <typename T, typename... P> struct __mw_parameters<T, P...> {
   static constexpr size_t place(size_t at) { return (at + alignof(T) - 1) / alignof(T) * alignof(T); }
   static constexpr size_t end(size_t at) { return __mw_parameters<P...>::end(place(at) + sizeof(T)); }
 };
-template <>
-struct __mw_parameters<> {
+template <> struct __mw_parameters<> {
   static constexpr size_t end(size_t at) { return at; }
 };
 
-template <typename F, F kernel>
-struct __mw_launch;
-template <typename... P, void (*kernel)(P...)>
-struct __mw_launch<void (*)(P...), kernel> {
+template <typename F, F kernel> struct __mw_launch;
+template <typename... P, void (*kernel)(P...)> struct __mw_launch<void (*)(P...), kernel> {
   dim3 grid, block;
   size_t shared;
   cudaStream_t stream;
@@ -161,8 +155,7 @@ __mw_device cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t eve
   return (cudaError_t)__mw_device_runtime(__MW_EVENT_WAIT, &r);
 }
 
-template <typename T>
-__mw_device_template cudaError_t cudaMalloc(T **memory, size_t bytes) {
+template <typename T> __mw_device_template cudaError_t cudaMalloc(T **memory, size_t bytes) {
   *memory = (T *)malloc(bytes);
   return *memory || bytes == 0 ? cudaSuccess : cudaErrorMemoryAllocation;
 }
