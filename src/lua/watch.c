@@ -6,10 +6,12 @@ static int watch_begin(lua_State *L) {
   mwl_state *state = mwl_of(L);
   const char *watchers = luaL_checkstring(L, 1);
   mw_watch *watch;
-  if (state->watch) mwl_usage(L, state, "launches are being watched already: a watch cannot begin inside another one");
   mwl_must(L, state, mw_watch_new(mwl_current(L, state)->handle, watchers, &watch));
+  int code = mw_watch_begin(watch);
+  if (code != MW_SUCCESS) mw_watch_release(watch);
+  mwl_must(L, state, code);
+  mw_watch_release(state->watch); /* whose result nobody wanted */
   state->watch = watch;
-  mwl_must(L, state, mw_watch_begin(watch));
   return 0;
 }
 
@@ -25,7 +27,6 @@ static int watch_result(lua_State *L) {
   mwl_state *state = mwl_of(L);
   const char *text = NULL;
   mw_watch *watch = state->watch;
-  if (!watch) mwl_usage(L, state, "no launches were watched");
   int code = mw_watch_result(watch, &text);
   state->watch = NULL;
   if (code != MW_SUCCESS) {

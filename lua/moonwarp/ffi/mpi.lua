@@ -205,7 +205,7 @@ function raw.mpi_reduces(of, operator)
   return C.mw_mpi_reduces(array.check(of, "a reduction")._type, operator) ~= 0
 end
 
-local function rows(list, size) return list and ffi.new("size_t[?]", size, list) end
+local function rows(list, size) return list and ffi.new("size_t[?]", size, list) or nil end
 
 local function settled(of)
   if of == nil then return nil end

@@ -11,13 +11,13 @@ return {
   raw = {
     -- watch_begin(watchers): launches are watched from now on
     watch_begin = function(watchers)
-      if watch then
-        errors.usage "launches are being watched already: a watch cannot begin inside another one"
-      end
       local out = ffi.new "mw_watch *[1]"
       errors.must(C.mw_watch_new(device.current()._handle, watchers, out))
+      local code = C.mw_watch_begin(out[0])
+      if code ~= 0 then C.mw_watch_release(out[0]) end
+      errors.must(code)
+      C.mw_watch_release(watch) -- whose result nobody wanted
       watch = out[0]
-      errors.must(C.mw_watch_begin(watch))
     end,
     -- watch_end(): launches are not watched any more
     watch_end = function()
@@ -25,7 +25,6 @@ return {
     end,
     -- watch_result() -> what the watchers saw, after watch_end and when the device is done; the watch is released
     watch_result = function()
-      if not watch then errors.usage "no launches were watched" end
       local text, seen = ffi.new "const char *[1]", watch
       local code = C.mw_watch_result(seen, text)
       watch = nil

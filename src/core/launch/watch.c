@@ -43,6 +43,7 @@ void mw_watch_end(mw_watch *watch) {
 
 int mw_watch_result(mw_watch *watch, const char **text) {
   mw_text out = {0};
+  if (!watch) return fail(MW_INVALID_VALUE, "no launches were watched");
   int code = mw_device_synchronize(watch->device);
   if (code == MW_SUCCESS) code = watch->device->driver->watch_result(watch->state, &out);
   if (code != MW_SUCCESS) {
