@@ -54,8 +54,8 @@ end
 
 ---Call a function, and check every launch of a kernel in it on the CPU device: accesses outside of arrays, races,
 ---divergent barriers, wrong warp masks, freed memory, values that nothing has written. Kernels compiled before are
----checked as well. What is found is in the report, and no launch fails because of it; a launch ends at an access that is
----out of bounds.
+---checked as well. What is found is in the report, and no launch fails because of it; a launch ends at an access that
+---is out of bounds.
 ---@param f fun()
 ---@param options? { checks: string|string[] } "all", or some of "memory", "races", "barriers", "initialisation"
 ---@return moonwarp.report findings in the order in which they were found; #report is 0 if there are none
