@@ -2,6 +2,8 @@
 #include "mpi/mpi.h"
 
 #include <stdio.h>
+#include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -67,6 +69,14 @@ int mpi_adopt(mpi_handle handle, struct mw_mpi_comm **out) {
   return MW_SUCCESS;
 }
 
+/* MPICH takes stdout's buffer away, and a launcher puts the rank before each piece that it reads: print's lines would come
+   in as many pieces as they have words. */
+static void print_lines(void) {
+  if (__fbufsize(stdout) > 1) return;
+  char *lines = malloc(BUFSIZ); /* stdout's from now on */
+  if (lines) setvbuf(stdout, lines, _IOLBF, BUFSIZ);
+}
+
 static int start(void) {
   int code = mpi_load(), has_begun = 0, level, is_final = 0;
   if (code != MW_SUCCESS) return code;
@@ -78,6 +88,7 @@ static int start(void) {
     if (code != 0) return mpi_failed("MPI_Init_thread", code);
     owner = getpid();
     on_exit(leave, NULL);
+    print_lines();
   }
   mpi_ask_about_devices();
   mpi.Comm_set_errhandler(mpi.comm_world, mpi.errors_return);
