@@ -2,7 +2,6 @@
 #include "mpi/mpi.h"
 
 #include <stdio.h>
-#include <stdio.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <unistd.h>
