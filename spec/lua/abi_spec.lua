@@ -54,6 +54,7 @@ local not_in_lua = {
   mw_stream_call = "Lua functions run on Lua's thread: s:call is a hold",
   mw_cuda_array_retain = references,
   mw_texture_retain = references,
+  mw_mpi_retain = references,
   mw_cuda_array_device = "an object knows its device",
   mw_type_accepts = "mw_array_as_pointer and mw_array_as_elements ask it",
 }
