@@ -63,7 +63,8 @@ later.put_off(raw, "capability", { "capabilities", "capability" })
 later.put_off(raw, "check", { "check_begin", "check_end" })
 later.put_off(raw, "mpi", {
   "mpi_report", "mpi_world", "mpi_facts", "mpi_split", "mpi_dup", "mpi_cartesian", "mpi_dims", "mpi_free", "mpi_abort",
-  "mpi_send", "mpi_receive", "mpi_wait", "mpi_received", "mpi_place", "mpi_probe", "mpi_watch", "mpi_agree",
+  "mpi_send", "mpi_receive", "mpi_wait", "mpi_release", "mpi_received", "mpi_place", "mpi_probe", "mpi_watch",
+  "mpi_agree",
   "mpi_compare", "mpi_reduces", "mpi_collect",
 })
 later.settle()

@@ -184,6 +184,13 @@ static int mpi_receive(lua_State *L) {
   return 1 + wait_for(L, state, object->request, seconds);
 }
 
+/* mpi_release(request): what a request that is done holds goes back now, not when it is collected */
+static int mpi_release(lua_State *L) {
+  mwl_mpi *object = mwl_test(L, mwl_of(L), 1, MWL_MPI_REQUEST);
+  if (object) release(object, false);
+  return 0;
+}
+
 /* mpi_wait(request, seconds) -> whether it is done */
 static int mpi_wait(lua_State *L) {
   mwl_state *state = mwl_of(L);
@@ -307,14 +314,17 @@ static int mpi_collect(lua_State *L) {
 }
 
 void mwl_open_mpi(lua_State *L, mwl_state *state) {
-  static const luaL_Reg functions[] = {
-      {"mpi_report", mpi_report},     {"mpi_world", mpi_world},     {"mpi_facts", mpi_facts},
-      {"mpi_split", mpi_split},       {"mpi_dup", mpi_dup},         {"mpi_cartesian", mpi_cartesian},
-      {"mpi_dims", mpi_dims},         {"mpi_free", mpi_free},       {"mpi_abort", mpi_abort},
-      {"mpi_send", mpi_send},         {"mpi_receive", mpi_receive}, {"mpi_wait", mpi_wait},
-      {"mpi_received", mpi_received}, {"mpi_place", mpi_place},     {"mpi_probe", mpi_probe},
-      {"mpi_watch", mpi_watch},       {"mpi_agree", mpi_agree},     {"mpi_compare", mpi_compare},
-      {"mpi_reduces", mpi_reduces},   {"mpi_collect", mpi_collect}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"mpi_report", mpi_report},   {"mpi_world", mpi_world},
+                                       {"mpi_facts", mpi_facts},     {"mpi_split", mpi_split},
+                                       {"mpi_dup", mpi_dup},         {"mpi_cartesian", mpi_cartesian},
+                                       {"mpi_dims", mpi_dims},       {"mpi_free", mpi_free},
+                                       {"mpi_abort", mpi_abort},     {"mpi_send", mpi_send},
+                                       {"mpi_receive", mpi_receive}, {"mpi_release", mpi_release},
+                                       {"mpi_wait", mpi_wait},       {"mpi_received", mpi_received},
+                                       {"mpi_place", mpi_place},     {"mpi_probe", mpi_probe},
+                                       {"mpi_watch", mpi_watch},     {"mpi_agree", mpi_agree},
+                                       {"mpi_compare", mpi_compare}, {"mpi_reduces", mpi_reduces},
+                                       {"mpi_collect", mpi_collect}, {NULL, NULL}};
   static const luaL_Reg comms[] = {{"__gc", comm_gc}, {NULL, NULL}};
   static const luaL_Reg requests[] = {{"__gc", request_gc}, {NULL, NULL}};
   mwl_functions(L, functions, state);

@@ -144,6 +144,12 @@ function raw.mpi_receive(comm, into, from, tag, seconds)
   return request, wait_for(request._handle, seconds)
 end
 
+-- mpi_release(request): what a request that is done holds goes back now, not when it is collected
+function raw.mpi_release(request)
+  C.mw_mpi_request_release(request._handle)
+  request._handle = nil
+end
+
 -- mpi_wait(request, seconds) -> whether it is done
 function raw.mpi_wait(request, seconds) return wait_for(check_request(request), seconds) end
 

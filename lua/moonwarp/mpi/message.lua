@@ -40,6 +40,7 @@ local function results(self)
     if dtype then found = mw.from_bytes(contents, dtype):reshape(shape) else found = value.read(contents) end
     self.results = { found, source, tag }
   end
+  raw.mpi_release(self.handle)
   return self.results[1], self.results[2], self.results[3]
 end
 
@@ -57,6 +58,7 @@ function request:wait()
   if not self.is_done then
     if not raw.mpi_wait(self.handle, MOMENT) then waiting.request(self.handle, function() return describe(self) end) end
     self.is_done = true
+    if not self.receives then raw.mpi_release(self.handle) end
   end
   return results(self)
 end
@@ -64,8 +66,11 @@ end
 ---Whether the message has been sent, or has arrived; does not wait.
 ---@return boolean
 function request:test()
-  if not self.is_done then self.is_done = raw.mpi_wait(self.handle, 0) end
-  if self.is_done then results(self) end
+  if self.is_done then return true end
+  self.is_done = raw.mpi_wait(self.handle, 0)
+  if self.is_done then
+    if self.receives then results(self) else raw.mpi_release(self.handle) end
+  end
   return self.is_done
 end
 
@@ -114,7 +119,8 @@ end
 ---@param tag? integer 0 to 32767; 0 by default
 function mpi_communicator:send(what, to, tag)
   local handle, is_done = begin_send(self, what, to, tag, MOMENT)
-  if not is_done then new_send(handle, false, to, tag):wait() end
+  if is_done then return raw.mpi_release(handle) end
+  new_send(handle, false, to, tag):wait()
 end
 
 ---Receive into an array of the dtype and the shape that was sent: comm:recv(array, from, tag). Without an array,
@@ -130,6 +136,7 @@ function mpi_communicator:recv(into, from, tag)
   local handle, is_done, packed = begin_receive(self, into, from, tag, MOMENT)
   if is_done and into and not packed then
     local source, found = raw.mpi_place(handle)
+    raw.mpi_release(handle)
     return into, source, found
   end
   return new_receive(handle, is_done, packed, into, from, tag):wait()
