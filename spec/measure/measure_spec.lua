@@ -111,6 +111,12 @@ describe("a measured run", function()
     assert.is_nil(require("moonwarp.watch.margin").text(mw.measure(m.strided, 2, 64)(1, x, y), true):find "\27")
   end)
 
+  it("counts the work of hundreds of lines", function()
+    local k = mw.compile("__global__ void k(float *y) { float v = y[0], w = y[1];\n" .. ("v = v + w;\n"):rep(300)
+      .. "y[threadIdx.x] = v; }").k
+    assert.equal(300 * 32, mw.measure(k, 1, 32)(y).total.flops)
+  end)
+
   it("says what it does not take", function()
     assert.error_matches(function() mw.measure(m.strided, 1, 32, 0, { capability = "1.9" })(1, x, y) end,
       "no counters for compute capability 1%.9")

@@ -213,7 +213,8 @@ size_t add_code_sites(program *p, LLVMValueRef function, const instructions *blo
     bool any = done.flops;
     for (size_t c = 0; c < MW_WORK_CLASSES; c++) any = any || done.work[c];
     if (!any) continue;
-    mw_site *w = &p->sites[work_site(p, function, number + 1, i)].of;
+    size_t at = work_site(p, function, number + 1, i); /* first, since it may move the sites */
+    mw_site *w = &p->sites[at].of;
     for (size_t c = 0; c < MW_WORK_CLASSES; c++) w->work[c] += done.work[c];
     w->flops += done.flops;
   }
