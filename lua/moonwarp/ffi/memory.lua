@@ -21,7 +21,10 @@ for number, name in pairs(kinds) do kind_numbers[name] = number end
 -- A whole number that is not negative; nil is 0.
 local function count(given, what)
   if given == nil then return 0 end
-  if type(given) == "cdata" and not value.is_int64(given) then return tonumber(ffi.cast("uintptr_t", given)) end
+  if type(given) == "cdata" and not value.is_int64(given) then -- a pointer has an address, a struct has none
+    local is_pointer, number = pcall(ffi.cast, "uintptr_t", given)
+    if is_pointer then return tonumber(number) end
+  end
   return value.check_size(given, what)
 end
 
