@@ -102,6 +102,21 @@ describe("messages", function()
     ]]), 2)
   end)
 
+  test("are in the view when a test says so", function(run)
+    all_good(run(2, [[
+      if comm.rank == 0 then
+        local a = mw.zeros(4, 2)
+        comm:probe(1) -- so that the request is done when it begins
+        local request = comm:irecv(a[{ {}, 1 }], 1)
+        while not request:test() do end
+        assert(a[{ {}, 1 }]:sum() == 10 and a[{ {}, 2 }]:sum() == 0)
+      else
+        comm:send(mw.array { 1, 2, 3, 4 }, 0)
+      end
+      io.write "good\n"
+    ]]), 2)
+  end)
+
   test("keep Lua values: cycles, special numbers, nested arrays", function(run)
     all_good(run(2, [[
       if comm.rank == 0 then

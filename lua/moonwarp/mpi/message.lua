@@ -27,7 +27,10 @@ local metatable = { __index = request, __name = "moonwarp.mpi_request" }
 -- What a finished request returns: for a receive the array or value, the rank and the tag that it came from.
 local function results(self)
   if self.results then return self.results[1], self.results[2], self.results[3] end
-  if not self.receives then return nil end
+  if not self.receives then
+    raw.mpi_release(self.handle)
+    return nil
+  end
   local source, tag
   if self.into then
     source, tag = raw.mpi_place(self.handle)
@@ -58,7 +61,6 @@ function request:wait()
   if not self.is_done then
     if not raw.mpi_wait(self.handle, MOMENT) then waiting.request(self.handle, function() return describe(self) end) end
     self.is_done = true
-    if not self.receives then raw.mpi_release(self.handle) end
   end
   return results(self)
 end
@@ -66,11 +68,8 @@ end
 ---Whether the message has been sent, or has arrived; does not wait.
 ---@return boolean
 function request:test()
-  if self.is_done then return true end
-  self.is_done = raw.mpi_wait(self.handle, 0)
-  if self.is_done then
-    if self.receives then results(self) else raw.mpi_release(self.handle) end
-  end
+  if not self.is_done then self.is_done = raw.mpi_wait(self.handle, 0) end
+  if self.is_done then results(self) end
   return self.is_done
 end
 
