@@ -1,4 +1,4 @@
-/* Collective operations. All ranks of a communicator first agree that they have come to the same one: its description is
+/* Collective operations. All ranks of a communicator first agree that they have entered the same one: its description is
  * reduced by maximum together with its complement, which are each other's complement if all descriptions are the same.
  * Then libmpi's blocking function is called, which cannot wait for a rank that is elsewhere. */
 #include "mpi/mpi.h"

@@ -42,7 +42,7 @@ struct mw_mpi_comm {
   mpi_handle head; /* messages' heads, and the checks of collective operations */
   int rank, size;
   unsigned sent; /* numbers the long messages of this rank */
-  /* The check that all ranks have come to the same operation (collective.c). */
+  /* The check that all ranks have entered the same operation (collective.c). */
   mpi_handle check;
   bool is_checking;
   uint64_t check_values[2];

@@ -17,7 +17,7 @@ static bool is_tested(void *request) {
   return mpi_tested(request, NULL);
 }
 
-/* All ranks come to the end together, so that one that waits for another that has ended is told so. */
+/* All ranks end together, so that a rank that waits for one that has ended is told so. */
 static int meet_at_end(void) {
   mpi_handle request = 0;
   int code = mpi.Ibarrier(mpi_world->head, &request);

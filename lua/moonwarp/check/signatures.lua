@@ -216,6 +216,8 @@ M.nccl_communicator = {
   free = "",
 }
 
+local folded = "options?: {axis: integer|table, keepdims: boolean}"
+
 -- Distributed arrays and layouts, which are tables.
 M.dist_array = {
   to = "dtype: dtype",
@@ -226,14 +228,8 @@ M.dist_array = {
   transpose = "first?: integer, second?: integer, layout?: table",
   exchange = "width: integer|table, options?: {boundary: string}",
   stencil = "width: integer|table, f: function, options?: {boundary: string}",
-  sum = "options?: {axis: integer|table, keepdims: boolean}",
-  prod = "options?: {axis: integer|table, keepdims: boolean}",
-  mean = "options?: {axis: integer|table, keepdims: boolean}",
-  min = "options?: {axis: integer|table, keepdims: boolean}",
-  max = "options?: {axis: integer|table, keepdims: boolean}",
-  any = "options?: {axis: integer|table, keepdims: boolean}",
-  all = "options?: {axis: integer|table, keepdims: boolean}",
-  count_nonzero = "options?: {axis: integer|table, keepdims: boolean}",
+  sum = folded, prod = folded, mean = folded, min = folded, max = folded, any = folded, all = folded,
+  count_nonzero = folded,
   cumsum = "options?: {axis: integer}",
   cumprod = "options?: {axis: integer}",
   sort = "",

@@ -168,7 +168,7 @@ local function general_hint(facts)
   for kind in pairs(facts:findings()) do
     if general[kind] then return general[kind] end
   end
-  if facts:unwritten() > 0 then return "count the threads: which one is to write this element, and does it come to " ..
+  if facts:unwritten() > 0 then return "count the threads: which one is to write this element, and does it reach " ..
     "its line?" end
   return "follow one thread by hand, the one that writes this element: what does each index become?"
 end

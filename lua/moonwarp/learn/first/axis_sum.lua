@@ -79,7 +79,7 @@ return { kernel = m.sums, launch = function(w, h) return h, 128 end }
   },
   findings = {
     race = "a step reads what the step before has not written yet: a barrier after each halving",
-    barrier_divergence = "only some threads come to the barrier: it stands in the loop, and outside of the if",
+    barrier_divergence = "only some threads reach the barrier: put it in the loop, but outside the if",
   },
   counts = function(figures, c)
     if figures.reads > c.w * c.h then

@@ -51,11 +51,11 @@ return { kernel = m.add_ten, launch = function(n) return 1, 32 * mw.cdiv(n, 32) 
     { when = function(f) return f:overrun() and (f:has "i>n" or f:has "n<i") end,
       hint = "thread n has no element either: i > n sends the others away and lets it through" },
     { when = function(f) return f:overrun() end,
-      hint = "threads from n on still come to this line: does the condition compare i with n, in the right " ..
+      hint = "threads from n on still reach this line: does the condition compare i with n, in the right " ..
         "direction?" },
     { when = function(f) return f.got and f:unwritten() == f.size and not f:has "i>=n" and not f:has "n<=i" and
         not f:has "n-1" end,
-      hint = "no element was written: does any thread come to the line?" },
+      hint = "no element was written: does any thread reach the line?" },
     { when = function(f) return f.got and f:unwritten() == 1 and f:has "n-1" end,
       hint = "the last element is left out: thread n - 1 has work to do" },
     { when = function(f) return f.got and f:unwritten() > 0 end,

@@ -58,7 +58,7 @@ return { kernel = m.brighten, launch = function(w, h) return 1, { 16, 16 } end }
       hint = "out is a copy: where is x added?" },
     { when = function(f) return f:is(function() return case.UNWRITTEN end) end, hint = "out was not written yet" },
     { when = function(f) return f:overrun() end,
-      hint = "a thread outside of the image uses an element: both x and y need a guard" },
+      hint = "a thread outside the image uses an element: both x and y need a guard" },
   },
   findings = { race = "several threads write one element: a thread with x >= w lands in the next row, so that x " ..
     "needs a guard of its own" },

@@ -95,7 +95,7 @@ return { kernel = m.product, launch = launch }
   findings = {
     race = "a barrier is missing: one stands after the tiles are filled, one after they were used, before the next " ..
       "round fills them",
-    barrier_divergence = "the threads outside of the matrix do not come to the barrier: they fill the tiles with 0 " ..
+    barrier_divergence = "the threads outside the matrix do not reach the barrier: let them fill the tiles with 0 " ..
       "and stay with the others",
   },
   counts = function(figures, c)

@@ -39,7 +39,7 @@ return { kernel = m.scan, launch = function(n) return 1, n end }
 ]===],
   hints = {
     "Read into a variable of the thread's own first: float before = …",
-    "Threads with t < d have nobody d places before them, and add 0. They come to both barriers all the same.",
+    "Threads with t < d have nobody d places before them, and add 0. They reach both barriers too.",
     "float before = t >= d ? tile[t - d] : 0;  __syncthreads();  tile[t] += before;  __syncthreads();",
   },
   sizes = { 8, 1, 31, 256, 77 },
@@ -80,7 +80,7 @@ return { kernel = m.scan, launch = function(n) return 1, n end }
   },
   findings = {
     race = "a barrier is missing in the loop: one after all have read, one after all have added",
-    barrier_divergence = "all threads have to come to the barriers: they stand outside of the if",
+    barrier_divergence = "all threads must reach the barriers: put them outside the if",
   },
   figures = function(figures, c)
     return { ("%d elements in %d steps; %g requests to shared memory"):format(#c.want,

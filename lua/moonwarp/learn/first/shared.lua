@@ -6,8 +6,8 @@ return {
 The threads of a block have a small, fast memory in common: __shared__. One
 thread leaves a value there and another takes it. But threads do not run in
 step: before one of them takes what another has left, all of them have to have
-left theirs. __syncthreads() is the line that nobody crosses before everybody
-has come to it.
+left theirs. __syncthreads() is the line that no thread passes before all threads
+have reached it.
 
     a           1   2   3   4           each thread leaves its own element
                 |   |   |   |
@@ -69,7 +69,7 @@ return { kernel = m.reverse, launch = function(n) return mw.cdiv(n, 64), 64 end 
   findings = {
     race = "a thread may take an element before its owner has left it there: __syncthreads() has to stand between " ..
       "the two lines",
-    barrier_divergence = "the threads without an element do not come to the barrier: it has to stand outside of the if",
+    barrier_divergence = "the threads without an element do not reach the barrier: put it outside the if",
   },
   counts = function(figures)
     if figures.shared_load_requests == 0 then

@@ -63,7 +63,7 @@ return { kernel = m.transpose, launch = launch }
     { when = function(f) return f:overrun() and f.error.message:find " tile%[" end,
       hint = "the tile is too small now: 32 rows of at least 32 words are needed" },
     { when = function(f) return f:overrun() end,
-      hint = "a thread outside of the matrix uses an element: keep both guards" },
+      hint = "a thread outside the matrix uses an element: keep both guards" },
     { when = function(f) return f.got and f:has "=tile[ty][tx]" and f.size > 1 end,
       hint = "within each tile nothing is turned round: it is filled by rows, and read by columns" },
     { when = function(f) return f.got and not f:has "__syncthreads" end,

@@ -79,8 +79,8 @@ return { kernel = m.scan, launch = function(n) return mw.cdiv(n, 256), 256 end }
   findings = {
     race = "totals are read before the other warps have left them: the barrier is missing",
     uninitialised = "totals are read before the other warps have left them: the barrier is missing",
-    barrier_divergence = "all threads come to the barrier: it stands outside of the if",
-    warp_mask = "all 32 lanes come to the shuffle: those without an element add 0",
+    barrier_divergence = "all threads must reach the barrier: put it outside the if",
+    warp_mask = "all 32 lanes must reach the shuffle: those without an element add 0",
   },
   counts = function(figures, c)
     if figures.reads > #c.a then

@@ -71,7 +71,7 @@ return { kernel = m.sums, launch = function(n) return mw.cdiv(n, 128), 128 end }
     race = "read the two lines of the finding: one thread writes what the other uses, and a __syncthreads() has to " ..
       "be between them, "
       .. "also within a warp",
-    barrier_divergence = "only the threads of the lower half come to this barrier: it stands after the if, for all",
+    barrier_divergence = "only the threads of the lower half reach this barrier: put it after the if, for all",
   },
   counts = function(figures, c)
     if figures.atomic_requests > 0 or figures.shared_load_requests > 40 * #c.want then

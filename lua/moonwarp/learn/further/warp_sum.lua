@@ -14,7 +14,7 @@ the value of the lane d further up.
     d = 1    31    .    .    .    .    .    .    .       lane 0 has the sum
 
 The mask has a bit for each lane that takes part, and all of these have to
-come to the line: 0xffffffff is the whole warp. What the upper lanes compute
+reach the line: 0xffffffff is the whole warp. What the upper lanes compute
 on the way is of no use, and does no harm.
 
 Task: the loop is missing. out[w] becomes the sum of warp w's elements, of
@@ -75,7 +75,7 @@ return { kernel = m.sums, launch = function(n) return mw.cdiv(n, 64), 64 end }
     end
   end,
   findings = {
-    warp_mask = "the mask names lanes that do not come to the line, or leaves out some that do: all 32 come, " ..
+    warp_mask = "the mask names lanes that do not reach the line, or leaves out some that do: all 32 reach it, " ..
       "0xffffffff",
     race = "several lanes write to one element: lane 0 alone has the whole sum",
   },
