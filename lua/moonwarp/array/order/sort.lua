@@ -20,7 +20,7 @@ local settings = {}
 raw.sort_settings = settings -- tests change them
 settings.ALONE = 32768 -- lines of up to so many elements are sorted by one thread on a CPU
 settings.WIDE = 2 ^ 30 -- lines of so many elements are counted in 64 bits by tiles
-settings.tiles = nil -- whether warps rank tiles, as on GPUs; nil: depends on the device
+settings.tiles = nil -- whether blocks sort tiles, as on GPUs; nil: depends on the device
 
 local words = { "unsigned char", "unsigned short", nil, "unsigned" }
 words[8] = "unsigned long long"
