@@ -63,6 +63,7 @@ describe("a compiler that", function()
   end)
 
   it("runs out of memory is run once, and the error has its limit and how to raise it", function()
+    if os.getenv "MOONWARP_CONFIG" == "sanitize" then return pending "mwcc's shadow memory is larger than any limit" end
     local runs = os.tmpname()
     local output = compile_with(("echo run >> %s; echo 'mwcc: out of memory' >&2; exit 2"):format(runs),
       'mw.limit("compile_memory", 300 * 2^20)')
