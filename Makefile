@@ -398,7 +398,8 @@ $(ACCURACY): $(wildcard spec/accuracy/*.[ch]) src/moonwarp_abi.h $(LIB)
 BENCH_HAVE_OPENCL := $(shell $(PKG_CONFIG) --exists OpenCL 2>/dev/null && echo $(BUILD)/bench/opencl)
 BENCH_PROGRAMS := $(addprefix $(BUILD)/bench/,native texture limits) $(BENCH_HAVE_OPENCL)
 BENCH_PROBLEMS := $(addprefix bench/peers/,problems.c classics.c fields.c functions.c)
-bench: all $(BENCH_PROGRAMS)
+BENCH_HELD := $(patsubst bench/held/%/peers.c,$(BUILD)/bench/held_%.so,$(wildcard bench/held/*/peers.c))
+bench: all $(BENCH_PROGRAMS) $(BENCH_HELD)
 	@$(ENV) MOONWARP_DEVICE=cpu $(LUA) bench/run.lua $(ARGS)
 	@$(ENV) MOONWARP_DEVICE=cpu $(LUA) bench/bindings.lua
 
@@ -407,6 +408,16 @@ $(BENCH_PROGRAMS): $(BUILD)/bench/%: bench/peers/%.c $(BENCH_PROBLEMS) bench/pee
 	$(call say,LINK)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O3 -march=native -ffast-math -fopenmp -o $@ $(filter %.c,$^) \
 	  $(if $(filter opencl,$*),$(shell $(PKG_CONFIG) --cflags --libs OpenCL)) -lm
+
+# Kernels that nothing was tuned for, beside C, PoCL and Intel's runtime: make bench-held ARGS='rows --rounds=5'.
+.PHONY: bench-held
+bench-held: all $(BENCH_PROGRAMS) $(BENCH_HELD)
+	@$(ENV) MOONWARP_DEVICE=cpu luajit bench/held.lua $(ARGS)
+
+$(BENCH_HELD): $(BUILD)/bench/held_%.so: bench/held/%/peers.c
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O3 -march=native -ffast-math -fopenmp -fPIC -shared -o $@ $< -lm
 
 # The same on an NVIDIA GPU, with launches from C beside: what docs/use/gpu.md has a table of.
 .PHONY: bench-gpu

@@ -40,14 +40,6 @@ local function measure(part, parts, only, mcpu, names)
     end
   end
 
-  local function path_of(name)
-    local path = ("bench/kernels/%s.cu"):format(name)
-    local file = io.open(path)
-    if not file then return ("bench/held/%s.cu"):format(name) end
-    file:close()
-    return path
-  end
-
   local options = mcpu and { "--mcpu=" .. mcpu } or {}
   local few = 8 * mw.properties().multiprocessors
 
@@ -60,7 +52,8 @@ local function measure(part, parts, only, mcpu, names)
   end
 
   local function command(name, class, option, rest)
-    return ("%s %s %s --launch=%s %s %s"):format(MWCC, table.concat(options, " "), option, class, path_of(name), rest)
+    return ("%s %s %s --launch=%s %s %s"):format(MWCC, table.concat(options, " "), option, class, problems.path(name),
+      rest)
   end
 
   -- The instructions of a kernel, rather than the module, which contains the options.

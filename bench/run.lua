@@ -178,7 +178,7 @@ for _, word in ipairs(arg) do
     require("bench.grids").print()
     os.exit(0)
   elseif word == "--random" then
-    os.exit(os.execute "luajit bench/random.lua" and 0 or 1)
+    os.exit(os.execute "luajit bench/random/random.lua" and 0 or 1)
   elseif word == "--arrays" then
     local cases = {}
     for _, name in ipairs(arg) do

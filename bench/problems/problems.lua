@@ -13,15 +13,25 @@ function problems.read(path)
   return text
 end
 
+-- Where the source of problem `name` is.
+function problems.path(name)
+  for _, folder in ipairs { "bench/kernels/", "bench/held/fields/" } do
+    local path = folder .. name .. ".cu"
+    local file = io.open(path)
+    if file then
+      file:close()
+      return path
+    end
+  end
+  return problems.make(name).source
+end
+
 -- The module of kernel `name`, with options for the compiler: from its source, or from BENCH_MODULES, a folder of
 -- compiled modules.
 function problems.compile(name, options)
   local folder = os.getenv("BENCH_MODULES")
   if folder then return mw.load(folder .. "/" .. name .. ".mwo") end
-  local path = "bench/kernels/" .. name .. ".cu"
-  local file = io.open(path)
-  if file then file:close() else path = "bench/held/" .. name .. ".cu" end
-  return mw.compile { source = problems.read(path), options = options }
+  return mw.compile { source = problems.read(problems.path(name)), options = options }
 end
 
 local data = problems.compile("data")
@@ -72,26 +82,50 @@ end
 problems.digest = digest
 
 -- in parentheses: without the path that 5.4 adds
+local rooms = { fields = (require "bench.held.fields.problems") }
 local lists = {
   (require "bench.problems.classics"), (require "bench.problems.fields"), (require "bench.problems.functions"),
-  (require "bench.held.problems"),
+  rooms.fields,
 }
 
-local function find(name)
+-- Rooms of held-out kernels, for one mechanism of the compiler each: bench/held/ROOM/problems.lua.
+for _, room in ipairs { "rows", "widths", "shapes", "promote" } do
+  local file = io.open(("bench/held/%s/problems.lua"):format(room))
+  if file then
+    file:close()
+    rooms[room] = (require("bench.held." .. room .. ".problems"))
+    lists[#lists + 1] = rooms[room]
+  end
+end
+
+-- What problem `name` is made of: a table as its list describes it.
+function problems.make(name)
   for _, list in ipairs(lists) do
     local make = list(problems)[name]
-    if make then return make end
+    if make then return make() end
   end
   error("there is no problem '" .. name .. "'", 0)
 end
 
-local function sizes(of)
+-- The names of the held-out problems, by room, sorted.
+function problems.rooms()
+  local all = {}
+  for room, list in pairs(rooms) do
+    local names = {}
+    for name in pairs(list(problems)) do names[#names + 1] = name end
+    table.sort(names)
+    all[room] = names
+  end
+  return all
+end
+
+function problems.sizes(of)
   if type(of) ~= "table" then return { of, 1, 1 } end
   return { of[1] or 1, of[2] or 1, of[3] or 1 }
 end
 
 -- Runs all steps of a held-out problem, after restoring data that it modifies in place.
-local function sequence(made, module)
+function problems.sequence(made, module)
   local launches = {}
   for i, it in ipairs(made.steps) do
     launches[i] = module[it[1]](it[2], it[3]):bind((table.unpack or unpack)(it[4]))
@@ -109,18 +143,18 @@ end
 --   kernel
 --   bytes, operations   its memory traffic and floating-point operations, if they are defined
 function problems.open(name, module)
-  local made = find(name)()
+  local made = problems.make(name)
   if made.steps then
-    return { run = sequence(made, module), digest = function() return digest(made.result) end,
+    return { run = problems.sequence(made, module), digest = function() return digest(made.result) end,
       kernel = module[made.steps[1][1]], operations = function() end,
-      grid = sizes(made.steps[1][2]), block = sizes(made.steps[1][3]) }
+      grid = problems.sizes(made.steps[1][2]), block = problems.sizes(made.steps[1][3]) }
   end
   local kernel = module[name]
   local run = kernel(made.grid, made.block):bind((table.unpack or unpack)(made.arguments))
   local output = made.arguments[made.result]
   return {
     run = run, digest = function() return digest(output) end, kernel = kernel,
-    bytes = made.bytes, grid = sizes(made.grid), block = sizes(made.block),
+    bytes = made.bytes, grid = problems.sizes(made.grid), block = problems.sizes(made.block),
     operations = type(made.operations) == "function" and made.operations or function() return made.operations end,
   }
 end

@@ -9,7 +9,7 @@ local larger_folders = {
   ["src/device/cuda/std"] = "headers with libcu++'s names",
   ["src/device/moonwarp/random"] = "cuRAND's generators, a header for each part that NVRTC is given as a string",
   ["bench/kernels"] = "kernels as data: a file for each problem",
-  ["bench/held"] = "kernels as data: a file for each problem that nothing is tuned for",
+  ["bench/held/fields"] = "kernels as data: a file for each problem that nothing is tuned for",
   ["spec/data/arrays/files"] = "files of other programs, read as they are",
 }
 

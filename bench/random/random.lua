@@ -1,12 +1,14 @@
 -- Random numbers in kernels on the CPU device and by mw.random, compared in the same run with NVIDIA's host generators,
 -- which make the same numbers, and with NumPy's and mkl_random's: millions of numbers per second of processor time, and
 -- ratios. Each fills an array of its own; the best of several runs counts.
---   luajit bench/random.lua [MILLIONS]              or make bench ARGS=--random
+--   luajit bench/random/random.lua [MILLIONS]              or make bench ARGS=--random
 -- sh setup.sh --peers downloads NVIDIA's library; $PYTHON, python3 by default, has the others (pip install numpy
 -- mkl_random). What is missing leaves its columns empty.
 
 local mw = require "moonwarp"
 local ffi = require "ffi"
+
+mw.limit("specialise", 1) -- from the first launch, as after many in a longer run
 
 local count = (tonumber(arg[1]) or 4) * 2 ^ 20
 local runs = 7

@@ -1,5 +1,5 @@
 -- A generator's words without end, as bytes on standard output, for test programs that read a stream:
---   luajit bench/words.lua KIND [SEED] | dieharder -g 200 -a
+--   luajit bench/random/words.lua KIND [SEED] | dieharder -g 200 -a
 
 local mw = require "moonwarp"
 
