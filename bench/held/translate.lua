@@ -89,7 +89,7 @@ local function references(text)
       named[i] = "p" .. i
       passed[i] = (reference and "&(p%d)" or "(p%d)"):format(i)
     end
-    local function joined(list) return table.concat(list, ", ") end
+    local function joined(parts) return table.concat(parts, ", ") end
     return ("%s%s_(%s)%s%s\n#define %s(%s) %s_(%s)\n"):format(head, name, joined(declared), space, body, name,
       joined(named), name, joined(passed))
   end))
