@@ -292,4 +292,8 @@ void shapes_free(shapes *s) {
 
 shape shape_of(const shapes *s, LLVMValueRef value) { return view_of(s, value).shape; }
 
+range range_where_used(const shapes *s, LLVMValueRef i, unsigned operand) {
+  return range_at(&s->table->ranges, LLVMGetOperand(i, operand), graph_node_of(s->graph, i));
+}
+
 bool leaves_one_by_one(const shapes *s, int l) { return s->table->left[l] == SHAPE_VARYING; }

@@ -25,7 +25,7 @@ static LLVMValueRef constant_like(LLVMTypeRef type, uint64_t value) {
 
 /* The GPU's division is a routine, not an instruction. Division by 0 gives all ones, as quotient and as remainder,
    signed and unsigned. In 64 bits it takes a 32-bit path if the dividend's upper half is 0, and then gives 32 ones
-   (measured on an H100). INT_MIN / -1 wraps. The divisor is replaced if the host's instruction would trap. */
+   (measured on an H100). INT_MIN / -1 wraps. Operands are replaced if the host's instruction would trap. */
 static LLVMValueRef divided_by_zero(LLVMBuilderRef b, LLVMValueRef dividend) {
   LLVMTypeRef type = LLVMTypeOf(dividend);
   if (LLVMGetIntTypeWidth(scalar_type(type)) != 64) return LLVMConstAllOnes(type);
@@ -34,6 +34,7 @@ static LLVMValueRef divided_by_zero(LLVMBuilderRef b, LLVMValueRef dividend) {
   return LLVMBuildSelect(b, is_short, low_half, LLVMConstAllOnes(type), "");
 }
 
+/* By -1 the dividend is replaced, not the divisor: a divisor that is the same for all lanes stays so. */
 static void define_division(LLVMBuilderRef b, LLVMValueRef i) {
   LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
   LLVMValueRef dividend = LLVMGetOperand(i, 0), divisor = LLVMGetOperand(i, 1);
@@ -41,21 +42,17 @@ static void define_division(LLVMBuilderRef b, LLVMValueRef i) {
   bool is_signed = opcode == LLVMSDiv || opcode == LLVMSRem;
   if (LLVMIsAConstantInt(divisor) && !LLVMIsNull(divisor) && (!is_signed || LLVMConstIntGetSExtValue(divisor) != -1))
     return;
-  unsigned width = LLVMGetIntTypeWidth(scalar_type(type));
   LLVMPositionBuilderBefore(b, i);
   divisor = LLVMBuildFreeze(b, divisor, "");
   dividend = LLVMBuildFreeze(b, dividend, "");
   LLVMValueRef zero = LLVMBuildICmp(b, LLVMIntEQ, divisor, LLVMConstNull(type), "by.zero");
-  LLVMValueRef unsafe = zero;
+  LLVMValueRef safe = LLVMBuildSelect(b, zero, constant_like(type, 1), divisor, ""), minus_one = NULL, from = dividend;
   if (is_signed) {
-    /* by a shift, since C has no constants of 128 bits */
-    LLVMValueRef sign = LLVMBuildShl(b, constant_like(type, 1), constant_like(type, width - 1), "");
-    LLVMValueRef lowest = LLVMBuildICmp(b, LLVMIntEQ, dividend, sign, "");
-    LLVMValueRef minus_one = LLVMBuildICmp(b, LLVMIntEQ, divisor, LLVMConstAllOnes(type), "");
-    unsafe = LLVMBuildOr(b, zero, LLVMBuildAnd(b, lowest, minus_one, ""), "");
+    minus_one = LLVMBuildICmp(b, LLVMIntEQ, divisor, LLVMConstAllOnes(type), "");
+    from = LLVMBuildSelect(b, minus_one, LLVMConstNull(type), dividend, "");
   }
-  LLVMValueRef safe = LLVMBuildSelect(b, unsafe, constant_like(type, 1), divisor, "");
-  LLVMValueRef result = LLVMBuildBinOp(b, opcode, dividend, safe, "");
+  LLVMValueRef result = LLVMBuildBinOp(b, opcode, from, safe, "");
+  if (opcode == LLVMSDiv) result = LLVMBuildSelect(b, minus_one, LLVMBuildNeg(b, dividend, ""), result, "");
   result = LLVMBuildSelect(b, zero, divided_by_zero(b, dividend), result, "");
   LLVMReplaceAllUsesWith(i, result);
   LLVMInstructionEraseFromParent(i);

@@ -9,6 +9,7 @@
  *
  * calls/
  *   instructions.c                            instructions without side effects, on all lanes at once
+ *   division.c                                integer division and remainder
  *   serialized_calls.c                        calls that each lane makes by itself
  *   warp_intrinsics.c                         shuffles, votes and other functions of a warp
  *   thread_ids.c                              threadIdx and lane ids

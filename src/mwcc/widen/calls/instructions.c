@@ -1,5 +1,6 @@
 /* Instructions without side effects, on all lanes at once. See widen.h. */
 #include "mwcc/widen/widen.h"
+#include "division.h"
 #include "mwcc/support/predicates.h"
 #include "mwcc/analysis/analysis.h"
 #include "mwcc/lower/lower.h"
@@ -233,7 +234,9 @@ static bool compare_steps(widener *w, LLVMValueRef i) {
 /* In the form of its shape. */
 static void widen_plainly(widener *w, LLVMValueRef i, mask m) {
   vectors result = {0};
-  if (is_varying(w, i)) {
+  if (is_varying(w, i) && is_division(i) && widen_division(w, i, &result)) {
+    set_value(w, i, result);
+  } else if (is_varying(w, i)) {
     if (!LLVMIsAICmpInst(i) || !compare_steps(w, i)) on_vectors(w, i, m);
   } else if (is_vector_affine(w, i)) {
     for (int u = 0; u < w->vectors; u++) result.of[u] = on_scalars(w, i, m, u);

@@ -4,6 +4,7 @@
 #include "mwcc/analysis/simt.h"
 #include "mwcc/analysis/analysis.h"
 #include "mwcc/read/read.h"
+#include "mwcc/widen/calls/division.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,8 +125,10 @@ static char *describe_place(const shapes *s, LLVMValueRef address, long long byt
   return mw_strdup(load ? "gather" : "scatter");
 }
 
-/* NULL if the instruction accesses no memory itself. */
+/* Of memory, or how lanes divide; NULL: neither. */
 static char *describe_access(const shapes *s, LLVMValueRef i) {
+  const char *division = describe_division(s, i);
+  if (division) return mw_strdup(division);
   if (LLVMIsACallInst(i)) {
     if (starts_with(callee_name(i), PRIVATE_ADD)) return mw_strdup("privatised atomic of several blocks");
     const char *function = called_by_lanes(s->graph->program, i);
