@@ -150,9 +150,10 @@ __mw_device_template coalesced_group coalesced_threads() { return coalesced_grou
 
 /* ---- tiles ---- */
 
-template <unsigned int Size, typename Parent = void>
+/* Those of more threads than a warp are in moonwarp/warp/block_tiles.h. */
+template <unsigned int Size, typename Parent = void, bool Large = (Size > 32)>
 class thread_block_tile : public thread_group, public details::lane_group<thread_block_tile<Size, Parent>> {
-  static_assert(Size > 0 && Size <= 32 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 threads");
+  static_assert(Size > 0 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4, … or 1024 threads");
 
 public:
   using lanewise = details::lane_group<thread_block_tile<Size, Parent>>;
@@ -188,8 +189,13 @@ public:
   }
 };
 
+namespace details {
+template <unsigned int Size> __mw_device_template void make_tiles();
+}
+
 template <unsigned int Size, typename Parent>
 __mw_device_template thread_block_tile<Size, Parent> tiled_partition(const Parent &) {
+  if constexpr (Size > 32) details::make_tiles<Size>();
   return thread_block_tile<Size, Parent>();
 }
 
@@ -233,5 +239,7 @@ __mw_device_template auto invoke_one_broadcast(const Group &group, F &&function,
 }
 
 } // namespace cooperative_groups
+
+#include "moonwarp/warp/block_tiles.h"
 
 #endif

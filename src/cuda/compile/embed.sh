@@ -6,7 +6,7 @@ files="nvrtc/prelude.h nvrtc/cache_hints.h moonwarp/words.h moonwarp/guard_layou
   moonwarp/atomic/atomic_builtins.h cmath moonwarp/arithmetic/limits.h moonwarp/math/math_overloads.h
   moonwarp/texture/texture_kinds.h
   cuda/atomic cuda/barrier cuda/pipeline moonwarp/sync/pipeline.h cuda_pipeline*.h moonwarp/atomic/atomic_objects.h
-  moonwarp/sync/block_barrier.h cuComplex.h math_constants.h cuda_fp16.h cuda_bf16.h cuda_fp8.h cuda.h nv/target
+  moonwarp/sync/block_barrier.h moonwarp/sync/block_wait.h moonwarp/warp/block_tiles.h cuComplex.h math_constants.h cuda_fp16.h cuda_bf16.h cuda_fp8.h cuda.h nv/target
   moonwarp/arithmetic/narrow_float.h
   cooperative_groups.h moonwarp/warp/group_*.h moonwarp/sync/async_copy.h cooperative_groups/*.h curand*.h moonwarp/random/*.h
   moonwarp/algorithms/*.h mma.h moonwarp/tensor/fragment.h moonwarp/tensor/fragment_ptx.h"

@@ -28,7 +28,9 @@ __mw_whole(int, plus, __reduce_add_sync) __mw_whole(unsigned int, plus, __reduce
 
 template <unsigned int Size, typename Parent, typename T, typename F>
 __mw_device_template T reduce(const thread_block_tile<Size, Parent> &tile, T value, F op) {
-  if constexpr (Size == 32 && details::whole_warp<T, F>::is_known) {
+  if constexpr (Size > 32) {
+    return tile.over_warps(reduce(thread_block_tile<32>(), value, op), op);
+  } else if constexpr (Size == 32 && details::whole_warp<T, F>::is_known) {
     return details::whole_warp<T, F>::reduce(tile.lanes(), value);
   } else {
     for (unsigned int bit = Size / 2; bit > 0; bit /= 2) value = op(value, tile.shfl_xor(value, (int)bit));

@@ -16,7 +16,21 @@ __mw_device_template T inclusive_scan(const Group &group, T value, F op) {
   return value;
 }
 
+template <unsigned int Size, typename Parent, typename T, typename F>
+__mw_device_template T inclusive_scan(const thread_block_tile<Size, Parent, true> &tile, T value, F op) {
+  T own = inclusive_scan(thread_block_tile<32>(), value, op), before = tile.before_warp(own, op);
+  return tile.thread_rank() < 32 ? own : op(before, own);
+}
+
 /* The first thread gets T{}. */
+template <unsigned int Size, typename Parent, typename T, typename F>
+__mw_device_template T exclusive_scan(const thread_block_tile<Size, Parent, true> &tile, T value, F op) {
+  thread_block_tile<32> warp;
+  unsigned int rank = tile.thread_rank();
+  T sum = inclusive_scan(warp, value, op), own = warp.shfl_up(sum, 1), before = tile.before_warp(sum, op);
+  if (rank < 32) return rank == 0 ? T{} : own;
+  return rank % 32 == 0 ? before : op(before, own);
+}
 template <typename Group, typename T, typename F>
 __mw_device_template T exclusive_scan(const Group &group, T value, F op) {
   T before = group.shfl_up(inclusive_scan(group, value, op), 1);
