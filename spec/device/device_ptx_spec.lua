@@ -353,7 +353,7 @@ describe("inline PTX that the CPU device does not know", function()
       ['asm("addc.u32 %0, %1, %1;" : "=r"(v) : "r"(v));'] = "%cc' is read before it is written",
       ['asm("setp.nan.s32 %0, %1, %1;" : "=r"(v) : "r"(v));'] = "setp.nan.s32",
       ['asm("atom.shared.add.u32 %0, [%1], 1;" : "=r"(v) : "r"(v));'] = "this source declares no shared memory",
-      ['asm("add.rn.bf16x2 %0, %1, %1;" : "=r"(v) : "r"(v));'] = "cuda_bf16.h",
+      ['asm("sin.bf16x2 %0, %1;" : "=r"(v) : "r"(v));'] = "sin.bf16x2",
       ['asm("vote4.u32.u32.u32 %0, %1, %1, %1;" : "=r"(v) : "r"(v));'] = "is not among the instructions",
       ['asm("tex.2d.v4.f32.f32 {%0, %0, %0, %0}, [%1, {%0, %0}];" : "=r"(v) : "r"(v));'] = "tex2D",
       ['asm(".shared .b32 t;");'] = "is a declaration: write it in CUDA C",

@@ -169,10 +169,23 @@ static void add_tensor_functions(mw_text *text, const mw_text *source) {
   mw_text_addf(text, "#include \"moonwarp/tensor/ptx_products.h\"\n");
 }
 
+/* Those of bfloat16, tf32 and numbers of 8 bits. */
+static void add_narrow_functions(mw_text *text, const mw_text *source) {
+  static const char *const words[] = {"bf16", "tf32", "x2.f32", "e4m3x2", "e5m2x2"};
+  const char *data = source->data;
+  for (size_t n = 0; data && n < MW_COUNT(words); n++) {
+    if (!strstr(data, words[n])) continue;
+    if (strstr(data, "e4m3x2") || strstr(data, "e5m2x2")) mw_text_addf(text, "\n#define __MW_PTX_FP8 1\n");
+    mw_text_addf(text, "\n#line 1 \"<inline PTX>\"\n#include \"moonwarp/ptx_narrow.h\"\n");
+    return;
+  }
+}
+
 /* The functions that inline PTX is translated to, if the source or a header that it includes may contain some. */
 static void add_ptx_functions(mw_text *text, const mw_text *source) {
   if (source->data && (strstr(source->data, "asm") || strstr(source->data, "#include \"")))
     mw_text_addf(text, "\n#line 1 \"<inline PTX>\"\n#include \"moonwarp/ptx_functions.h\"\n");
+  if (source->data && strstr(source->data, "asm")) add_narrow_functions(text, source);
   add_tensor_functions(text, source);
 }
 

@@ -185,6 +185,7 @@ bool ptx_translate(ptx_statement *s, const ptx_instruction *i) {
   const char *name = i->words[0];
   int operands = i->operand_count;
   if (ptx_translate_effect(s, i) || ptx_translate_video(s, i) || ptx_translate_tensor(s, i)) return true;
+  if (ptx_translate_narrow(s, i)) return true;
   ptx_source x = {.s = s, .i = i};
   if (i->word_count > 1 && strcmp(i->words[i->word_count - 1], "f16x2") == 0) return ptx_translate_halves(&x);
   int last = strcmp(name, "prmt") == 0 ? 1 : i->word_count - 1; /* prmt's mode follows its type */

@@ -292,25 +292,6 @@ static bool translate_prmt(const ptx_source *x) {
   return true;
 }
 
-/* bmsk: `count` ones from bit `from` on; both are taken modulo 32 (.wrap) or cut to 32 (.clamp). */
-static bool translate_bmsk(const ptx_source *x) {
-  LLVMBuilderRef b = x->s->b;
-  program *p = x->s->p;
-  bool wraps = ptx_has_modifier(x->i, "wrap");
-  LLVMValueRef in[2];
-  if (x->t.bits != 32 || (!wraps && !ptx_has_modifier(x->i, "clamp"))) return false;
-  for (int n = 0; n < 2; n++) {
-    LLVMValueRef value = ptx_operand(x, n + 1), limit = constant_i32(p, wraps ? 31 : 32);
-    in[n] = wraps ? LLVMBuildAnd(b, value, limit, "")
-                  : LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntULT, value, limit, ""), value, limit, "");
-    in[n] = LLVMBuildZExt(b, in[n], p->i64, "");
-  }
-  LLVMValueRef one = constant_i64(p, 1);
-  LLVMValueRef ones = LLVMBuildSub(b, LLVMBuildShl(b, one, in[1], ""), one, "");
-  ptx_result(x, LLVMBuildTrunc(b, LLVMBuildShl(b, ones, in[0], ""), p->i32, ""));
-  return true;
-}
-
 /* lop3: any function of three bits, as a truth table; bit a*4 + b*2 + c of the table is the result. */
 static bool translate_lop3(const ptx_source *x) {
   LLVMBuilderRef b = x->s->b;
@@ -437,7 +418,7 @@ bool ptx_translate_number(const ptx_source *x) {
   if (IS("bfe", 4)) return translate_bfe(x);
   if (IS("bfi", 5)) return translate_bfi(x);
   if (IS("prmt", 4)) return translate_prmt(x);
-  if (IS("bmsk", 3)) return translate_bmsk(x);
+  if (IS("bmsk", 3) || IS("szext", 3)) return ptx_translate_mask(x);
   if (IS("lop3", 5)) return translate_lop3(x);
   if (IS("shf", 4)) return translate_shf(x);
   if (IS("sad", 4)) return translate_sad(x);

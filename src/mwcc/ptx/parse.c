@@ -277,8 +277,6 @@ const char *ptx_reason(const char *text) {
   };
   size_t word = strcspn(text, " \t.:");
   if (text[word] == ':') return "is a label, and the CPU device takes control flow from CUDA C only";
-  if (strstr(text, "bf16") && !starts_with(text, "mma."))
-    return "computes in bfloat16, which the functions of cuda_bf16.h do";
   for (size_t n = 0; n < MW_COUNT(table); n++)
     if (starts_with(text, table[n].start)) return table[n].why;
   return NULL;

@@ -91,6 +91,7 @@ bool ptx_translate_number(const ptx_source *x); /* arithmetic, logic and bit fie
 bool ptx_translate_float(const ptx_source *x);
 bool ptx_translate_halves(const ptx_source *x);
 bool ptx_translate_cvt(const ptx_source *x);
+bool ptx_translate_mask(const ptx_source *x);
 bool ptx_translate_memory(const ptx_source *x);
 bool ptx_translate_warp(const ptx_source *x);
 bool ptx_translate_effect(ptx_statement *s, const ptx_instruction *i); /* barriers, fences, others without a result */
@@ -98,5 +99,6 @@ bool ptx_translate_copy(ptx_statement *s, const ptx_instruction *i);
 bool ptx_translate_space(ptx_statement *s, const ptx_instruction *i);
 bool ptx_translate_tensor(ptx_statement *s, const ptx_instruction *i); /* matrices of a warp */
 bool ptx_translate_video(ptx_statement *s, const ptx_instruction *i);
+bool ptx_translate_narrow(ptx_statement *s, const ptx_instruction *i); /* bfloat16 and numbers of 8 bits */
 
 #endif

@@ -17,7 +17,7 @@ typedef struct video {
   bool is_signed[3];  /* the result, a and b */
   const char *second; /* "add", "min", "max", "shr7" …, or NULL */
   const char *mode;   /* a comparison, or how a shift's amount is limited */
-  bool saturates;
+  bool saturates, plus_one;
 } video;
 
 static LLVMValueRef number(const video *v, long long value) {
@@ -37,21 +37,29 @@ static LLVMValueRef field(const video *v, LLVMValueRef whole, unsigned shift, un
   return LLVMBuildIntCast2(b, moved, v->type, is_signed, "");
 }
 
-/* Operand n as a register; *shift and *bits: the bits of it that a selector (.b2, .h1) selects. */
-static LLVMValueRef operand(const video *v, int n, unsigned *shift, unsigned *bits) {
-  char name[PTX_NAME];
+/* The operand's name without its selector (.b2, .h1), and the bits that this selects. */
+static bool select_bits(const video *v, int n, char name[PTX_NAME], unsigned *shift, unsigned *bits) {
   strcpy(name, v->x->i->operands[n]);
   char *selector = strchr(name, '.');
   *shift = 0;
-  *bits = v->bits;
-  if (selector && v->elements == 1 && (selector[1] == 'b' || selector[1] == 'h') && selector[2] && !selector[3]) {
-    unsigned place = (unsigned)(selector[2] - '0');
-    *bits = selector[1] == 'b' ? 8 : 16;
-    *shift = place * *bits;
-    if (*shift >= 32) return NULL;
-    *selector = 0;
-  }
-  return ptx_read(v->x->s, name, v->x->s->p->i32);
+  *bits = 32;
+  if (!selector) return true;
+  if ((selector[1] != 'b' && selector[1] != 'h') || !selector[2] || selector[3]) return false;
+  *bits = selector[1] == 'b' ? 8 : 16;
+  *shift = (unsigned)(selector[2] - '0') * *bits;
+  *selector = 0;
+  return *shift < 32;
+}
+
+/* Operand n, of vmad also a negated one, extended. */
+static LLVMValueRef operand(const video *v, int n) {
+  char name[PTX_NAME];
+  unsigned shift, bits;
+  if (!select_bits(v, n, name, &shift, &bits)) return NULL;
+  bool negated = *name == '-' && strcmp(v->name, "vmad") == 0;
+  LLVMValueRef whole = ptx_read(v->x->s, name + negated, v->x->s->p->i32);
+  LLVMValueRef value = field(v, whole, shift, bits, v->is_signed[n < 3 ? n : 0]);
+  return negated ? LLVMBuildNeg(v->x->s->b, value, "") : value;
 }
 
 static LLVMIntPredicate comparison(const char *name) {
@@ -112,55 +120,103 @@ static LLVMValueRef combined(const video *v, LLVMValueRef value, LLVMValueRef c)
   return LLVMBuildAdd(v->x->s->b, value, c, "");
 }
 
-/* One element: vadd.s32.u32.s32.sat.max d, a.b0, b, c; vmad: a * b + c, shifted. */
-static LLVMValueRef scalar(const video *v) {
-  program *p = v->x->s->p;
+/* The result as a part of operand 3, whose other bits stay: vadd.s32.s32.s32 d.b1, a, b, c. */
+static LLVMValueRef merged(const video *v, LLVMValueRef value, unsigned shift, unsigned bits) {
   LLVMBuilderRef b = v->x->s->b;
-  LLVMValueRef in[2], third = NULL;
-  unsigned shift, bits;
-  for (int n = 0; n < 2; n++) {
-    LLVMValueRef whole = operand(v, n + 1, &shift, &bits);
-    if (!whole) return NULL;
-    in[n] = field(v, whole, shift, bits, v->is_signed[n + 1]);
-  }
-  bool product = strcmp(v->name, "vmad") == 0;
-  if (v->x->i->operand_count == 4) {
-    third = ptx_read(v->x->s, v->x->i->operands[3], p->i32);
-    third = LLVMBuildIntCast2(b, third, v->type, v->is_signed[0], "");
-  }
-  LLVMValueRef value = operation(v, in[0], in[1]);
-  if (!value || (product ? !third : (third != NULL) != (v->second != NULL))) return NULL;
-  if (product) {
-    value = LLVMBuildAdd(b, value, third, "");
-    long long down = !v->second ? 0 : strcmp(v->second, "shr7") == 0 ? 7 : 15;
-    if (down) value = LLVMBuildAShr(b, value, number(v, down), "");
-    return saturated(v, value);
-  }
-  value = saturated(v, value);
-  if (!v->second) return value;
-  value = LLVMBuildIntCast2(b, LLVMBuildTrunc(b, value, p->i32, ""), v->type, v->is_signed[0], "");
-  return combined(v, value, third);
+  if (v->x->i->operand_count != 4 || v->second) return NULL;
+  LLVMValueRef rest = ptx_read(v->x->s, v->x->i->operands[3], v->x->s->p->i32);
+  long long part = ((1ll << bits) - 1) << shift;
+  value = LLVMBuildAnd(b, LLVMBuildShl(b, value, number(v, shift), ""), number(v, part), "");
+  rest = LLVMBuildAnd(b, LLVMBuildZExt(b, rest, v->type, ""), number(v, ~part), "");
+  return LLVMBuildOr(b, value, rest, "");
 }
 
-/* Two or four elements: they replace those of c, or (.add) all are added to it. */
-static LLVMValueRef packed(const video *v) {
+/* vmad: a * b + c, and 1 more with .po, shifted down. */
+static LLVMValueRef product_and_sum(const video *v, LLVMValueRef product, LLVMValueRef c) {
+  LLVMBuilderRef b = v->x->s->b;
+  LLVMValueRef value = LLVMBuildAdd(b, product, c, "");
+  if (v->plus_one) value = LLVMBuildAdd(b, value, number(v, 1), "");
+  long long down = !v->second ? 0 : strcmp(v->second, "shr7") == 0 ? 7 : 15;
+  return down ? LLVMBuildAShr(b, value, number(v, down), "") : value;
+}
+
+/* One element: vadd.s32.u32.s32.sat.max d, a.b0, b, c. Returns NULL if it is not written so. */
+static LLVMValueRef scalar(video *v, char target[PTX_NAME]) {
+  program *p = v->x->s->p;
+  LLVMBuilderRef b = v->x->s->b;
+  int count = v->x->i->operand_count;
+  unsigned shift, bits;
+  if (!select_bits(v, 0, target, &shift, &bits)) return NULL;
+  v->bits = bits;
+  LLVMValueRef left = operand(v, 1), right = operand(v, 2), third = count == 4 ? operand(v, 3) : NULL;
+  if (!left || !right || (count == 4 && !third)) return NULL;
+  LLVMValueRef value = operation(v, left, right);
+  if (!value) return NULL;
+  if (strcmp(v->name, "vmad") == 0) return third && bits == 32 ? saturated(v, product_and_sum(v, value, third)) : NULL;
+  value = saturated(v, value);
+  if (bits < 32) return merged(v, value, shift, bits);
+  if (!v->second) return count == 3 ? value : NULL;
+  value = LLVMBuildIntCast2(b, LLVMBuildTrunc(b, value, p->i32, ""), v->type, v->is_signed[0], "");
+  return third ? combined(v, value, third) : NULL;
+}
+
+/* An operand's name without its selector. from[e]: the element of { a, b }, numbered through, that element e is taken
+   from; without a selector it is a's own, or b's. */
+static bool select_elements(const video *v, int n, char name[PTX_NAME], unsigned from[4]) {
+  strcpy(name, v->x->i->operands[n]);
+  char *selector = strchr(name, '.');
+  for (unsigned e = 0; e < v->elements; e++) from[e] = e + (n == 2 ? v->elements : 0);
+  if (!selector) return true;
+  if (selector[1] != (v->elements == 2 ? 'h' : 'b') || strlen(selector + 2) != v->elements) return false;
+  for (unsigned e = 0; e < v->elements; e++) {
+    from[e] = (unsigned)(selector[1 + v->elements - e] - '0');
+    if (from[e] >= 2 * v->elements) return false;
+  }
+  *selector = 0;
+  return true;
+}
+
+/* The elements that are written, as bits: all of them, or those that the selector names. */
+static unsigned written(const video *v, char name[PTX_NAME]) {
+  unsigned mask = 0;
+  strcpy(name, v->x->i->operands[0]);
+  char *selector = strchr(name, '.');
+  if (!selector) return (1u << v->elements) - 1;
+  for (const char *at = selector + 2; selector[1] && *at; at++) mask |= 1u << ((unsigned)(*at - '0') & 3);
+  *selector = 0;
+  return mask;
+}
+
+/* Two or four elements: they replace those of c, or (.add) are added to it. */
+static LLVMValueRef packed(const video *v, char target[PTX_NAME]) {
   program *p = v->x->s->p;
   LLVMBuilderRef b = v->x->s->b;
   bool adds = v->second && strcmp(v->second, "add") == 0;
+  unsigned from[3][4], mask = written(v, target);
+  char name[PTX_NAME];
+  LLVMValueRef in[3], whole = ptx_operand_i32(v->x, 3);
   if (v->x->i->operand_count != 4 || (v->second && !adds) || (adds && v->saturates)) return NULL;
-  LLVMValueRef in[2], whole = v->second ? ptx_operand_i32(v->x, 3) : constant_i32(p, 0);
-  for (int n = 0; n < 2; n++) in[n] = ptx_operand_i32(v->x, n + 1);
+  for (int n = 1; n < 3; n++) {
+    if (!select_elements(v, n, name, from[n])) return NULL;
+    in[n] = ptx_read(v->x->s, name, p->i32);
+  }
   for (unsigned e = 0; e < v->elements; e++) {
-    LLVMValueRef value = operation(v, field(v, in[0], e * v->bits, v->bits, v->is_signed[1]),
-                                   field(v, in[1], e * v->bits, v->bits, v->is_signed[2]));
+    LLVMValueRef element[3];
+    if (!(mask >> e & 1)) continue;
+    for (int n = 1; n < 3; n++)
+      element[n] =
+          field(v, in[1 + from[n][e] / v->elements], from[n][e] % v->elements * v->bits, v->bits, v->is_signed[n]);
+    LLVMValueRef value = operation(v, element[1], element[2]);
     if (!value) return NULL;
     value = saturated(v, value);
-    if (v->second) {
+    if (adds) {
       whole = LLVMBuildAdd(b, whole, value, "");
-    } else {
-      value = LLVMBuildAnd(b, value, number(v, (1ll << v->bits) - 1), "");
-      whole = LLVMBuildOr(b, whole, LLVMBuildShl(b, value, number(v, e * v->bits), ""), "");
+      continue;
     }
+    long long part = (1ll << v->bits) - 1;
+    value = LLVMBuildAnd(b, value, number(v, part), "");
+    whole = LLVMBuildAnd(b, whole, number(v, ~(part << (e * v->bits))), "");
+    whole = LLVMBuildOr(b, whole, LLVMBuildShl(b, value, number(v, e * v->bits), ""), "");
   }
   return whole;
 }
@@ -179,6 +235,8 @@ static bool read_parts(video *v, const ptx_instruction *i) {
     const char *modifier = i->words[n];
     if (strcmp(modifier, "sat") == 0) {
       v->saturates = true;
+    } else if (strcmp(modifier, "po") == 0 && strcmp(v->name, "vmad") == 0) {
+      v->plus_one = true;
     } else if (shifts && !v->mode && (strcmp(modifier, "clamp") == 0 || strcmp(modifier, "wrap") == 0)) {
       v->mode = modifier;
     } else if (compares && !v->mode && comparison(modifier)) {
@@ -210,8 +268,9 @@ bool ptx_translate_video(ptx_statement *s, const ptx_instruction *i) {
   }
   if (!v.name || i->operand_count < 3 || i->operand_count > 4 || !read_parts(&v, i)) return false;
   v.type = v.elements == 1 ? s->p->i64 : s->p->i32;
-  LLVMValueRef value = v.elements == 1 ? scalar(&v) : packed(&v);
+  char target[PTX_NAME];
+  LLVMValueRef value = v.elements == 1 ? scalar(&v, target) : packed(&v, target);
   if (!value) return false;
-  ptx_write(s, i->operands[0], v.elements == 1 ? LLVMBuildTrunc(s->b, value, s->p->i32, "") : value);
+  ptx_write(s, target, v.elements == 1 ? LLVMBuildTrunc(s->b, value, s->p->i32, "") : value);
   return true;
 }

@@ -1,0 +1,43 @@
+/* Inline PTX: masks and extensions whose position is an operand, which wraps or is clamped (PTX ISA 8.0, chapters 9.7.1.21
+ * and 9.7.1.22). */
+#include "ptx.h"
+
+#include <string.h>
+
+/* An operand modulo 32 (.wrap) or at most 32 (.clamp), in 64 bits, where shifts by it are defined. */
+static LLVMValueRef position(const ptx_source *x, int n) {
+  LLVMBuilderRef b = x->s->b;
+  bool wraps = ptx_has_modifier(x->i, "wrap");
+  LLVMValueRef value = ptx_operand(x, n), limit = constant_i32(x->s->p, wraps ? 31 : 32);
+  value = wraps ? LLVMBuildAnd(b, value, limit, "")
+                : LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntULT, value, limit, ""), value, limit, "");
+  return LLVMBuildZExt(b, value, x->s->p->i64, "");
+}
+
+/* bmsk: operand 2 counts ones from bit operand 1 on. */
+static LLVMValueRef ones_from(const ptx_source *x) {
+  LLVMBuilderRef b = x->s->b;
+  LLVMValueRef from = position(x, 1), one = constant_i64(x->s->p, 1);
+  LLVMValueRef ones = LLVMBuildSub(b, LLVMBuildShl(b, one, position(x, 2), ""), one, "");
+  return LLVMBuildShl(b, ones, from, "");
+}
+
+/* szext: operand 1 of which the lowest bits, as many as operand 2 says, are extended; of no bits it is 0. */
+static LLVMValueRef extended(const ptx_source *x) {
+  LLVMBuilderRef b = x->s->b;
+  program *p = x->s->p;
+  LLVMValueRef value = LLVMBuildZExt(b, ptx_operand(x, 1), p->i64, "");
+  LLVMValueRef gone = LLVMBuildSub(b, constant_i64(p, 64), position(x, 2), "");
+  LLVMValueRef none = LLVMBuildICmp(b, LLVMIntEQ, gone, constant_i64(p, 64), "");
+  gone = LLVMBuildAnd(b, gone, constant_i64(p, 63), "");
+  value = LLVMBuildShl(b, value, gone, "");
+  value = x->t.is_signed ? LLVMBuildAShr(b, value, gone, "") : LLVMBuildLShr(b, value, gone, "");
+  return LLVMBuildSelect(b, none, constant_i64(p, 0), value, "");
+}
+
+bool ptx_translate_mask(const ptx_source *x) {
+  if (x->t.bits != 32 || ptx_has_modifier(x->i, "wrap") == ptx_has_modifier(x->i, "clamp")) return false;
+  LLVMValueRef value = x->i->words[0][0] == 'b' ? ones_from(x) : extended(x);
+  ptx_result(x, LLVMBuildTrunc(x->s->b, value, x->s->p->i32, ""));
+  return true;
+}
