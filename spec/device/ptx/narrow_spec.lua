@@ -33,7 +33,8 @@ local function compare(headers, ptx, expected)
   m.k(mw.cdiv(count, 128), 128)(given, a, b, count)
   local got, wanted = a:totable(), b:totable()
   for i = 1, count do
-    assert.equal(("%08x"):format(wanted[i]), ("%08x"):format(got[i]), ("of %s and %s"):format(given[i], given[i % count + 1]))
+    local inputs = ("of %s and %s"):format(given[i], given[i % count + 1])
+    assert.equal(("%08x"):format(wanted[i]), ("%08x"):format(got[i]), inputs)
   end
 end
 
