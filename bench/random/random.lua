@@ -1,6 +1,7 @@
 -- Random numbers in kernels on the CPU device and by mw.random, compared in the same run with NVIDIA's host generators,
 -- which make the same numbers, and with NumPy's and mkl_random's: millions of numbers per second of processor time, and
--- ratios. Each fills an array of its own; the best of several runs counts.
+-- ratios. Each fills an array of its own, by default of 2^20 numbers: with more, the speed is that of memory. The best of
+-- several runs counts.
 --   luajit bench/random/random.lua [MILLIONS]              or make bench ARGS=--random
 -- sh setup.sh --peers downloads NVIDIA's library; $PYTHON, python3 by default, has the others (pip install numpy
 -- mkl_random). What is missing leaves its columns empty.
@@ -10,8 +11,8 @@ local ffi = require "ffi"
 
 mw.limit("specialise", 1) -- from the first launch, as after many in a longer run
 
-local count = (tonumber(arg[1]) or 4) * 2 ^ 20
-local runs = 7
+local count = (tonumber(arg[1]) or 1) * 2 ^ 20
+local runs, shortest = 7, 0.02
 
 local kinds = {
   { name = "xorwow", code = 101, state = "curandState", threads = 4096 },
@@ -56,14 +57,18 @@ for _, path in ipairs { os.getenv "MOONWARP_CURAND" or "build/peers/nvidia/curan
   library = ok and found
 end
 
+-- Each run is repeated for 20 ms at least, since the clock of all threads is coarse on some machines.
 local function best(run)
-  local least = math.huge
+  run()
+  local least, times = math.huge, 1
   for _ = 1, runs do
-    local start = os.clock() -- of all threads
-    run()
-    least = math.min(least, os.clock() - start)
+    local start = os.clock()
+    for _ = 1, times do run() end
+    local seconds = os.clock() - start
+    if seconds >= shortest or times > 1 then least = math.min(least, seconds / times) end
+    if seconds < shortest then times = math.min(1000, math.ceil(times * shortest / math.max(seconds, 1e-4))) end
   end
-  return least
+  return least < math.huge and least or best(run)
 end
 
 local function host_seconds(kind, output)
