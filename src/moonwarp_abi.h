@@ -571,6 +571,10 @@ int mw_array_row(mw_array *array, size_t i, mw_array **out);
 mw_array *mw_array_retain(mw_array *array);
 void mw_array_release(mw_array *array);
 int mw_array_free(mw_array *array);                /* mw_buffer_free of its buffer: every view of it is freed */
+/* Memory that another library works on: after mw_array_free it is released only when its last use ends. Retain the array
+   as well. MW_INVALID_RESOURCE_HANDLE if it was freed. */
+int mw_array_use(mw_array *array);
+void mw_array_unuse(mw_array *array);
 mw_buffer *mw_array_buffer(const mw_array *array); /* borrowed */
 size_t mw_array_offset(const mw_array *array);     /* bytes into the buffer */
 const mw_type *mw_array_dtype(const mw_array *array);
@@ -1348,12 +1352,15 @@ typedef struct mw_mpi_message {
   const void *contents; /* of a receive without an array */
 } mw_mpi_message;
 
-/* Begin to send an array, or (NULL) bytes. The array's contents are those after the work that is queued now. Tags are 0
-   to 32767. *out is yours: mw_mpi_request_release. A long message reads the array until it is done. */
-int mw_mpi_send(mw_mpi_comm *comm, mw_array *array, const void *bytes, size_t size, int to, int tag,
+/* Begin to send an array, or (NULL) bytes, and wait for at most `seconds`. The array's contents are those after the work
+   that is queued now. Tags are 0 to 32767. *out is NULL if it is done, else yours: mw_mpi_request_release. A long message
+   reads the array until it is done. */
+int mw_mpi_send(mw_mpi_comm *comm, mw_array *array, const void *bytes, size_t size, int to, int tag, double seconds,
                 mw_mpi_request **out);
-/* Begin to receive into an array, or (NULL) whatever comes. Another dtype or shape is MW_INVALID_VALUE for both sides. */
-int mw_mpi_receive(mw_mpi_comm *comm, mw_array *array, int from, int tag, mw_mpi_request **out);
+/* Begin to receive into an array, or (NULL) whatever comes, and wait for at most `seconds`. *out is NULL if a receive into
+   an array is done, and *source and *found_tag are its. Another dtype or shape is MW_INVALID_VALUE for both sides. */
+int mw_mpi_receive(mw_mpi_comm *comm, mw_array *array, int from, int tag, double seconds, int *source, int *found_tag,
+                   mw_mpi_request **out);
 int mw_mpi_wait(mw_mpi_request *request, double seconds);
 int mw_mpi_received(mw_mpi_request *request, mw_mpi_message *out);
 void mw_mpi_request_release(mw_mpi_request *request);
@@ -1393,7 +1400,8 @@ typedef enum mw_mpi_kind {
   MW_MPI_ALLGATHER,      /* receive_rows NULL: every rank has as many */
   MW_MPI_GATHER,         /* receive_rows and out on the root */
   MW_MPI_SCATTER,        /* send_rows and in on the root */
-  MW_MPI_ALLTOALL        /* both rows, or neither */
+  MW_MPI_ALLTOALL,       /* both rows, or neither */
+  MW_MPI_BARRIER         /* of mw_mpi_begin */
 } mw_mpi_kind;
 
 typedef struct mw_mpi_call {
@@ -1409,3 +1417,7 @@ typedef struct mw_mpi_call {
 int mw_mpi_reduces(const mw_type *dtype, mw_mpi_operator which);
 /* A collective operation; waits. All ranks have to call it; mw_mpi_agree before makes sure of that. */
 int mw_mpi_collect(mw_mpi_comm *comm, const mw_mpi_call *call);
+/* The same without waiting. Once all ranks have begun `what` (NULL: without that check), libmpi's operation starts; the
+   arrays are libmpi's until the request is done. An error of the request names each rank's `where` if the ranks began
+   different ones. *out is yours. */
+int mw_mpi_begin(mw_mpi_comm *comm, const mw_mpi_call *call, const char *what, const char *where, mw_mpi_request **out);

@@ -61,12 +61,15 @@ later.put_off(raw, "watch", { "watch_begin", "watch_end", "watch_result" })
 later.put_off(raw, "cache", { "cache_info", "cache_clear", "cache_limit" })
 later.put_off(raw, "capability", { "capabilities", "capability" })
 later.put_off(raw, "check", { "check_begin", "check_end" })
-later.put_off(raw, "mpi", {
+later.put_off(raw, "mpi.communicator", {
   "mpi_report", "mpi_world", "mpi_facts", "mpi_split", "mpi_dup", "mpi_cartesian", "mpi_dims", "mpi_free", "mpi_abort",
-  "mpi_send", "mpi_receive", "mpi_wait", "mpi_release", "mpi_received", "mpi_place", "mpi_probe", "mpi_watch",
-  "mpi_agree",
-  "mpi_compare", "mpi_reduces", "mpi_collect",
+  "mpi_watch", "mpi_agree", "mpi_compare",
 })
+later.put_off(raw, "mpi.message", {
+  "mpi_send", "mpi_send_bytes", "mpi_receive", "mpi_receive_any", "mpi_wait", "mpi_release", "mpi_received", "mpi_place",
+  "mpi_probe",
+})
+later.put_off(raw, "mpi.collective", { "mpi_reduces", "mpi_collect", "mpi_begin" })
 later.settle()
 
 -- The Lua layer looks at each class's methods when there are more of them.

@@ -54,7 +54,22 @@ typedef uintptr_t mpi_handle;
   F(Alltoall,             (const void *, int, mpi_handle, void *, int, mpi_handle, mpi_handle))                         \
   F(Alltoallv,            (const void *, const int *, const int *, mpi_handle, void *, const int *, const int *,        \
                            mpi_handle, mpi_handle))                                                                     \
-  F(Reduce_scatter,       (const void *, void *, const int *, mpi_handle, mpi_handle, mpi_handle))
+  F(Reduce_scatter,       (const void *, void *, const int *, mpi_handle, mpi_handle, mpi_handle))                      \
+  F(Ibcast,               (void *, int, mpi_handle, int, mpi_handle, mpi_handle *))                                     \
+  F(Ireduce,              (const void *, void *, int, mpi_handle, mpi_handle, int, mpi_handle, mpi_handle *))           \
+  F(Iscan,                (const void *, void *, int, mpi_handle, mpi_handle, mpi_handle, mpi_handle *))                \
+  F(Iexscan,              (const void *, void *, int, mpi_handle, mpi_handle, mpi_handle, mpi_handle *))                \
+  F(Iallgather,           (const void *, int, mpi_handle, void *, int, mpi_handle, mpi_handle, mpi_handle *))           \
+  F(Igatherv,             (const void *, int, mpi_handle, void *, const int *, const int *, mpi_handle, int,            \
+                           mpi_handle, mpi_handle *))                                                                   \
+  F(Iscatterv,            (const void *, const int *, const int *, mpi_handle, void *, int, mpi_handle, int,            \
+                           mpi_handle, mpi_handle *))                                                                   \
+  F(Iallgatherv,          (const void *, int, mpi_handle, void *, const int *, const int *, mpi_handle, mpi_handle,     \
+                           mpi_handle *))                                                                               \
+  F(Ialltoall,            (const void *, int, mpi_handle, void *, int, mpi_handle, mpi_handle, mpi_handle *))           \
+  F(Ialltoallv,           (const void *, const int *, const int *, mpi_handle, void *, const int *, const int *,        \
+                           mpi_handle, mpi_handle, mpi_handle *))                                                       \
+  F(Ireduce_scatter,      (const void *, void *, const int *, mpi_handle, mpi_handle, mpi_handle, mpi_handle *))
 
 /* Predefined handles: H(name, Open MPI's object, MPICH's number, MPI 5's number). */
 #define MW_MPI_HANDLES(H)                                                    \

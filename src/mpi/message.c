@@ -5,119 +5,71 @@
  * not take each other's. A receive that does not fit drops what was sent and tells the sender (watch.c). */
 #include "mpi/mpi.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { NAME = 32, MAX_RANK = 8, SHORT = 3840, TAGS = 32768 };
 
+/* The shape ends it: only the dimensions that there are travel, and the elements of a short message follow them. */
 typedef struct head {
   uint64_t bytes;
-  uint64_t shape[MAX_RANK];
-  int32_t rank;         /* dimensions; -1: bytes */
   uint32_t number;      /* of a long message: its tag; NOT_LONG if the elements follow here */
   int32_t world_sender; /* who to complain to */
   uint32_t element;     /* bytes of an element */
-  char dtype[NAME];
+  int32_t rank;         /* dimensions; -1: bytes */
+  char dtype[NAME];     /* zeros after the name */
+  uint64_t shape[MAX_RANK];
 } head;
 static const uint32_t NOT_LONG = UINT32_MAX;
 
-typedef enum phase { SENDING, RECEIVING_HEAD, RECEIVING_DATA, DONE } phase;
+typedef enum phase { SENDING, RECEIVING_HEAD, RECEIVING_DATA } phase;
 
-struct mw_mpi_request {
-  mw_refs refs;
-  struct mw_mpi_request *next; /* among those in flight, the oldest first */
-  struct mw_mpi_comm *comm;
+typedef struct message {
+  struct mw_mpi_request base;
+  struct message *next_spare;
   phase phase;
   mpi_operand operand; /* its address is NULL for a receive of whatever comes */
   void *own;           /* the contents of such a receive, or a copy of bytes to send */
-  mpi_handle requests[1 + 64], head_request;
   size_t pieces;
   int source, tag;
-  mw_error *failure;
+  mpi_handle head_request, requests[64];
   head head;
-  char contents[SHORT]; /* follow the head in a short message */
-};
+  char contents[SHORT]; /* room for those that follow the head */
+} message;
 
-static struct mw_mpi_request *first, *spare;
-uint64_t mpi_completed;
+static message *spare;
+static void advance(struct mw_mpi_request *request);
 
-/* ---- waiting ---- */
-
-bool mpi_tested(mpi_handle *request, int *status) {
-  int is_done = 0, own[MPI_STATUS_INTS];
-  if (mpi.Test(request, &is_done, status ? status : own) != 0) return true;
-  return is_done != 0;
+static void destroy(struct mw_mpi_request *request) {
+  message *self = (message *)request;
+  mpi_operand_close(&self->operand);
+  free(self->own);
+  self->next_spare = spare;
+  spare = self;
 }
 
-bool mpi_poll(bool (*done)(void *), void *context, double seconds) {
-  double began = 0;
-  for (unsigned turn = 1;; turn++) {
-    if (done(context)) return true;
-    if (turn % 64 != 0) continue;
-    double now = mw_time();
-    if (began == 0) began = now;
-    if (now - began >= seconds) return false;
-    if (now - began > 0.005)
-      nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
-    else if (now - began > 0.00005)
-      sched_yield(); /* ranks that share a core wait for each other's turn */
-  }
-}
+static const mpi_request_kind kind = {.advance = advance, .destroy = destroy};
 
-bool mpi_is_transferring(void) {
-  for (struct mw_mpi_request *at = first; at; at = at->next)
-    if (at->phase == RECEIVING_DATA) return true;
-  return false;
-}
-
-/* ---- life ---- */
-
-static struct mw_mpi_request *new_request(struct mw_mpi_comm *comm) {
-  struct mw_mpi_request *request = spare;
-  if (request)
-    spare = request->next;
+static message *new_message(struct mw_mpi_comm *comm, phase first_phase) {
+  message *self = spare;
+  if (self)
+    spare = self->next_spare;
   else
-    request = mw_alloc(sizeof *request);
-  memset(request, 0, offsetof(struct mw_mpi_request, requests));
-  mw_refs_init(&request->refs);
-  request->comm = mw_mpi_retain(comm);
-  request->pieces = 0;
-  request->failure = NULL;
-  return request;
+    self = mw_alloc(sizeof *self);
+  mpi_request_init(&self->base, &kind, comm);
+  self->phase = first_phase;
+  self->operand = (mpi_operand){0};
+  self->own = NULL;
+  self->pieces = 0;
+  self->head_request = 0;
+  return self;
 }
 
-void mw_mpi_request_release(mw_mpi_request *request) {
-  if (!request || !mw_refs_drop(&request->refs)) return;
-  mpi_operand_close(&request->operand);
-  mw_mpi_release(request->comm);
-  mw_error_free(request->failure);
-  free(request->own);
-  request->next = spare;
-  spare = request;
-}
-
-static void begin(struct mw_mpi_request *request) {
-  struct mw_mpi_request **end = &first;
-  while (*end) end = &(*end)->next;
-  *end = request;
-  mw_refs_take(&request->refs);
-}
-
-static void keep_failure(struct mw_mpi_request *request) {
-  if (!request->failure) request->failure = mw_error_copy(mw_error_last());
-}
-
-static void finish(struct mw_mpi_request *request) {
-  struct mw_mpi_request **at = &first;
-  while (*at != request) at = &(*at)->next;
-  *at = request->next;
-  request->phase = DONE;
-  mpi_completed++;
-  if (mpi_operand_close(&request->operand) != MW_SUCCESS) keep_failure(request);
-  mw_mpi_request_release(request);
+static void finish(message *self) {
+  if (self->phase == RECEIVING_DATA) mpi_transfers--;
+  if (mpi_operand_close(&self->operand) != MW_SUCCESS) mpi_keep_failure(&self->base);
+  mpi_finish(&self->base);
 }
 
 /* ---- what a message is ---- */
@@ -135,16 +87,28 @@ static void describe(const head *what, char out[160]) {
 
 static void describe_array(mw_array *array, head *out) {
   const size_t *shape = mw_array_shape(array);
+  const mw_type *type = mw_array_dtype(array);
+  const char *name = mw_type_dtype(type);
+  size_t length = strlen(name);
   out->rank = mw_array_rank(array);
   for (int i = 0; i < out->rank; i++) out->shape[i] = shape[i];
   out->bytes = mw_array_bytes(array);
-  out->element = (uint32_t)mw_array_dtype(array)->size;
-  snprintf(out->dtype, NAME, "%s", mw_type_dtype(mw_array_dtype(array)));
+  out->element = (uint32_t)type->size;
+  memset(out->dtype, 0, NAME);
+  memcpy(out->dtype, name, length < NAME ? length : NAME - 1);
 }
 
+static size_t head_size(const head *what) {
+  return offsetof(head, shape) + sizeof what->shape[0] * (size_t)(what->rank < 0 ? 0 : what->rank);
+}
+
+/* Where the elements of a short message begin. */
+static char *contents_of(message *self) { return (char *)&self->head + head_size(&self->head); }
+
+/* The byte count, the element, the dtype and the shape. */
 static bool is_same(const head *a, const head *b) {
-  return a->rank == b->rank && a->bytes == b->bytes && a->element == b->element && strcmp(a->dtype, b->dtype) == 0 &&
-         memcmp(a->shape, b->shape, sizeof a->shape[0] * (size_t)(a->rank < 0 ? 0 : a->rank)) == 0;
+  return a->bytes == b->bytes && a->rank == b->rank &&
+         memcmp(&a->element, &b->element, head_size(a) - offsetof(head, element)) == 0;
 }
 
 static int check_place(const struct mw_mpi_comm *comm, int rank, const char *what) {
@@ -161,178 +125,194 @@ static int check_tag(int tag) {
 
 /* ---- sending ---- */
 
-static int start_pieces(struct mw_mpi_request *request, void *address, size_t bytes, int other, bool sends) {
-  int tag = (int)(request->head.number % TAGS);
-  mpi_handle comm = request->comm->data;
-  if (bytes > sizeof request->requests / sizeof request->requests[0] * (size_t)MPI_PIECE)
-    return fail(MW_NOT_SUPPORTED, "a message has at most 65 GiB");
+static int start_pieces(message *self, void *address, size_t bytes, int other, bool sends) {
+  int tag = (int)(self->head.number % TAGS);
+  mpi_handle comm = self->base.comm->data;
+  if (bytes > sizeof self->requests / sizeof self->requests[0] * (size_t)MPI_PIECE)
+    return fail(MW_NOT_SUPPORTED, "a message has at most 64 GiB");
   for (size_t at = 0; at < bytes; at += MPI_PIECE) {
     int size = (int)(bytes - at < MPI_PIECE ? bytes - at : MPI_PIECE), code;
-    mpi_handle *out = &request->requests[request->pieces];
+    mpi_handle *out = &self->requests[self->pieces];
     *out = 0;
     code = sends ? mpi.Isend((char *)address + at, size, mpi.byte, other, tag, comm, out)
                  : mpi.Irecv((char *)address + at, size, mpi.byte, other, tag, comm, out);
     if (code != 0) return mpi_failed(sends ? "MPI_Isend" : "MPI_Irecv", code);
-    request->pieces++;
+    self->pieces++;
   }
   return MW_SUCCESS;
 }
 
-static int send_head(struct mw_mpi_request *request, const void *contents, int to, int tag) {
-  size_t bytes = request->head.bytes, size = sizeof(head);
+static int send_head(message *self, const void *contents, int to, int tag) {
+  struct mw_mpi_comm *comm = self->base.comm;
+  size_t bytes = self->head.bytes, size = head_size(&self->head);
   bool is_long = bytes > SHORT;
-  request->head.world_sender = mpi_world->rank;
-  request->head.number = is_long ? request->comm->sent++ % TAGS : NOT_LONG;
+  self->head.world_sender = mpi_world->rank;
+  self->head.number = is_long ? comm->sent++ % TAGS : NOT_LONG;
   if (!is_long) {
-    if (bytes) memcpy(request->contents, contents, bytes);
+    if (contents && bytes) memcpy(contents_of(self), contents, bytes);
     size += bytes;
   }
-  request->head_request = 0;
-  int code = mpi.Isend(&request->head, (int)size, mpi.byte, to, tag, request->comm->head, &request->head_request);
+  int code = mpi.Isend(&self->head, (int)size, mpi.byte, to, tag, comm->head, &self->head_request);
   if (code != 0) return mpi_failed("MPI_Isend", code);
-  return is_long ? start_pieces(request, (void *)(uintptr_t)contents, bytes, to, true) : MW_SUCCESS;
+  return is_long ? start_pieces(self, (void *)(uintptr_t)contents, bytes, to, true) : MW_SUCCESS;
 }
 
-int mw_mpi_send(mw_mpi_comm *comm, mw_array *array, const void *bytes, size_t size, int to, int tag,
+/* What is to be sent: *contents is NULL if it is there already. Short contents are copied now, so nothing is kept. */
+static int take_array(message *self, mw_array *array, const void **contents) {
+  describe_array(array, &self->head);
+  int code;
+  if (self->head.bytes > SHORT) {
+    code = mpi_operand_open(&self->operand, array, true, false);
+    *contents = self->operand.address;
+    return code;
+  }
+  void *address = NULL;
+  code = mw_array_host(array, &address);
+  *contents = address;
+  if (code != MW_NOT_SUPPORTED) return code;
+  mw_error_clear();
+  return mw_array_read(array, 0, mw_array_count(array), contents_of(self));
+}
+
+static int take_bytes(message *self, const void *bytes, size_t size, const void **contents) {
+  self->head.rank = -1;
+  self->head.bytes = size;
+  self->head.element = 1;
+  *contents = bytes;
+  if (size <= SHORT) return MW_SUCCESS;
+  *contents = self->own = mw_try_alloc(size, "a message");
+  if (!self->own) return MW_MEMORY_ALLOCATION;
+  memcpy(self->own, bytes, size);
+  return MW_SUCCESS;
+}
+
+/* Wait for a request that has begun; what is not done is the caller's. */
+static int hand_out(message *self, double seconds, mw_mpi_request **out) {
+  int code = mw_mpi_wait(&self->base, seconds);
+  if (code == MW_NOT_READY) return *out = &self->base, MW_SUCCESS;
+  mw_mpi_request_release(&self->base);
+  return code;
+}
+
+int mw_mpi_send(mw_mpi_comm *comm, mw_array *array, const void *bytes, size_t size, int to, int tag, double seconds,
                 mw_mpi_request **out) {
   int code = check_place(comm, to, "a message to");
   if (code == MW_SUCCESS) code = check_tag(tag);
   if (code != MW_SUCCESS) return code;
-  struct mw_mpi_request *request = new_request(comm);
-  const void *contents = bytes;
-  if (array) {
-    describe_array(array, &request->head);
-    code = mpi_operand_open(&request->operand, array, true, false);
-    contents = request->operand.address;
-    /* libmpi copies short contents out of the host's memory; memory of a device it has to read itself. */
-    if (code == MW_SUCCESS && mpi.takes_device && request->head.bytes <= SHORT && request->head.bytes) {
-      code = mw_array_read(array, 0, mw_array_count(array), request->contents);
-      contents = request->contents;
-    }
-  } else {
-    request->head = (head){.rank = -1, .bytes = size, .element = 1};
-    if (size > SHORT) {
-      contents = request->own = mw_try_alloc(size, "a message");
-      if (!contents)
-        code = MW_MEMORY_ALLOCATION;
-      else
-        memcpy(request->own, bytes, size);
-    }
+  message *self = new_message(comm, SENDING);
+  const void *contents = NULL;
+  *out = NULL;
+  code = array ? take_array(self, array, &contents) : take_bytes(self, bytes, size, &contents);
+  if (code == MW_SUCCESS) code = send_head(self, contents, to, tag);
+  if (code != MW_SUCCESS) return mw_mpi_request_release(&self->base), code;
+  if (self->pieces == 0 && mpi_tested(&self->head_request, NULL)) {
+    mpi_completed++;
+    mw_mpi_request_release(&self->base);
+    return MW_SUCCESS;
   }
-  request->phase = SENDING;
-  request->source = comm->rank;
-  request->tag = tag;
-  if (code == MW_SUCCESS) code = send_head(request, contents, to, tag);
-  if (code != MW_SUCCESS) return mw_mpi_request_release(request), code;
-  begin(request);
-  *out = request;
-  return MW_SUCCESS;
+  mpi_begin(&self->base);
+  return hand_out(self, seconds, out);
 }
 
 /* ---- receiving ---- */
 
-int mw_mpi_receive(mw_mpi_comm *comm, mw_array *array, int from, int tag, mw_mpi_request **out) {
-  int code = from == MW_MPI_ANY ? mpi_check_open(comm) : check_place(comm, from, "a message from");
-  if (code == MW_SUCCESS && tag != MW_MPI_ANY) code = check_tag(tag);
-  if (code != MW_SUCCESS) return code;
-  struct mw_mpi_request *request = new_request(comm);
-  if (array) code = mpi_operand_open(&request->operand, array, false, true);
-  request->phase = RECEIVING_HEAD;
-  request->head_request = 0;
-  if (code == MW_SUCCESS) {
-    int result =
-        mpi.Irecv(&request->head, (int)(sizeof(head) + SHORT), mpi.byte, from == MW_MPI_ANY ? mpi.any_source : from,
-                  tag == MW_MPI_ANY ? mpi.any_tag : tag, comm->head, &request->head_request);
-    if (result != 0) code = mpi_failed("MPI_Irecv", result);
-  }
-  if (code != MW_SUCCESS) return mw_mpi_request_release(request), code;
-  begin(request);
-  *out = request;
-  return MW_SUCCESS;
-}
-
 /* What was sent is not what is awaited: both sides are told. */
-static void refuse(struct mw_mpi_request *request, const head *wanted) {
+static void refuse(message *self, const head *wanted) {
   char sent[160], awaited[160], text[512];
-  describe(&request->head, sent);
+  int rank = self->base.comm->rank;
+  describe(&self->head, sent);
   describe(wanted, awaited);
-  fail(MW_INVALID_VALUE, "rank %d receives into %s, but rank %d sent %s (tag %d)", request->comm->rank, awaited,
-       request->source, sent, request->tag);
-  keep_failure(request);
-  snprintf(text, sizeof text, "rank %d sent %s to rank %d, which receives into %s (tag %d)", request->source, sent,
-           request->comm->rank, awaited, request->tag);
-  mpi_complain(request->head.world_sender, text);
+  fail(MW_INVALID_VALUE, "rank %d receives into %s, but rank %d sent %s (tag %d)", rank, awaited, self->source, sent,
+       self->tag);
+  mpi_keep_failure(&self->base);
+  snprintf(text, sizeof text, "rank %d sent %s to rank %d, which receives into %s (tag %d)", self->source, sent, rank,
+           awaited, self->tag);
+  mpi_complain(self->head.world_sender, text);
 }
 
-static void take_contents(struct mw_mpi_request *request) {
-  mpi_operand *operand = &request->operand;
-  if (!mpi.takes_device || operand->staging)
-    memcpy(operand->address, request->contents, operand->bytes);
-  else if (mw_array_write(operand->array, 0, mw_array_count(operand->array), request->contents) != MW_SUCCESS)
-    keep_failure(request);
+static void take_contents(message *self) {
+  mpi_operand *operand = &self->operand;
+  if (!operand->is_device)
+    memcpy(operand->address, contents_of(self), operand->bytes);
+  else if (mw_array_write(operand->array, 0, mw_array_count(operand->array), contents_of(self)) != MW_SUCCESS)
+    mpi_keep_failure(&self->base);
 }
 
-static void take_head(struct mw_mpi_request *request, const int *status) {
-  head wanted = {0};
-  bool drops = !request->operand.array;
-  request->source = status[mpi.status_source];
-  request->tag = status[mpi.status_tag];
-  if (request->operand.array) {
-    describe_array(request->operand.array, &wanted);
-    if (!is_same(&request->head, &wanted)) {
-      refuse(request, &wanted);
-      request->operand.writes = false;
+static void take_head(message *self, const int *status) {
+  bool drops = !self->operand.array;
+  self->source = status[mpi.status_source];
+  self->tag = status[mpi.status_tag];
+  if (self->operand.array) {
+    head wanted;
+    describe_array(self->operand.array, &wanted);
+    if (!is_same(&self->head, &wanted)) {
+      refuse(self, &wanted);
+      self->operand.writes = false;
       drops = true;
     }
   }
-  size_t bytes = request->head.bytes;
-  if (request->head.number == NOT_LONG) {
-    if (!drops && bytes) take_contents(request);
-    finish(request);
+  size_t bytes = self->head.bytes;
+  if (self->head.number == NOT_LONG) {
+    if (!drops && bytes) take_contents(self);
+    finish(self);
     return;
   }
-  void *target = request->operand.address;
-  if (drops) target = request->own = mw_try_alloc(bytes, "a message");
-  request->phase = RECEIVING_DATA;
-  if (!target || start_pieces(request, target, bytes, request->source, false) != MW_SUCCESS) {
-    keep_failure(request);
-    finish(request);
+  void *target = self->operand.address;
+  if (drops) target = self->own = mw_try_alloc(bytes, "a message");
+  self->phase = RECEIVING_DATA;
+  mpi_transfers++;
+  if (!target || start_pieces(self, target, bytes, self->source, false) != MW_SUCCESS) {
+    mpi_keep_failure(&self->base);
+    finish(self);
   }
 }
 
 static void advance(struct mw_mpi_request *request) {
+  message *self = (message *)request;
   int status[MPI_STATUS_INTS], is_done = 0;
-  if (request->phase == RECEIVING_HEAD) {
-    int code = mpi.Test(&request->head_request, &is_done, status);
+  if (self->phase == RECEIVING_HEAD) {
+    int code = mpi.Test(&self->head_request, &is_done, status);
     if (code != 0) {
       mpi_failed("receiving", code);
-      keep_failure(request);
-      finish(request);
+      mpi_keep_failure(request);
+      finish(self);
     } else if (is_done) {
-      take_head(request, status);
+      take_head(self, status);
     }
     return;
   }
-  if (request->phase == SENDING && !mpi_tested(&request->head_request, NULL)) return;
-  while (request->pieces > 0 && mpi_tested(&request->requests[request->pieces - 1], NULL)) request->pieces--;
-  if (request->pieces == 0) finish(request);
+  if (self->phase == SENDING && !mpi_tested(&self->head_request, NULL)) return;
+  while (self->pieces > 0 && mpi_tested(&self->requests[self->pieces - 1], NULL)) self->pieces--;
+  if (self->pieces == 0) finish(self);
 }
 
-void mpi_progress(void) {
-  for (struct mw_mpi_request *at = first, *next; at; at = next) {
-    next = at->next;
-    advance(at);
+int mw_mpi_receive(mw_mpi_comm *comm, mw_array *array, int from, int tag, double seconds, int *source, int *found_tag,
+                   mw_mpi_request **out) {
+  int code = from == MW_MPI_ANY ? mpi_check_open(comm) : check_place(comm, from, "a message from");
+  if (code == MW_SUCCESS && tag != MW_MPI_ANY) code = check_tag(tag);
+  if (code != MW_SUCCESS) return code;
+  message *self = new_message(comm, RECEIVING_HEAD);
+  *out = NULL;
+  if (array) code = mpi_operand_open(&self->operand, array, false, true);
+  if (code == MW_SUCCESS) {
+    int result =
+        mpi.Irecv(&self->head, (int)(sizeof(head) + SHORT), mpi.byte, from == MW_MPI_ANY ? mpi.any_source : from,
+                  tag == MW_MPI_ANY ? mpi.any_tag : tag, comm->head, &self->head_request);
+    if (result != 0) code = mpi_failed("MPI_Irecv", result);
   }
-}
-
-static bool is_done(void *context) {
-  mpi_progress();
-  return ((struct mw_mpi_request *)context)->phase == DONE;
-}
-
-int mw_mpi_wait(mw_mpi_request *request, double seconds) {
-  if (!mpi_poll(is_done, request, seconds)) return MW_NOT_READY;
-  return request->failure ? mw_error_raise(request->failure) : MW_SUCCESS;
+  if (code != MW_SUCCESS) return mw_mpi_request_release(&self->base), code;
+  mpi_begin(&self->base);
+  if (!array) { /* its contents are the request's */
+    code = mw_mpi_wait(&self->base, seconds);
+    if (code != MW_SUCCESS && code != MW_NOT_READY) return mw_mpi_request_release(&self->base), code;
+    return *out = &self->base, MW_SUCCESS;
+  }
+  mw_refs_take(&self->base.refs);
+  code = hand_out(self, seconds, out);
+  *source = self->source;
+  *found_tag = self->tag;
+  mw_mpi_request_release(&self->base);
+  return code;
 }
 
 static void fill_message(const head *what, int source, int tag, mw_mpi_message *out) {
@@ -342,9 +322,11 @@ static void fill_message(const head *what, int source, int tag, mw_mpi_message *
 }
 
 int mw_mpi_received(mw_mpi_request *request, mw_mpi_message *out) {
-  if (request->phase != DONE) return fail(MW_NOT_READY, "the message has not arrived");
-  fill_message(&request->head, request->source, request->tag, out);
-  out->contents = request->own ? request->own : request->contents;
+  message *self = (message *)request;
+  if (request->kind != &kind) return fail(MW_INVALID_VALUE, "this request is not of a message");
+  if (!request->is_done) return fail(MW_NOT_READY, "the message has not arrived");
+  fill_message(&self->head, self->source, self->tag, out);
+  out->contents = self->own ? self->own : contents_of(self);
   return MW_SUCCESS;
 }
 

@@ -41,8 +41,9 @@ struct mw_mpi_comm {
   mpi_handle data; /* collective operations, and the contents of long messages */
   mpi_handle head; /* messages' heads, and the checks of collective operations */
   int rank, size;
-  unsigned sent; /* numbers the long messages of this rank */
-  /* The check that all ranks have entered the same operation (collective.c). */
+  unsigned sent;           /* numbers the long messages of this rank */
+  unsigned begun, started; /* collective operations that do not wait (begun.c) */
+  /* The check that all ranks have entered the same operation (agreement.c). */
   mpi_handle check;
   bool is_checking;
   uint64_t check_values[2];
@@ -57,26 +58,44 @@ int mpi_adopt(mpi_handle handle, struct mw_mpi_comm **out);
 
 /* operand.c: the memory that libmpi reads or writes for an array. */
 typedef struct mpi_operand {
-  mw_array *array; /* retained, or NULL for the host's own bytes */
+  mw_array *array; /* retained and in use, or NULL for the host's own bytes */
   void *address;
   size_t bytes;
-  mw_buffer *staging; /* pinned memory in place of the device's, or NULL */
-  bool writes;
+  mw_buffer *staging;     /* pinned memory in place of the device's, or NULL */
+  bool writes, is_device; /* is_device: the address is a device's */
 } mpi_operand;
 /* Waits for the work on the array's device. `writes`: it will be written; `reads`: it will be read. */
 int mpi_operand_open(mpi_operand *operand, mw_array *array, bool reads, bool writes);
 /* Copies staged data back. */
 int mpi_operand_close(mpi_operand *operand);
+/* libmpi's operator (collective.c). */
+mpi_handle mpi_operator(mw_mpi_operator which);
 /* The type of libmpi that reduces elements of a dtype; 0 if there is none. */
 mpi_handle mpi_reduced_type(const mw_type *dtype);
 /* A committed type of so many bytes. */
 int mpi_block_type(size_t bytes, mpi_handle *out);
 void mpi_free_types(void);
 
-/* message.c: make progress on all messages in flight. */
-void mpi_progress(void);
-bool mpi_is_transferring(void); /* the contents of a message are on their way to this rank */
-extern uint64_t mpi_completed;  /* how many operations have been completed */
+/* request.c: what is on its way. A kind of request puts this first into a struct of its own. */
+typedef struct mpi_request_kind {
+  void (*advance)(struct mw_mpi_request *request); /* test what it waits for; mpi_finish when all is done */
+  void (*destroy)(struct mw_mpi_request *request); /* after the last reference; frees it */
+} mpi_request_kind;
+struct mw_mpi_request {
+  mw_refs refs;
+  bool is_done;
+  struct mw_mpi_request *before, *next; /* among those on their way, the oldest first */
+  const mpi_request_kind *kind;
+  struct mw_mpi_comm *comm; /* retained */
+  mw_error *failure;        /* raised by who waits for it */
+};
+void mpi_request_init(struct mw_mpi_request *request, const mpi_request_kind *kind, struct mw_mpi_comm *comm);
+void mpi_begin(struct mw_mpi_request *request);        /* it is on its way, which is a reference */
+void mpi_finish(struct mw_mpi_request *request);       /* it is done, which drops that */
+void mpi_keep_failure(struct mw_mpi_request *request); /* what is in the error slot, unless there is one */
+void mpi_progress(void);                               /* advance all of them */
+extern int mpi_transfers;                              /* how many need no more of other ranks than progress */
+extern uint64_t mpi_completed;                         /* how many operations have been completed */
 /* Call `done(context)` until it returns true, for at most `seconds`; false then. */
 bool mpi_poll(bool (*done)(void *context), void *context, double seconds);
 bool mpi_tested(mpi_handle *request, int *status); /* whether a request is done; status may be NULL */

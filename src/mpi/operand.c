@@ -1,34 +1,32 @@
 /* What libmpi reads and writes: host memory, device memory where libmpi takes that, else pinned memory in its place. */
 #include "mpi/mpi.h"
 
-static bool is_on_host(mw_array *array, void **address) {
-  if (mw_array_host(array, address) == MW_SUCCESS) return true;
-  return false;
-}
-
 int mpi_operand_open(mpi_operand *operand, mw_array *array, bool reads, bool writes) {
   *operand = (mpi_operand){.writes = writes, .bytes = mw_array_bytes(array)};
   if (writes && mw_array_is_read_only(array))
     return fail(MW_INVALID_VALUE, "a view whose elements share memory cannot receive");
-  if (!is_on_host(array, &operand->address)) {
-    int code = mw_error_last()->code;
-    if (code != MW_NOT_SUPPORTED) return code;
+  int code = mw_array_use(array);
+  if (code != MW_SUCCESS) return code;
+  code = mw_array_host(array, &operand->address);
+  if (code == MW_NOT_SUPPORTED) {
     mw_error_clear();
     mw_buffer *buffer = mw_array_buffer(array);
     mw_device *device = mw_buffer_device(buffer);
     code = mw_device_synchronize(device);
     if (code == MW_SUCCESS && mpi.takes_device) {
       operand->address = (void *)(uintptr_t)(mw_buffer_address(buffer) + mw_array_offset(array));
+      operand->is_device = true;
     } else if (code == MW_SUCCESS) {
       code = mw_buffer_new_kind(device, MW_MEMORY_PINNED, operand->bytes, &operand->staging);
       if (code == MW_SUCCESS) operand->address = mw_buffer_host(operand->staging);
       if (code == MW_SUCCESS && reads) code = mw_array_read(array, 0, mw_array_count(array), operand->address);
     }
-    if (code != MW_SUCCESS) {
-      mw_buffer_release(operand->staging);
-      operand->staging = NULL;
-      return code;
-    }
+  }
+  if (code != MW_SUCCESS) {
+    mw_buffer_release(operand->staging);
+    operand->staging = NULL;
+    mw_array_unuse(array);
+    return code;
   }
   operand->array = mw_array_retain(array);
   return MW_SUCCESS;
@@ -39,6 +37,7 @@ int mpi_operand_close(mpi_operand *operand) {
   if (operand->staging && operand->writes)
     code = mw_array_write(operand->array, 0, mw_array_count(operand->array), operand->address);
   mw_buffer_release(operand->staging);
+  if (operand->array) mw_array_unuse(operand->array);
   mw_array_release(operand->array);
   *operand = (mpi_operand){0};
   return code;

@@ -110,7 +110,7 @@ void mpi_drain(void) {
 /* ---- rounds ---- */
 
 static place own_place(const char *where, int round) {
-  place own = {.completed = mpi_completed, .round = round, .is_transferring = mpi_is_transferring()};
+  place own = {.completed = mpi_completed, .round = round, .is_transferring = mpi_transfers > 0};
   snprintf(own.where, sizeof own.where, "%s", where);
   return own;
 }

@@ -7,6 +7,7 @@
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
 local communicators = require "moonwarp.mpi.communicator"
+local operands = require "moonwarp.mpi.operands"
 local operators = require "moonwarp.mpi.operators"
 local value = require "moonwarp.mpi.value"
 local mw = require "moonwarp"
@@ -14,36 +15,11 @@ local mw = require "moonwarp"
 local mpi_communicator = communicators.methods
 local agree, check_rank = communicators.agree, communicators.check_rank
 local usage = errors.usage
-
--- mw_mpi_kind
-local BROADCAST, REDUCE, ALLREDUCE, SCAN, EXSCAN, REDUCE_SCATTER, ALLGATHER, GATHER, SCATTER, ALLTOALL =
-  0, 1, 2, 3, 4, 5, 6, 7, 8, 9
-
-local function is_array(what) return raw.type(what) == "array" end
-local function shape_text(shape) return "{" .. table.concat(shape, ", ") .. "}" end
-local function array_text(a) return ("%s %s"):format(tostring(a.dtype), shape_text(a.shape)) end
-
-local function check_array(a, where)
-  if not is_array(a) then usage("%s wants an array, got %s", where, raw.describe(a)) end
-  return a
-end
-
-local function packed(a) return a.is_contiguous and a or a:copy() end
-
--- The array that the result is written into (options.out, or a new one), and what to call with it at the end.
-local function output(options, shape, dtype, where)
-  local out = options and options.out
-  if not out then return mw.empty(shape, dtype), function(made) return made end end
-  check_array(out, where .. ": out")
-  if shape_text(out.shape) ~= shape_text(shape) or out.dtype ~= dtype then
-    usage("%s: out is %s, and the result is %s %s", where, array_text(out), tostring(dtype), shape_text(shape))
-  end
-  if out.is_contiguous then return out, function(made) return made end end
-  return out:copy(), function(made)
-    out:assign(made)
-    return out
-  end
-end
+local is_array, array_text, check_array, packed = operands.is_array, operands.array_text, operands.check_array,
+  operands.packed
+local output, given, finished = operands.output, operands.given, operands.finished
+local row_shape, row_elements = operands.row_shape, operands.row_elements
+local repeated, sum, kinds = operands.repeated, operands.sum, operands.kinds
 
 local function collect(comm, kind, call)
   raw.mpi_collect(comm.handle, kind, call.from, call.into, call.operator or 0, call.root or 0, call.row or 1,
@@ -69,31 +45,20 @@ function mpi_communicator:broadcast(what, root)
     agree(self, ("broadcast of a value from rank %d"):format(root))
     local bytes = self.rank == root and value.write(what) or ""
     local size = mw.array({ #bytes }, "double")
-    collect(self, BROADCAST, { into = size, root = root })
+    collect(self, kinds.broadcast, { into = size, root = root })
     local all = self.rank == root and mw.from_bytes(bytes, "uchar") or mw.empty(size[1], "uchar")
-    collect(self, BROADCAST, { into = all, root = root })
+    collect(self, kinds.broadcast, { into = all, root = root })
     if self.rank == root then return what end
     return value.read(all:bytes())
   end
   agree(self, ("broadcast of %s from rank %d"):format(array_text(what), root))
   local row = what.is_contiguous and what or what:copy()
-  collect(self, BROADCAST, { into = row, root = root })
+  collect(self, kinds.broadcast, { into = row, root = root })
   if row ~= what and self.rank ~= root then what:assign(row) end
   return what
 end
 
 -- ---- reductions ----
-
--- A number is an array of one double on the way.
-local function given(a, where)
-  if type(a) == "number" then return mw.array({ a }, "double"), true end
-  return packed(check_array(a, where)), false
-end
-
-local function finished(operator, comm, out, is_number)
-  if operator.mean then out:assign(out / comm.size) end
-  return is_number and out[1] or out
-end
 
 local function reduction(comm, name, kind, a, operation, root, options)
   local where = "comm:" .. name
@@ -104,14 +69,14 @@ local function reduction(comm, name, kind, a, operation, root, options)
   local has_result = root == nil or root == comm.rank
   local out, close
   if has_result then out, close = output(options, from.shape, from.dtype, where) end
-  if kind == EXSCAN and comm.rank == 0 then out:fill(0) end
+  if kind == kinds.exscan and comm.rank == 0 then out:fill(0) end
   if operators.is_native(operator, from) then
     collect(comm, kind, { from = from, into = out, operator = operator.number, root = root })
-    if kind == EXSCAN and comm.rank == 0 then out:fill(0) end
-  elseif kind == REDUCE or kind == ALLREDUCE then
+    if kind == kinds.exscan and comm.rank == 0 then out:fill(0) end
+  elseif kind == kinds.reduce or kind == kinds.allreduce then
     operators.reduce(inner(comm), operator, from, out, root)
   else
-    operators.scan(inner(comm), operator, from, out, kind == EXSCAN)
+    operators.scan(inner(comm), operator, from, out, kind == kinds.exscan)
   end
   return has_result and finished(operator, comm, close(out), is_number) or nil
 end
@@ -123,7 +88,7 @@ end
 ---@param options? { out?: moonwarp.array } out may be a itself
 ---@return moonwarp.array|number
 function mpi_communicator:allreduce(a, operation, options)
-  return reduction(self, "allreduce", ALLREDUCE, a, operation, nil, options)
+  return reduction(self, "allreduce", kinds.allreduce, a, operation, nil, options)
 end
 
 ---The same for one rank, the root.
@@ -134,7 +99,7 @@ end
 ---@return moonwarp.array|number|nil at other ranks than the root: nil
 function mpi_communicator:reduce(a, operation, root, options)
   root = check_rank(self, root or 0, "comm:reduce", "the root")
-  return reduction(self, "reduce", REDUCE, a, operation, root, options)
+  return reduction(self, "reduce", kinds.reduce, a, operation, root, options)
 end
 
 ---The reduction over this rank and all before it.
@@ -143,7 +108,7 @@ end
 ---@param options? { out?: moonwarp.array }
 ---@return moonwarp.array|number
 function mpi_communicator:scan(a, operation, options)
-  return reduction(self, "scan", SCAN, a, operation, nil, options)
+  return reduction(self, "scan", kinds.scan, a, operation, nil, options)
 end
 
 ---The reduction over the ranks before this one; on rank 0: zeros.
@@ -152,54 +117,10 @@ end
 ---@param options? { out?: moonwarp.array }
 ---@return moonwarp.array|number
 function mpi_communicator:exscan(a, operation, options)
-  return reduction(self, "exscan", EXSCAN, a, operation, nil, options)
+  return reduction(self, "exscan", kinds.exscan, a, operation, nil, options)
 end
 
 -- ---- rows ----
-
--- The shape of one row, {1} of an array of one axis.
-local function row_shape(comm, a, where)
-  if a.shape[1] ~= comm.size then
-    usage("%s: the first axis is the rank, so it has %d rows; this array is %s", where, comm.size, array_text(a))
-  end
-  local shape = {}
-  for i = 2, a.rank do shape[i - 1] = a.shape[i] end
-  if #shape == 0 then shape[1] = 1 end
-  return shape
-end
-
-local function stacked(size, shape)
-  local result = { size }
-  for _, n in ipairs(shape) do result[#result + 1] = n end
-  return result
-end
-
--- Rows of the first axis: how many elements one has, and the shape of `rows` of them.
-local function row_count(a) return a.shape[1] == 0 and 0 or a.count / a.shape[1] end
-
-local function with_rows(a, rows)
-  local shape = { rows }
-  for i = 2, a.rank do shape[i] = a.shape[i] end
-  return shape
-end
-
-local function row_elements(a)
-  local count = 1
-  for i = 2, a.rank do count = count * a.shape[i] end
-  return count
-end
-
-local function repeated(count, n)
-  local list = {}
-  for i = 1, n do list[i] = count end
-  return list
-end
-
-local function sum(list)
-  local total = 0
-  for _, n in ipairs(list) do total = total + n end
-  return total
-end
 
 ---Reduce arrays of shape {size, …}, and give each rank its row of the result.
 ---@param a moonwarp.array
@@ -214,8 +135,8 @@ function mpi_communicator:reduce_scatter(a, operation, options)
   agree(self, ("reduce_scatter of %s by %s"):format(array_text(from), operator.name))
   local out, close = output(options, shape, from.dtype, where)
   if operators.is_native(operator, from) then
-    collect(self, REDUCE_SCATTER, { from = from, into = out, operator = operator.number, row = row_count(from),
-      send_rows = repeated(1, self.size) })
+    collect(self, kinds.reduce_scatter, { from = from, into = out, operator = operator.number,
+      row = operands.row_count(from), send_rows = repeated(1, self.size) })
   else
     local all = mw.empty(from.shape, from.dtype)
     operators.reduce(inner(self), operator, from, all)
@@ -231,11 +152,11 @@ local function gather_values(comm, name, what, root)
   agree(comm, ("%s of values%s"):format(name, root and " to rank " .. root or ""))
   local bytes = value.write(what)
   local sizes = mw.empty(comm.size, "double")
-  collect(comm, ALLGATHER, { from = mw.array({ #bytes }, "double"), into = sizes })
+  collect(comm, kinds.allgather, { from = mw.array({ #bytes }, "double"), into = sizes })
   local rows, has_result = sizes:totable(), root == nil or root == comm.rank
   local all = has_result and mw.empty(sum(rows), "uchar") or nil
-  collect(comm, root and GATHER or ALLGATHER, { from = mw.from_bytes(bytes, "uchar"), into = all, root = root,
-    receive_rows = has_result and rows or nil })
+  collect(comm, root and kinds.gather or kinds.allgather, { from = mw.from_bytes(bytes, "uchar"), into = all,
+    root = root, receive_rows = has_result and rows or nil })
   if not has_result then return nil end
   local list, at, text = {}, 0, all:bytes()
   for i = 1, comm.size do
@@ -255,8 +176,10 @@ function mpi_communicator:gather(what, root, options)
   if not is_array(what) then return gather_values(self, "gather", what, root) end
   agree(self, ("gather of %s to rank %d"):format(array_text(what), root))
   local out, close
-  if self.rank == root then out, close = output(options, stacked(self.size, what.shape), what.dtype, "comm:gather") end
-  collect(self, GATHER, { from = packed(what), into = out, root = root, row = what.count,
+  if self.rank == root then
+    out, close = output(options, operands.stacked(self.size, what.shape), what.dtype, "comm:gather")
+  end
+  collect(self, kinds.gather, { from = packed(what), into = out, root = root, row = what.count,
     receive_rows = out and repeated(1, self.size) })
   return out and close(out)
 end
@@ -268,19 +191,16 @@ end
 function mpi_communicator:allgather(what, options)
   if not is_array(what) then return gather_values(self, "allgather", what) end
   agree(self, "allgather of " .. array_text(what))
-  local out, close = output(options, stacked(self.size, what.shape), what.dtype, "comm:allgather")
-  collect(self, ALLGATHER, { from = packed(what), into = out })
+  local out, close = output(options, operands.stacked(self.size, what.shape), what.dtype, "comm:allgather")
+  collect(self, kinds.allgather, { from = packed(what), into = out })
   return close(out)
 end
 
 -- The first axis of all ranks' arrays, whose other axes are the same.
 local function all_rows(comm, name, a, extra)
-  local others = {}
-  for i = 2, a.rank do others[i - 1] = a.shape[i] end
-  agree(comm, ("%s of %s {n%s}%s"):format(name, tostring(a.dtype),
-    #others > 0 and ", " .. table.concat(others, ", ") or "", extra or ""))
+  agree(comm, ("%s of %s%s"):format(name, operands.rows_text(a), extra or ""))
   local sizes = mw.empty(comm.size, "double")
-  collect(comm, ALLGATHER, { from = mw.array({ a.shape[1] }, "double"), into = sizes })
+  collect(comm, kinds.allgather, { from = mw.array({ a.shape[1] }, "double"), into = sizes })
   return sizes:totable()
 end
 
@@ -292,8 +212,8 @@ end
 function mpi_communicator:gatherv(a, root)
   root = check_rank(self, root or 0, "comm:gatherv", "the root")
   local rows = all_rows(self, "gatherv", check_array(a, "comm:gatherv"), " to rank " .. root)
-  local out = self.rank == root and mw.empty(with_rows(a, sum(rows)), a.dtype) or nil
-  collect(self, GATHER, { from = packed(a), into = out, root = root, row = row_elements(a),
+  local out = self.rank == root and mw.empty(operands.with_rows(a, sum(rows)), a.dtype) or nil
+  collect(self, kinds.gather, { from = packed(a), into = out, root = root, row = row_elements(a),
     receive_rows = out and rows })
   if out then return out, rows end
 end
@@ -304,8 +224,8 @@ end
 ---@return integer[] rows of each rank
 function mpi_communicator:allgatherv(a)
   local rows = all_rows(self, "allgatherv", check_array(a, "comm:allgatherv"))
-  local out = mw.empty(with_rows(a, sum(rows)), a.dtype)
-  collect(self, ALLGATHER, { from = packed(a), into = out, row = row_elements(a), receive_rows = rows })
+  local out = mw.empty(operands.with_rows(a, sum(rows)), a.dtype)
+  collect(self, kinds.allgather, { from = packed(a), into = out, row = row_elements(a), receive_rows = rows })
   return out, rows
 end
 
@@ -323,7 +243,7 @@ function mpi_communicator:scatter(a, root, options)
   local from = is_root and packed(check_array(a, where)) or nil
   local facts = self:broadcast(is_root and { from.dtype, row_shape(self, from, where) } or nil, root)
   local out, close = output(options, facts[2], facts[1], where)
-  collect(self, SCATTER, { from = from, into = out, root = root, row = out.count,
+  collect(self, kinds.scatter, { from = from, into = out, root = root, row = out.count,
     send_rows = is_root and repeated(1, self.size) })
   return close(out)
 end
@@ -338,18 +258,14 @@ function mpi_communicator:scatterv(a, counts, root)
   agree(self, "scatterv from rank " .. root)
   local is_root, facts = self.rank == root, nil
   if is_root then
-    check_array(a, "comm:scatterv")
-    if type(counts) ~= "table" or #counts ~= self.size or sum(counts) ~= a.shape[1] then
-      usage("comm:scatterv: the counts of %d ranks have to sum up to the %d rows of %s", self.size, a.shape[1],
-        array_text(a))
-    end
-    facts = { a.dtype, with_rows(a, 0), counts }
+    operands.check_counts(self, counts, check_array(a, "comm:scatterv"), "comm:scatterv")
+    facts = { a.dtype, operands.with_rows(a, 0), counts }
   end
   facts = self:broadcast(facts, root)
   local shape = facts[2]
   shape[1] = facts[3][self.rank + 1]
   local out = mw.empty(shape, facts[1])
-  collect(self, SCATTER, { from = is_root and packed(a) or nil, into = out, root = root, row = row_elements(out),
+  collect(self, kinds.scatter, { from = is_root and packed(a) or nil, into = out, root = root, row = row_elements(out),
     send_rows = is_root and counts or nil })
   return out
 end
@@ -366,7 +282,7 @@ function mpi_communicator:alltoall(a, options)
   agree(self, "alltoall of " .. array_text(a))
   local out, close = output(options, a.shape, a.dtype, where)
   if rawequal(out, a) then usage("%s: out is the array itself; pass another one", where) end
-  collect(self, ALLTOALL, { from = packed(a), into = out })
+  collect(self, kinds.alltoall, { from = packed(a), into = out })
   return close(out)
 end
 
@@ -376,20 +292,13 @@ end
 ---@return moonwarp.array joined what the ranks sent, in their order
 ---@return integer[] rows of each rank
 function mpi_communicator:alltoallv(a, counts)
-  check_array(a, "comm:alltoallv")
-  if type(counts) ~= "table" or #counts ~= self.size or sum(counts) ~= a.shape[1] then
-    usage("comm:alltoallv: the counts of %d ranks have to sum up to the %d rows of %s", self.size, a.shape[1],
-      array_text(a))
-  end
-  local others = {}
-  for i = 2, a.rank do others[i - 1] = a.shape[i] end
-  agree(self, ("alltoallv of %s {n%s}"):format(tostring(a.dtype),
-    #others > 0 and ", " .. table.concat(others, ", ") or ""))
+  operands.check_counts(self, counts, check_array(a, "comm:alltoallv"), "comm:alltoallv")
+  agree(self, "alltoallv of " .. operands.rows_text(a))
   local received = mw.empty(self.size, "double")
-  collect(self, ALLTOALL, { from = mw.array(counts, "double"), into = received })
+  collect(self, kinds.alltoall, { from = mw.array(counts, "double"), into = received })
   local rows = received:totable()
-  local out = mw.empty(with_rows(a, sum(rows)), a.dtype)
-  collect(self, ALLTOALL, { from = packed(a), into = out, row = row_elements(a), send_rows = counts,
+  local out = mw.empty(operands.with_rows(a, sum(rows)), a.dtype)
+  collect(self, kinds.alltoall, { from = packed(a), into = out, row = row_elements(a), send_rows = counts,
     receive_rows = rows })
   return out, rows
 end

@@ -12,14 +12,13 @@ local M = {}
 ---@field size integer the number of ranks
 local mpi_communicator = {}
 M.methods = mpi_communicator
-local metatable = { __name = "moonwarp.mpi_communicator" }
+local metatable = { __name = "moonwarp.mpi_communicator", __index = mpi_communicator }
 M.metatable = metatable
 
-function metatable.__index(_, name)
-  local method = mpi_communicator[name]
-  if method ~= nil or type(name) ~= "string" then return method end
+setmetatable(mpi_communicator, { __index = function(_, name)
+  if type(name) ~= "string" then return nil end
   return raw.part("diagnostics.suggest").missing("a communicator", name, mpi_communicator)
-end
+end })
 
 function metatable.__tostring(comm) return ("rank %d of %d"):format(comm.rank, comm.size) end
 

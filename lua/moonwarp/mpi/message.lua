@@ -20,15 +20,22 @@ local function is_array(what) return raw.type(what) == "array" end
 
 -- ---- requests ----
 
----@class moonwarp.mpi_request a message on its way; comm:isend, comm:irecv
+---@class moonwarp.mpi_request a message or a collective operation on its way: comm:isend, comm:irecv, comm:iallreduce
 local request = {}
 local metatable = { __index = request, __name = "moonwarp.mpi_request" }
 
 -- What a finished request returns: for a receive the array or value, the rank and the tag that it came from.
 local function results(self)
   if self.results then return self.results[1], self.results[2], self.results[3] end
-  if not self.receives then
+  if self.complete then
+    self.results = { self.complete() }
     raw.mpi_release(self.handle)
+    self.handle, self.complete = nil, nil
+    return self.results[1], self.results[2]
+  end
+  if not self.receives then
+    if self.handle then raw.mpi_release(self.handle) end
+    self.handle = nil
     return nil
   end
   local source, tag
@@ -44,18 +51,20 @@ local function results(self)
     self.results = { found, source, tag }
   end
   raw.mpi_release(self.handle)
+  self.handle = nil
   return self.results[1], self.results[2], self.results[3]
 end
 
 local function describe(self)
+  if self.what then return self.what end
   if not self.receives then return ("sending to rank %d, tag %d"):format(self.other, self.tag) end
   local from = self.other == ANY and "any rank" or "rank " .. self.other
   return ("receiving from %s%s"):format(from, self.tag == ANY and "" or ", tag " .. self.tag)
 end
 
----Wait until the message has been sent, or has arrived.
----@return any what was received, else nil
----@return integer? source the rank that sent it
+---Wait until the message has been sent, or has arrived, or the collective operation is done.
+---@return any what was received, or what the operation returns where it waits
+---@return integer? source of a receive: the rank that sent it
 ---@return integer? tag
 function request:wait()
   if not self.is_done then
@@ -65,7 +74,7 @@ function request:wait()
   return results(self)
 end
 
----Whether the message has been sent, or has arrived; does not wait.
+---Whether it is done; does not wait.
 ---@return boolean
 function request:test()
   if not self.is_done then self.is_done = raw.mpi_wait(self.handle, 0) end
@@ -73,41 +82,47 @@ function request:test()
   return self.is_done
 end
 
-local function begin_send(comm, what, to, tag, seconds)
-  local handle, is_done
-  tag = tag or 0
-  if is_array(what) then
-    handle, is_done = raw.mpi_send(comm.handle, what.is_contiguous and what or what:copy(), to, tag, seconds)
-  else
-    handle, is_done = raw.mpi_send(comm.handle, value.write(what), to, tag, seconds)
+---A request of a collective operation.
+---@param handle userdata
+---@param what string
+---@param complete fun(): any what it returns, once it is done
+---@return moonwarp.mpi_request
+function M.new_collective(handle, what, complete)
+  return setmetatable({ handle = handle, what = what, complete = complete }, metatable)
+end
+
+local mpi_send, mpi_receive = raw.mpi_send, raw.mpi_receive
+
+-- Send what is not an array that a message can be of as it is: a request, or nil if it is done.
+local function send_other(comm, what, to, tag, seconds)
+  if is_array(what) then return mpi_send(comm.handle, what:copy(), to, tag, seconds) end
+  return raw.mpi_send_bytes(comm.handle, value.write(what), to, tag or 0, seconds)
+end
+
+local function new_send(handle, to, tag)
+  return setmetatable({ handle = handle, is_done = handle == nil, other = to, tag = tag or 0 }, metatable)
+end
+
+local function packed(into)
+  if into.is_read_only then errors.usage "a view whose elements share memory cannot receive" end
+  return mw.empty(into.shape, into.dtype)
+end
+
+local function new_receive(handle, array, into, from, tag)
+  return setmetatable({ handle = handle, packed = array, into = into, other = from or ANY, tag = tag or ANY,
+    receives = true }, metatable)
+end
+
+-- Receive into a view that is to be packed, or (from, tag) without an array: a request.
+local function receive_other(comm, into, from, tag, seconds)
+  if not is_array(into) then
+    return new_receive(raw.mpi_receive_any(comm.handle, into, from, seconds), nil, nil, into, from)
   end
-  return handle, is_done
-end
-
--- Whatever does not begin with an array is (from, tag).
-local function begin_receive(comm, into, from, tag, seconds)
-  local packed
-  if into ~= nil and not into.is_contiguous then
-    if into.is_read_only then errors.usage "a view whose elements share memory cannot receive" end
-    packed = mw.empty(into.shape, into.dtype)
-  end
-  local handle, is_done = raw.mpi_receive(comm.handle, packed or into, from or ANY, tag or ANY, seconds)
-  return handle, is_done, packed
-end
-
--- (array, from, tag) or (from, tag)
-local function receive_arguments(first, second, third)
-  if is_array(first) then return first, second, third end
-  return nil, first, second
-end
-
-local function new_send(handle, is_done, to, tag)
-  return setmetatable({ handle = handle, is_done = is_done, other = to, tag = tag or 0 }, metatable)
-end
-
-local function new_receive(handle, is_done, packed, into, from, tag)
-  return setmetatable({ handle = handle, is_done = is_done, packed = packed, into = into, other = from or ANY,
-    tag = tag or ANY, receives = true }, metatable)
+  local array = packed(into)
+  local source, second = mpi_receive(comm.handle, array, from, tag, seconds)
+  if not source then return new_receive(second, array, into, from, tag) end
+  into:assign(array)
+  return setmetatable({ is_done = true, results = { into, source, second } }, metatable)
 end
 
 -- ---- methods ----
@@ -117,9 +132,9 @@ end
 ---@param to integer the rank
 ---@param tag? integer 0 to 32767; 0 by default
 function mpi_communicator:send(what, to, tag)
-  local handle, is_done = begin_send(self, what, to, tag, MOMENT)
-  if is_done then return raw.mpi_release(handle) end
-  new_send(handle, false, to, tag):wait()
+  local handle = mpi_send(self.handle, what, to, tag, MOMENT)
+  if handle == false then handle = send_other(self, what, to, tag, MOMENT) end
+  if handle then new_send(handle, to, tag):wait() end
 end
 
 ---Receive into an array of the dtype and the shape that was sent: comm:recv(array, from, tag). Without an array,
@@ -131,14 +146,10 @@ end
 ---@return integer source the rank that sent it
 ---@return integer tag
 function mpi_communicator:recv(into, from, tag)
-  into, from, tag = receive_arguments(into, from, tag)
-  local handle, is_done, packed = begin_receive(self, into, from, tag, MOMENT)
-  if is_done and into and not packed then
-    local source, found = raw.mpi_place(handle)
-    raw.mpi_release(handle)
-    return into, source, found
-  end
-  return new_receive(handle, is_done, packed, into, from, tag):wait()
+  local source, second = mpi_receive(self.handle, into, from, tag, MOMENT)
+  if source then return into, source, second end
+  if source == nil then return new_receive(second, nil, into, from, tag):wait() end
+  return receive_other(self, into, from, tag, MOMENT):wait()
 end
 
 ---Begin to send. The array must not be written before the request is done.
@@ -147,8 +158,9 @@ end
 ---@param tag? integer
 ---@return moonwarp.mpi_request
 function mpi_communicator:isend(what, to, tag)
-  local handle, is_done = begin_send(self, what, to, tag, 0)
-  return new_send(handle, is_done, to, tag)
+  local handle = mpi_send(self.handle, what, to, tag, 0)
+  if handle == false then handle = send_other(self, what, to, tag, 0) end
+  return new_send(handle, to, tag)
 end
 
 ---Begin to receive, as comm:recv. The array must not be used before the request is done.
@@ -157,9 +169,10 @@ end
 ---@param tag? integer
 ---@return moonwarp.mpi_request
 function mpi_communicator:irecv(into, from, tag)
-  into, from, tag = receive_arguments(into, from, tag)
-  local handle, is_done, packed = begin_receive(self, into, from, tag, 0)
-  return new_receive(handle, is_done, packed, into, from, tag)
+  local source, second = mpi_receive(self.handle, into, from, tag, 0)
+  if source then return setmetatable({ is_done = true, results = { into, source, second } }, metatable) end
+  if source == nil then return new_receive(second, nil, into, from, tag) end
+  return receive_other(self, into, from, tag, 0)
 end
 
 ---Send to one rank and receive from another (or the same) at once.

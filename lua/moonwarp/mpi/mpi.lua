@@ -5,6 +5,7 @@ local communicators = require "moonwarp.mpi.communicator"
 local message = require "moonwarp.mpi.message"
 local waiting = require "moonwarp.mpi.waiting"
 require "moonwarp.mpi.collective"
+require "moonwarp.mpi.begun"
 require "moonwarp.mpi.grid"
 
 local mpi = {}

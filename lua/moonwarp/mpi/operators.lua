@@ -37,9 +37,12 @@ end
 ---Whether MPI itself reduces the array by the operator.
 function M.is_native(operator, a) return operator.number ~= nil and raw.mpi_reduces(a, operator.number) end
 
-local function combine(operator, a, b, out)
+---a and b combined, in this order.
+function M.combine(operator, a, b, out)
   return mw.map(operator.expression, { a = a, b = b }, { out = out, dtype = not out and a.dtype or nil })
 end
+
+local combine = M.combine
 
 -- The reduction on rank 0 by a binomial tree; `own` is overwritten. On other ranks their part of it.
 local function reduce_to_first(comm, operator, own)

@@ -124,6 +124,8 @@ void mw_array_release(mw_array *array) {
 }
 
 int mw_array_free(mw_array *array) { return mw_buffer_free(array->buffer); }
+int mw_array_use(mw_array *array) { return mw_buffer_use(array->buffer); }
+void mw_array_unuse(mw_array *array) { mw_buffer_unuse(array->buffer); }
 
 /* ---- facts ---- */
 

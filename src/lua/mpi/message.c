@@ -1,0 +1,159 @@
+/* MPI: messages, and requests. */
+#include "mpi.h"
+
+static mw_mpi_request *check_request(lua_State *L, mwl_state *state) {
+  mwl_mpi *object = mwl_check(L, state, 1, MWL_MPI_REQUEST, "MPI");
+  if (!object->request) mwl_closed(L, state, "MPI", "request");
+  return object->request;
+}
+
+/* The array at a stack place that a message can be of as it is; NULL for a view that is to be packed, and for other
+   values. */
+static mwl_array *packed(lua_State *L, mwl_state *state, int index) {
+  mwl_array *array = mwl_test(L, state, index, MWL_ARRAY);
+  if (!array) return NULL;
+  if (!array->handle) mwl_closed(L, state, "a message", "array");
+  if (!mw_array_is_contiguous(array->handle)) return NULL;
+  mwl_settle(L, state, array->device);
+  return array;
+}
+
+/* A number that may be left out. */
+static int whole_or(lua_State *L, int index, int otherwise) {
+  return lua_isnil(L, index) ? otherwise : mwl_mpi_int(L, index);
+}
+
+/* Push what is not done as a request. It is on its way, so it would be let go later if there were no memory for it. */
+static int push_request(lua_State *L, mwl_state *state, mw_mpi_request *request) {
+  mwl_mpi_push(L, state, MWL_MPI_REQUEST)->request = request;
+  return 1;
+}
+
+/* mpi_send(comm, array, to, tag or nil, seconds) -> nil: it is done; a request; or false: this is no array that a message
+   can be of as it is */
+static int mpi_send(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mw_mpi_comm *comm = mwl_mpi_comm(L, state);
+  mwl_array *array = packed(L, state, 2);
+  if (!array) return lua_pushboolean(L, 0), 1;
+  mw_mpi_request *request;
+  mwl_must(L, state,
+           mw_mpi_send(comm, array->handle, NULL, 0, mwl_mpi_int(L, 3), whole_or(L, 4, 0), luaL_checknumber(L, 5),
+                       &request));
+  return request ? push_request(L, state, request) : 0;
+}
+
+/* mpi_send_bytes(comm, string, to, tag, seconds) -> nil: it is done; or a request */
+static int mpi_send_bytes(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mw_mpi_comm *comm = mwl_mpi_comm(L, state);
+  size_t size;
+  const char *bytes = luaL_checklstring(L, 2, &size);
+  mw_mpi_request *request;
+  mwl_must(
+      L, state,
+      mw_mpi_send(comm, NULL, bytes, size, mwl_mpi_int(L, 3), mwl_mpi_int(L, 4), luaL_checknumber(L, 5), &request));
+  return request ? push_request(L, state, request) : 0;
+}
+
+/* mpi_receive(comm, array, from, tag, seconds) -> source and tag of what is done; nil and a request; or false: this is
+   no array that a message can be of as it is. No from and no tag are any. */
+static int mpi_receive(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mw_mpi_comm *comm = mwl_mpi_comm(L, state);
+  mwl_array *array = packed(L, state, 2);
+  if (!array) return lua_pushboolean(L, 0), 1;
+  mw_mpi_request *request;
+  int source, tag;
+  mwl_must(L, state,
+           mw_mpi_receive(comm, array->handle, whole_or(L, 3, MW_MPI_ANY), whole_or(L, 4, MW_MPI_ANY),
+                          luaL_checknumber(L, 5), &source, &tag, &request));
+  if (request) return lua_pushnil(L), 1 + push_request(L, state, request);
+  lua_pushinteger(L, source);
+  lua_pushinteger(L, tag);
+  return 2;
+}
+
+/* mpi_receive_any(comm, from, tag, seconds) -> a request of whatever was sent */
+static int mpi_receive_any(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mw_mpi_request *request;
+  int source, tag;
+  mwl_must(L, state,
+           mw_mpi_receive(mwl_mpi_comm(L, state), NULL, whole_or(L, 2, MW_MPI_ANY), whole_or(L, 3, MW_MPI_ANY),
+                          luaL_checknumber(L, 4), &source, &tag, &request));
+  return push_request(L, state, request);
+}
+
+static int request_gc(lua_State *L) {
+  mwl_mpi *object = mwl_test(L, mwl_of(L), 1, MWL_MPI_REQUEST);
+  if (!object) return 0;
+  mw_mpi_request_release(object->request);
+  object->request = NULL;
+  return 0;
+}
+
+/* mpi_release(request): what a request that is done holds goes back now, not when it is collected */
+static int mpi_release(lua_State *L) { return request_gc(L); }
+
+/* mpi_wait(request, seconds) -> whether it is done */
+static int mpi_wait(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  int code = mw_mpi_wait(check_request(L, state), luaL_checknumber(L, 2));
+  if (code != MW_NOT_READY) mwl_must(L, state, code);
+  lua_pushboolean(L, code == MW_SUCCESS);
+  return 1;
+}
+
+/* mpi_received(request) -> source, tag, contents, dtype, shape; the last two of an array */
+static int mpi_received(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mw_mpi_message message;
+  mwl_must(L, state, mw_mpi_received(check_request(L, state), &message));
+  lua_pushinteger(L, message.source);
+  lua_pushinteger(L, message.tag);
+  if (message.contents)
+    lua_pushlstring(L, message.contents, message.bytes);
+  else
+    lua_pushnil(L);
+  if (message.rank < 0) return 3;
+  lua_pushstring(L, message.dtype);
+  lua_createtable(L, message.rank, 0);
+  for (int i = 0; i < message.rank; i++) {
+    mwl_pushinteger(L, message.shape[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 5;
+}
+
+/* mpi_place(request) -> source, tag */
+static int mpi_place(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mw_mpi_message message;
+  mwl_must(L, state, mw_mpi_received(check_request(L, state), &message));
+  lua_pushinteger(L, message.source);
+  lua_pushinteger(L, message.tag);
+  return 2;
+}
+
+/* mpi_probe(comm, from, tag) -> source, tag; or nil */
+static int mpi_probe(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  int source, tag, code = mw_mpi_probe(mwl_mpi_comm(L, state), mwl_mpi_int(L, 2), mwl_mpi_int(L, 3), &source, &tag);
+  if (code == MW_NOT_READY) return 0;
+  mwl_must(L, state, code);
+  lua_pushinteger(L, source);
+  lua_pushinteger(L, tag);
+  return 2;
+}
+
+void mwl_open_mpi_messages(lua_State *L, mwl_state *state) {
+  static const luaL_Reg functions[] = {{"mpi_send", mpi_send},         {"mpi_send_bytes", mpi_send_bytes},
+                                       {"mpi_receive", mpi_receive},   {"mpi_receive_any", mpi_receive_any},
+                                       {"mpi_release", mpi_release},   {"mpi_wait", mpi_wait},
+                                       {"mpi_received", mpi_received}, {"mpi_place", mpi_place},
+                                       {"mpi_probe", mpi_probe},       {NULL, NULL}};
+  static const luaL_Reg requests[] = {{"__gc", request_gc}, {NULL, NULL}};
+  mwl_functions(L, functions, state);
+  mwl_class_new(L, state, MWL_MPI_REQUEST, requests, NULL, NULL);
+}

@@ -1,0 +1,94 @@
+/* What is on its way: messages and collective operations that have begun. Whoever waits for one advances all of them. */
+#include "mpi/mpi.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+
+static struct mw_mpi_request *first, *last; /* the oldest first */
+uint64_t mpi_completed;
+int mpi_transfers;
+
+/* ---- waiting ---- */
+
+bool mpi_tested(mpi_handle *request, int *status) {
+  int is_done = 0, own[MPI_STATUS_INTS];
+  if (mpi.Test(request, &is_done, status ? status : own) != 0) return true;
+  return is_done != 0;
+}
+
+bool mpi_poll(bool (*done)(void *), void *context, double seconds) {
+  double began = 0;
+  for (unsigned turn = 1;; turn++) {
+    if (done(context)) return true;
+    if (turn % 64 != 0) continue;
+    double now = mw_time();
+    if (began == 0) began = now;
+    if (now - began >= seconds) return false;
+    if (now - began > 0.005)
+      nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+    else if (now - began > 0.00005)
+      sched_yield(); /* ranks that share a core wait for each other's turn */
+  }
+}
+
+/* ---- life ---- */
+
+void mpi_request_init(struct mw_mpi_request *request, const mpi_request_kind *kind, struct mw_mpi_comm *comm) {
+  *request = (struct mw_mpi_request){.kind = kind, .comm = mw_mpi_retain(comm)};
+  mw_refs_init(&request->refs);
+}
+
+void mw_mpi_request_release(mw_mpi_request *request) {
+  if (!request || !mw_refs_drop(&request->refs)) return;
+  mw_mpi_release(request->comm);
+  mw_error_free(request->failure);
+  request->kind->destroy(request);
+}
+
+void mpi_begin(struct mw_mpi_request *request) {
+  mw_refs_take(&request->refs);
+  request->before = last;
+  if (last)
+    last->next = request;
+  else
+    first = request;
+  last = request;
+}
+
+void mpi_keep_failure(struct mw_mpi_request *request) {
+  if (!request->failure) request->failure = mw_error_copy(mw_error_last());
+}
+
+void mpi_finish(struct mw_mpi_request *request) {
+  if (request->before)
+    request->before->next = request->next;
+  else
+    first = request->next;
+  if (request->next)
+    request->next->before = request->before;
+  else
+    last = request->before;
+  request->is_done = true;
+  mpi_completed++;
+  mw_mpi_request_release(request);
+}
+
+/* ---- progress ---- */
+
+void mpi_progress(void) {
+  for (struct mw_mpi_request *at = first, *next; at; at = next) {
+    next = at->next;
+    at->kind->advance(at);
+  }
+}
+
+static bool is_done(void *context) {
+  mpi_progress();
+  return ((struct mw_mpi_request *)context)->is_done;
+}
+
+int mw_mpi_wait(mw_mpi_request *request, double seconds) {
+  if (!request->is_done && !mpi_poll(is_done, request, seconds)) return MW_NOT_READY;
+  return request->failure ? mw_error_raise(request->failure) : MW_SUCCESS;
+}
