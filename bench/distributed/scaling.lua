@@ -1,0 +1,54 @@
+-- Weak scaling of the heat equation: every rank has a tile of `side`² cells, and exchanges halos with its neighbours
+-- before each step. The same steps without messages are what independent processes reach, in the same run.
+--   mpirun -n 2 lua5.4 bench/distributed/scaling.lua [side]
+
+local mw = require "moonwarp"
+mw.use "cpu"
+local comm = mw.mpi.world()
+local grid = comm:cartesian { 0, 0 }
+local side = tonumber(arg and arg[1]) or 1024
+local STEPS, ROUNDS = 50, 5
+
+local m = mw.compile [==[
+__global__ void step(const float *u, float *v, int side) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (x >= side || y >= side) return;
+  int pitch = side + 2, i = (y + 1) * pitch + x + 1;
+  v[i] = u[i] + 0.2f * (u[i - 1] + u[i + 1] + u[i - pitch] + u[i + pitch] - 4 * u[i]);
+}
+]==]
+
+local blocks = { mw.cdiv(side, 32), mw.cdiv(side, 8) }
+local u, v = mw.zeros { side + 2, side + 2 }, mw.zeros { side + 2, side + 2 }
+u[{ { 2, side + 1 }, { 2, side + 1 } }] = grid.rank + 1
+
+-- The cells to send and the halo at each of the four sides.
+local function sides(a)
+  local inner = { 2, side + 1 }
+  return { a[{ 2, inner }], a[{ side + 1, inner }], a[{ inner, 2 }], a[{ inner, side + 1 }] },
+    { a[{ 1, inner }], a[{ side + 2, inner }], a[{ inner, 1 }], a[{ inner, side + 2 }] }
+end
+
+-- Seconds a step, of the slowest rank, in the best of some rounds.
+local function time(exchanges)
+  local best = math.huge
+  for _ = 1, ROUNDS do
+    comm:barrier()
+    local start = mw.time()
+    for _ = 1, STEPS do
+      if exchanges then grid:neighbour_alltoall(sides(u)) end
+      m.step(blocks, { 32, 8 })(u, v, side)
+      u, v = v, u
+    end
+    mw.synchronize()
+    best = math.min(best, comm:allreduce(mw.time() - start, "max"))
+  end
+  return best / STEPS
+end
+
+time(true)
+local alone, together = time(false), time(true)
+if comm.rank == 0 then
+  print(("%2d ranks, %d² cells a rank: %8.1f µs a step alone, %8.1f µs with halos, efficiency %.3f"):format(comm.size,
+    side, alone * 1e6, together * 1e6, alone / together))
+end
