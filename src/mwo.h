@@ -13,7 +13,7 @@
 
 #include "moonwarp.h"
 
-#define MW_MWO_VERSION 20
+#define MW_MWO_VERSION 21
 #define MW_MWO_SYMBOL  "mw_mwo"
 #define MW_MWO_MAGIC   "MWOIMG2"
 
@@ -255,6 +255,11 @@ struct mw_worker {
   uint64_t iteration, iteration_limit;
 };
 
+/* Two pointers, by their offsets in the parameter block. */
+typedef struct mw_mwo_separate {
+  uint32_t stored, other;
+} mw_mwo_separate;
+
 typedef struct mw_mwo_kernel {
   mw_kernel_info info;
   mw_block_function *run;
@@ -276,6 +281,9 @@ typedef struct mw_mwo_kernel {
   uint32_t gangs;
   uint32_t loop_depth; /* the depth of nested loops, for a kernel of the simd tier */
   uint32_t launches;   /* whether kernels of the module launch others */
+  /* Pointers that `run` takes to point into different allocations. Other launches do not suit it. */
+  const mw_mwo_separate *separate;
+  uint64_t separate_count;
 } mw_mwo_kernel;
 
 /* A variable's initial bytes contain, at `offset`, the address of another variable plus `addend`. */

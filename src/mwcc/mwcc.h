@@ -205,6 +205,8 @@ typedef struct kernel {
   bool reads_tiles_in_place;         /* in place; all threads of the grid wait once (tiles.c) */
   bool sees_warp;                    /* it uses warp functions */
   bool has_block_wait;   /* it waits for a cuda::barrier: some threads of a block may wait while others continue */
+  mw_mwo_separate *separate; /* as in mw_mwo_kernel: scalar_promotion.c */
+  size_t separate_count;
   bool any_order;        /* no block can observe which others ran before it: block_independence.c */
   LLVMValueRef run;      /* its mw_block_function, from workitem_loops.c */
   LLVMValueRef outlined; /* a region of the only variant as a function, or NULL: outline.c */

@@ -75,6 +75,13 @@ static const char *inspect_kernel(const cpu_object *object, const mw_mwo_kernel 
     return "the function that counts a kernel's iterations lies outside it";
   if (kernel->gangs > CPU_MAX_THREADS || (kernel->gangs > 1 && !kernel->fits))
     return "a kernel's blocks have a wrong number of gangs";
+  if (!IS_ARRAY(object, kernel->separate, kernel->separate_count)) return "a kernel's list of pointers lies outside it";
+  for (size_t i = 0; i < kernel->separate_count; i++) {
+    const mw_mwo_separate *both = &kernel->separate[i];
+    uint32_t last = both->stored > both->other ? both->stored : both->other;
+    if (info->param_bytes < sizeof(void *) || last > info->param_bytes - sizeof(void *))
+      return "a kernel's list of pointers names no parameters";
+  }
   if (info->param_bytes > PARAM_MOST) return "a kernel's parameter block has a wrong size";
   if (!IS_ARRAY(object, info->params, info->param_count)) return "a kernel's parameters lie outside it";
   for (size_t i = 0; i < info->param_count; i++) {

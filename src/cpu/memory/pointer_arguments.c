@@ -56,6 +56,21 @@ void cpu_pointers_find(cpu_kernel *kernel) {
   for (size_t i = 0; i < info->param_count; i++) find(kernel, info->params[i].type, info->params[i].offset);
 }
 
+bool cpu_pointers_are_separate(const cpu_kernel *kernel, const void *params) {
+  const mw_mwo_kernel *image = kernel->image;
+  cpu_heap *heap = kernel->unit->device->heap;
+  for (size_t i = 0; i < image->separate_count; i++) {
+    uint64_t stored, other, base, its_base;
+    size_t bytes;
+    memcpy(&stored, (const unsigned char *)params + image->separate[i].stored, sizeof stored);
+    memcpy(&other, (const unsigned char *)params + image->separate[i].other, sizeof other);
+    if (!stored || !other) continue;
+    if (!cpu_heap_find(heap, stored, &base, &bytes) || !cpu_heap_find(heap, other, &its_base, &bytes)) return false;
+    if (base == its_base) return false;
+  }
+  return true;
+}
+
 /* The module was compiled for other hosts. */
 static int fail_null(const cpu_kernel *kernel) {
   const cpu_reach *reach = &kernel->unit->device->reach;

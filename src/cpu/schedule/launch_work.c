@@ -57,6 +57,7 @@ int cpu_launch_configure(cpu_device *device, const mw_launch_request *request, c
   mw_frame *frame = &out->frame;
   fill_frame(frame, device, asked, request);
   bool fits = !asked->image->fits || asked->image->fits(frame);
+  fits = fits && cpu_pointers_are_separate(asked, request->params);
   /* Blocks that may wait for each other must run whole, not gang by gang. */
   fits = fits && !(request->cooperative && asked->image->gangs > 1);
   if (!fits && !asked->otherwise) return fail_unsuited(&asked->image->info, request);

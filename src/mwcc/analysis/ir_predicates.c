@@ -55,6 +55,19 @@ bool is_byval_parameter(LLVMValueRef address) {
   return false;
 }
 
+bool is_only_read(LLVMValueRef pointer) {
+  for (LLVMUseRef use = LLVMGetFirstUse(pointer); use; use = LLVMGetNextUse(use)) {
+    LLVMValueRef user = LLVMGetUser(use);
+    if (LLVMIsALoadInst(user)) continue;
+    if (LLVMIsAGetElementPtrInst(user) || LLVMIsAAddrSpaceCastInst(user)) {
+      if (!is_only_read(user)) return false;
+      continue;
+    }
+    return false;
+  }
+  return true;
+}
+
 bool is_alone(LLVMValueRef i) {
   if (!LLVMIsALoadInst(i) && !LLVMIsAStoreInst(i)) return touches_no_memory(i);
   return is_plain_access(i);

@@ -53,6 +53,9 @@ bool is_alone(LLVMValueRef instruction);
 /* Whether the address lies in a parameter passed by value. It is invariant during the launch: kernels that write such a
    parameter are not widened (vectorizer.c). */
 bool is_byval_parameter(LLVMValueRef address);
+/* Whether nothing but loads uses the pointer and addresses derived from it. A by-value parameter is a thread's own copy:
+   threads may share one as long as none writes to it. */
+bool is_only_read(LLVMValueRef pointer);
 
 /* ---- cfg.c: nodes are straight-line code ---- */
 

@@ -130,6 +130,19 @@ static uint32_t interchanged_blocks(const kernel *k) {
   return k->saves_state ? k->strip_blocks : STRETCH;
 }
 
+static LLVMValueRef separate_table(program *p, const kernel *k) {
+  LLVMValueRef *items = mw_alloc((k->separate_count + 1) * sizeof *items);
+  for (size_t i = 0; i < k->separate_count; i++) {
+    fields f = {.p = p};
+    put_i32(&f, k->separate[i].stored);
+    put_i32(&f, k->separate[i].other);
+    items[i] = twin(&f, sizeof(mw_mwo_separate));
+  }
+  LLVMValueRef table = table_of(p, items, k->separate_count);
+  free(items);
+  return table;
+}
+
 static LLVMValueRef kernel_entry(program *p, const kernel *k) {
   fields info = {.p = p}, f = {.p = p};
   put_text(&info, k->name);
@@ -159,6 +172,8 @@ static LLVMValueRef kernel_entry(program *p, const kernel *k) {
   put_i32(&f, p->gangs);
   put_i32(&f, k->loop_depth);
   put_i32(&f, p->launches);
+  put_pointer(&f, separate_table(p, k));
+  put_i64(&f, k->separate_count);
   return twin(&f, sizeof(mw_mwo_kernel));
 }
 

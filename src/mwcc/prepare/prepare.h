@@ -22,5 +22,6 @@ bool find_accessed(const program *p, LLVMValueRef address, accessed *out);
 void check_memory(program *p);
 void mark_watched(program *p); /* watch_markers.c */
 void keep_calls(program *p);
+void promote_scalars(program *p); /* scalar_promotion.c */
 
 #endif

@@ -201,20 +201,6 @@ static void load_arguments(widener *w) {
   }
 }
 
-/* A by-value parameter is a thread's own copy. Threads may share one as long as none writes to it. */
-static bool is_only_read(LLVMValueRef pointer) {
-  for (LLVMUseRef use = LLVMGetFirstUse(pointer); use; use = LLVMGetNextUse(use)) {
-    LLVMValueRef user = LLVMGetUser(use);
-    if (LLVMIsALoadInst(user)) continue;
-    if (LLVMIsAGetElementPtrInst(user) || LLVMIsAAddrSpaceCastInst(user)) {
-      if (!is_only_read(user)) return false;
-      continue;
-    }
-    return false;
-  }
-  return true;
-}
-
 static void check_params(widener *w) {
   unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5);
   for (unsigned i = 0; i < w->k->param_count; i++)
