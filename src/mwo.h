@@ -81,8 +81,13 @@ enum {
 };
 
 typedef enum mw_check_event {
-  MW_CHECK_FENCE, /* value: 1 for the block only, 0 for the device */
-  MW_CHECK_WAITED /* value: the address of the word */
+  MW_CHECK_FENCE,  /* value: 1 for the block only, 0 for the device */
+  MW_CHECK_WAITED, /* value: the address of the word */
+  MW_CHECK_ATOMIC, /* of the thread's next atomic access: 4: for the block only; 8: its order is value >> 4, CUDA's */
+  MW_CHECK_ASYNC,  /* 1: accesses are of an asynchronous copy; 0: no more */
+  MW_CHECK_COMMIT, /* asynchronous copies so far are a group */
+  MW_CHECK_COPIED, /* all but the latest `value` groups are done */
+  MW_CHECK_TRACK   /* asynchronous copies so far are done where the word at `value` is waited for */
 } mw_check_event;
 
 /* Calls of the device runtime. (CUDA guide, "CUDA Dynamic Parallelism") */

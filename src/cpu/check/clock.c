@@ -26,11 +26,11 @@ struct view {
 };
 
 /* Of a thread, or (thread ALL) of a block up to an epoch. FOR_BLOCK: only for threads of that block to know. */
-enum { ALL = 0x7ff };
+enum { ALL = 0xfff };
 static const uint64_t FOR_BLOCK = 1ull << 63;
 
 static uint64_t key_of(uint32_t launch, uint32_t block, uint32_t thread) {
-  return (1ull + (launch & 0x7ffff)) << 43 | (uint64_t)block << 11 | thread;
+  return (1ull + (launch & 0x3ffff)) << 44 | (uint64_t)block << 12 | thread;
 }
 
 static entry *find(const view *v, uint64_t key) {
@@ -168,6 +168,7 @@ uint32_t checked_thread_of(const cpu_worker *worker) { return worker->ring.curre
 static void forget(cpu_checked *self) {
   for (uint32_t i = 0; i < self->count; i++) {
     view_drop(self->threads[i].known);
+    view_drop(self->threads[i].seen);
     self->threads[i] = (checked_thread){0};
   }
   view_drop(self->known);
@@ -297,6 +298,30 @@ void cpu_check_grid(cpu_worker *worker, bool all) {
 
 /* ---- fences and atomics ---- */
 
+static void fence(cpu_checked *self, uint32_t thread, unsigned scope) {
+  checked_thread *t = &self->threads[thread];
+  for (; scope < 2; scope++) {
+    t->fenced[scope] = now(self, thread);
+    t->fenced_for[scope] = true;
+  }
+  t->has_fenced = true;
+  t->step++;
+  join(&t->known, t->seen);
+  view_drop(t->seen);
+  t->seen = NULL;
+}
+
+/* The thread's copies up to a group are done. */
+static void learn_copies(cpu_checked *self, uint32_t thread, uint32_t group, view **into) {
+  make_own(into);
+  put(into, key_of(self->launch, self->block, AGENTS + thread), check_time_of_group(group));
+  self->has_views = true;
+}
+
+static bool is_in_shared(const cpu_worker *worker, uint64_t address) {
+  return address >= (uint64_t)(uintptr_t)worker->base.shared && address < (uint64_t)(uintptr_t)worker->shared_end;
+}
+
 void cpu_check_event(mw_worker *base, mw_check_event event, uint64_t value) {
   CPU_SERVICE_ENTER(base);
   cpu_worker *worker = (cpu_worker *)base;
@@ -305,26 +330,30 @@ void cpu_check_event(mw_worker *base, mw_check_event event, uint64_t value) {
   worker->in_service = 1;
   uint32_t thread = checked_thread_of(worker);
   checked_thread *t = &self->threads[thread];
-  if (event == MW_CHECK_FENCE) {
-    for (unsigned scope = (unsigned)value; scope < 2; scope++) {
-      t->fenced[scope] = now(self, thread);
-      t->fenced_for[scope] = true;
-    }
-    t->has_fenced = true;
-    t->step++;
-  } else {
-    uint64_t shared = (uint64_t)(uintptr_t)base->shared, end = (uint64_t)(uintptr_t)worker->shared_end;
-    checked_acquire(self, thread, value, value >= shared && value < end);
+  bool is_shared = is_in_shared(worker, value);
+  switch (event) {
+  case MW_CHECK_FENCE: fence(self, thread, (unsigned)value); break;
+  case MW_CHECK_WAITED: checked_acquire(self, thread, value, is_shared, false); break;
+  case MW_CHECK_ATOMIC: t->told = (uint8_t)value; break;
+  case MW_CHECK_ASYNC: t->copies = value; break;
+  case MW_CHECK_COMMIT: t->groups++; break;
+  case MW_CHECK_COPIED:
+    if (t->groups > value) learn_copies(self, thread, t->groups - (uint32_t)value, &t->known);
+    break;
+  case MW_CHECK_TRACK:
+    learn_copies(self, thread, ++t->groups,
+                 &publish_at(is_shared ? self->published : self->check->published, value)->known);
+    break;
   }
   cpu_service_leave(worker);
 }
 
-void checked_acquire(cpu_checked *self, uint32_t thread, uint64_t address, bool shared) {
+void checked_acquire(cpu_checked *self, uint32_t thread, uint64_t address, bool shared, bool is_relaxed) {
   const views *all = shared ? self->published : self->check->published;
   if (!all->count) return;
   const published *p = place_of(all, address);
   if (!p->address || !p->known) return;
-  view **known = &self->threads[thread].known;
+  view **known = is_relaxed ? &self->threads[thread].seen : &self->threads[thread].known;
   for (uint32_t i = 0; i < p->known->room; i++) {
     entry e = p->known->entries[i];
     if (!e.key) continue;
@@ -348,7 +377,7 @@ static void add_fenced(const cpu_checked *self, uint32_t thread, unsigned scope,
   for (uint32_t i = 0; i < self->count; i++) {
     const checked_thread *t = &self->threads[i];
     if (t->fenced_for[scope] && check_epoch(t->fenced[scope]) < self->epoch &&
-        t->fenced[scope] > check_time_of(epoch, 0))
+        t->fenced[scope] >= check_time_of(epoch, 0))
       put(into, key_of(self->launch, self->block, i) | flag, t->fenced[scope]);
   }
 }

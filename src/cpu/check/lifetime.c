@@ -99,6 +99,7 @@ void cpu_check_malloced(cpu_worker *worker, uint64_t address, uint64_t bytes) {
     drop(check, i--);
   }
   shadow_forget(check->global, address, bytes);
+  atomic_fetch_add(&check->frees, 1);
   uint32_t site = check_site_here(worker);
   *add(check) = (check_range){.base = address,
                               .bytes = bytes,
@@ -115,7 +116,10 @@ bool cpu_check_malloc_freed(cpu_worker *worker, uint64_t address) {
   const cpu_checked *self = worker->checked;
   if (!worker->holds_check || !self->check) return false;
   check_range *range = check_range_of(self->check, address);
-  if (range && range->base == address && range->live && !range->is_array) range->live = false;
+  if (range && range->base == address && range->live && !range->is_array) {
+    range->live = false;
+    atomic_fetch_add(&self->check->frees, 1);
+  }
   return range && range->base == address && !range->is_array;
 }
 

@@ -21,10 +21,10 @@ enum {
   PAUSE = 1 << 16, /* accesses between pauses */
 };
 
-enum { WRITES = 1, STRONG = 2, BLOCK_ONLY = 4, VOLATILE = 8, UPDATES = 16, HOST = 32 };
+enum { WRITES = 1, STRONG = 2, BLOCK_ONLY = 4, VOLATILE = 8, UPDATES = 16, HOST = 32, RELEASES = 64 };
 
 typedef struct record {
-  check_time time;
+  check_time time, fenced; /* fenced: of an atomic access that releases, the time that it passes on */
   uint32_t launch, block, lanes, site, next;
   uint16_t grids;
   uint8_t warp, bytes, flags; /* bytes: a set of 4 */
@@ -152,21 +152,27 @@ typedef struct touch {
 static bool happened(const touch *a, const record *r, uint32_t which) {
   const record *me = &a->me;
   uint32_t thread = 32u * r->warp + which;
+  bool is_agent = thread >= AGENTS;
   if (r->launch != me->launch)
     return check_launch_before(a->check, r->launch, me->launch) ||
            (a->self && checked_knows(a->self, a->thread, r->launch, r->block, thread, r->time));
   if (!a->self) return true;
-  if (r->block == me->block) {
+  if (is_agent) {
+    if (32u * me->warp + (uint32_t)__builtin_ctz(me->lanes) == thread && r->time == me->time) return true;
+  } else if (r->block == me->block) {
     if (thread == a->thread || check_epoch(r->time) < a->self->epoch) return true;
   } else if (r->grids < me->grids) {
     return true;
   }
-  return checked_knows(a->self, a->thread, r->launch, r->block, thread, r->time);
+  /* Who has read what an atomic write passes on also comes after that write itself. */
+  return checked_knows(a->self, a->thread, r->launch, r->block, thread, r->flags & RELEASES ? r->fenced : r->time);
 }
 
 /* The first lane of the record whose access does not happen before this one; 32: none. */
 static uint32_t unordered_lane(const touch *a, const record *r) {
-  if (a->self && r->launch == a->me.launch && r->block == a->me.block && check_epoch(r->time) < a->self->epoch)
+  bool is_agent = 32u * r->warp >= AGENTS;
+  if (a->self && r->launch == a->me.launch && r->block == a->me.block && !is_agent &&
+      check_epoch(r->time) < a->self->epoch)
     return 32;
   for (uint32_t lanes = r->lanes; lanes; lanes &= lanes - 1) {
     uint32_t which = (uint32_t)__builtin_ctz(lanes);
@@ -193,6 +199,8 @@ static const char *verb_of(uint8_t flags) {
 
 static const char *advice_of(const touch *a, const record *r) {
   const record *me = &a->me;
+  if (32u * r->warp >= AGENTS || 32u * me->warp >= AGENTS)
+    return "one is an asynchronous copy that was not waited for: wait for it, then __syncthreads()";
   if (r->launch != me->launch)
     return "no event or synchronisation orders the two launches: record an event and wait for it, or use one stream";
   if (r->block != me->block)
@@ -204,7 +212,7 @@ static const char *advice_of(const touch *a, const record *r) {
 
 static void report(touch *a, const record *r, uint32_t which) {
   const record *me = &a->me;
-  uint32_t thread = 32u * r->warp + which;
+  uint32_t thread = (32u * r->warp + which) % AGENTS;
   if (a->reported && a->latest_site == r->site && a->latest_thread == thread && a->latest_block == r->block) return;
   a->reported++;
   a->latest_site = r->site, a->latest_thread = thread, a->latest_block = r->block;
@@ -310,6 +318,17 @@ static uint8_t flags_of(uint32_t flags) {
   return own;
 }
 
+/* What the source says of an atomic access, by MW_CHECK_ATOMIC. */
+static uint32_t told_flags(unsigned told, uint32_t flags) {
+  enum { RELAXED, CONSUME, ACQUIRE, RELEASE };
+  unsigned order = told >> 4;
+  if (told & 4) flags |= MW_ACCESS_BLOCK;
+  if (!(told & 8)) return flags;
+  flags &= ~(uint32_t)(MW_ACCESS_ACQUIRE | MW_ACCESS_RELEASE);
+  if (order != RELAXED && order != RELEASE) flags |= MW_ACCESS_ACQUIRE;
+  return order >= RELEASE ? flags | MW_ACCESS_RELEASE : flags;
+}
+
 /* A thread that reads one word again and again waits for another thread to write it. */
 static void let_others_run(cpu_worker *worker, uint32_t thread, uint64_t address) {
   enum { PATIENCE = 16 };
@@ -343,8 +362,15 @@ void cpu_check_watch(cpu_worker *worker, uint64_t address, uint64_t bytes, uint6
     cpu_service_leave(worker);
     return;
   }
+  checked_thread *t = &self->threads[thread];
+  bool is_relaxed = false;
+  if (flags & MW_ACCESS_ATOMIC && t->told) {
+    flags = told_flags(t->told, flags);
+    is_relaxed = t->told & 8 && !(flags & MW_ACCESS_ACQUIRE);
+    t->told = 0;
+  }
   if (strong && (!(flags & MW_ACCESS_STORE) || flags & MW_ACCESS_UPDATE))
-    checked_acquire(self, thread, address, shared);
+    checked_acquire(self, thread, address, shared, is_relaxed);
   touch a = {.check = self->check,
              .self = self,
              .thread = thread,
@@ -361,6 +387,14 @@ void cpu_check_watch(cpu_worker *worker, uint64_t address, uint64_t bytes, uint6
                   .grids = (uint16_t)self->grids,
                   .site = check_site_here(worker),
                   .flags = flags_of(flags)};
+  if (strong && flags & MW_ACCESS_STORE && t->has_fenced && t->fenced_for[0]) {
+    a.me.flags |= RELEASES;
+    a.me.fenced = t->fenced[0];
+  }
+  if (t->copies) {
+    a.me.warp = (uint8_t)((AGENTS + thread) / 32);
+    a.me.time = check_time_of_group(t->groups + 1);
+  }
   record_range(&a, shared ? self->shared : self->check->global);
   if (strong && flags & MW_ACCESS_STORE) checked_release(self, thread, address, shared, flags);
   cpu_service_leave(worker);

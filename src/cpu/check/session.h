@@ -68,7 +68,7 @@ struct cpu_check {
   /* lifetime.c */
   check_range *ranges;
   size_t range_count, range_capacity, range_latest;
-  atomic_uint_fast64_t frees;
+  atomic_uint_fast64_t frees; /* and blocks of malloc: what contains an address may have changed */
 };
 
 static inline bool check_wants(const cpu_check *check, mw_check_kind kind) { return check->kinds & (unsigned)kind; }
@@ -112,12 +112,21 @@ static inline uint32_t check_epoch(check_time time) { return (uint32_t)(time >> 
 
 typedef struct view view;
 
+/* Asynchronous copies are by an agent of their own for each thread, whose time counts groups of copies. What it did
+   is known to those who know of a wait for it. */
+enum { AGENTS = 1024 }; /* the number of the first thread's agent */
+static inline check_time check_time_of_group(uint32_t group) { return check_time_of(0x7fffffff, group); }
+
 typedef struct checked_thread {
   uint32_t step;
+  uint32_t groups; /* of asynchronous copies: committed ones */
+  bool copies;     /* is within an asynchronous copy */
+  uint8_t told;    /* of its next atomic access: MW_CHECK_ATOMIC's value */
   bool has_fenced;
   check_time fenced[2]; /* at the last fence for the device, for the block; valid if has_fenced */
   bool fenced_for[2];
   view *known; /* of other threads in this epoch, and of other blocks; or NULL */
+  view *seen;  /* read by relaxed atomics, and known after a fence; or NULL */
 } checked_thread;
 
 /* The worker's current block. */
@@ -146,7 +155,7 @@ uint32_t checked_thread_of(const cpu_worker *worker);
 bool checked_knows(const cpu_checked *self, uint32_t thread, uint32_t launch, uint32_t block, uint32_t other,
                    check_time time);
 /* The current thread reads or writes a word by which threads synchronise. */
-void checked_acquire(cpu_checked *self, uint32_t thread, uint64_t address, bool shared);
+void checked_acquire(cpu_checked *self, uint32_t thread, uint64_t address, bool shared, bool is_relaxed);
 void checked_release(cpu_checked *self, uint32_t thread, uint64_t address, bool shared, uint32_t flags);
 views *views_new(void);
 void views_free(views *all);

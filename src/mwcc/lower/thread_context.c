@@ -161,7 +161,7 @@ static const struct builtin {
     {"__mw_check_access", CHECK_ACCESS, 0},
     {WATCH_ADDRESS, WATCH, 0},
     {WATCH_NUMBER, WATCH, 0},
-    {"__mw_check_event", CHECK_EVENT, 0},
+    {CHECK_EVENT_FUNCTION, CHECK_EVENT, 0},
     {DEVICE_RUNTIME, CALL_RUNTIME, 0},
     {"llvm.trap", TRAP, 0},
     {"llvm.debugtrap", NOTHING, 0},

@@ -335,9 +335,23 @@ static void keep_waits(program *p) {
   }
 }
 
+/* For code that is not checked. */
+static void drop_events(program *p) {
+  LLVMValueRef function = LLVMGetNamedFunction(p->module, CHECK_EVENT_FUNCTION);
+  if (!function) return;
+  for (LLVMUseRef use = LLVMGetFirstUse(function), next; use; use = next) {
+    next = LLVMGetNextUse(use);
+    LLVMInstructionEraseFromParent(LLVMGetUser(use));
+  }
+  LLVMDeleteFunction(function);
+}
+
 /* A use after free is undefined to LLVM, which then deletes both. */
 void keep_calls(program *p) {
-  if (!p->options->checks) return;
+  if (!p->options->checks) {
+    drop_events(p);
+    return;
+  }
   keep_waits(p);
   static const char *const names[] = {"malloc", "free"};
   for (size_t n = 0; n < MW_COUNT(names); n++) {
@@ -357,7 +371,8 @@ void check_memory(program *p) {
   c.function = LLVMAddFunction(p->module, "__mw_check_access", c.type);
   LLVMTypeRef event_params[] = {p->i32, p->i64};
   c.event_type = LLVMFunctionType(p->void_type, event_params, MW_COUNT(event_params), 0);
-  c.event = LLVMAddFunction(p->module, "__mw_check_event", c.event_type);
+  c.event = LLVMGetNamedFunction(p->module, CHECK_EVENT_FUNCTION);
+  if (!c.event) c.event = LLVMAddFunction(p->module, CHECK_EVENT_FUNCTION, c.event_type);
   EACH_FUNCTION(p, f) {
     if (LLVMIsDeclaration(f)) continue;
     instructions list = instructions_of_function(f);

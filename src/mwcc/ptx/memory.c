@@ -178,14 +178,33 @@ static bool translate_atomic(const ptx_source *x, bool result) {
 
 /* ---- copies ---- */
 
-/* cp.async.ca.shared.global [to], [from], bytes, given. The copy is synchronous, so that commits and waits are no-ops.
-   Of `bytes`, those past the first `given` are set to 0. */
+static void tell(const ptx_source *x, mw_check_event event, LLVMValueRef value) {
+  program *p = x->s->p;
+  LLVMTypeRef params[] = {p->i32, p->i64}, type = LLVMFunctionType(p->void_type, params, 2, 0);
+  LLVMValueRef arguments[] = {constant_i32(p, event), LLVMBuildZExt(x->s->b, value, p->i64, "")};
+  LLVMBuildCall2(x->s->b, type, ptx_declared(x->s, CHECK_EVENT_FUNCTION, type), arguments, 2, "");
+}
+
+/* cp.async.commit_group, wait_group n, wait_all: only a checked run follows them. */
+static bool translate_async_wait(const ptx_source *x) {
+  static const char *const done[] = {"commit_group", "wait_group", "wait_all"};
+  program *p = x->s->p;
+  const char *what = x->i->words[2];
+  if (x->i->word_count != 3 || !is_among(what, done, MW_COUNT(done))) return false;
+  if (strcmp(what, "wait_group") != 0) tell(x, MW_CHECK_COMMIT, constant_i32(p, 0));
+  if (strcmp(what, "wait_all") == 0) tell(x, MW_CHECK_COPIED, constant_i32(p, 0));
+  if (strcmp(what, "wait_group") == 0 && x->i->operand_count == 1)
+    tell(x, MW_CHECK_COPIED, ptx_read(x->s, x->i->operands[0], p->i32));
+  return true;
+}
+
+/* cp.async.ca.shared.global [to], [from], bytes, given. The copy is synchronous. Of `bytes`, those past the first
+   `given` are set to 0. */
 bool ptx_translate_copy(ptx_statement *s, const ptx_instruction *i) {
   ptx_source x = {.s = s, .i = i};
   program *p = s->p;
-  static const char *const done[] = {"commit_group", "wait_group", "wait_all"};
   if (strcmp(i->words[0], "cp") != 0 || !ptx_has_modifier(i, "async")) return false;
-  if (i->word_count == 3 && is_among(i->words[2], done, MW_COUNT(done))) return true;
+  if (translate_async_wait(&x)) return true;
   bool plain = i->word_count >= 5 && (ptx_has_modifier(i, "ca") || ptx_has_modifier(i, "cg"));
   if (!plain || i->operand_count < 3 || i->operand_count > 4 || !ptx_has_modifier(i, "global")) return false;
   LLVMValueRef to = address_in(&x, i->operands[0], SPACE_SHARED), from = address_in(&x, i->operands[1], SPACE_GLOBAL);
@@ -193,7 +212,9 @@ bool ptx_translate_copy(ptx_statement *s, const ptx_instruction *i) {
   uint64_t bytes = LLVMIsAConstantInt(size) ? LLVMConstIntGetZExtValue(size) : 0;
   if (!to || !from || (bytes != 4 && bytes != 8 && bytes != 16)) return false;
   if (i->operand_count == 3) {
+    tell(&x, MW_CHECK_ASYNC, constant_i32(p, 1));
     LLVMBuildMemCpy(s->b, to, (unsigned)bytes, from, (unsigned)bytes, LLVMConstInt(p->i64, bytes, 0));
+    tell(&x, MW_CHECK_ASYNC, constant_i32(p, 0));
     return true;
   }
   LLVMValueRef arguments[] = {LLVMBuildAddrSpaceCast(s->b, to, p->pointer, ""),

@@ -26,10 +26,12 @@ __mw_device_template void copy_by(const Group &group, T *target, const T *source
 /* The threads of a group copy together. */
 template <typename Group>
 __mw_device_template void copy_bytes(const Group &group, void *target, const void *source, size_t bytes) {
+  __mw_tell_async(1);
   if (((size_t)target | (size_t)source | bytes) % 4 == 0)
     copy_by(group, (unsigned int *)target, (const unsigned int *)source, bytes / 4);
   else
     copy_by(group, (unsigned char *)target, (const unsigned char *)source, bytes);
+  __mw_tell_async(0);
 }
 
 struct one_thread {
@@ -39,18 +41,21 @@ struct one_thread {
 
 } // namespace details
 
-/* Sync: a barrier or a pipeline. Size: a size_t, or a size with a known alignment. */
+/* Sync: a barrier or a pipeline, whose track() says that it is to wait for the copy. Size: a size_t, or a size with a known alignment. */
 template <typename Sync, typename Size>
-__mw_device_template void memcpy_async(void *target, const void *source, Size bytes, Sync &) {
+__mw_device_template void memcpy_async(void *target, const void *source, Size bytes, Sync &sync) {
   details::copy_bytes(details::one_thread(), target, source, (size_t)bytes);
+  sync.track();
 }
 template <typename Group, typename Sync, typename Size>
-__mw_device_template void memcpy_async(const Group &group, void *target, const void *source, Size bytes, Sync &) {
+__mw_device_template void memcpy_async(const Group &group, void *target, const void *source, Size bytes, Sync &sync) {
   details::copy_bytes(group, target, source, (size_t)bytes);
+  sync.track();
 }
 template <typename Group, typename T, typename Sync, typename Size>
-__mw_device_template void memcpy_async(const Group &group, T *target, const T *source, Size bytes, Sync &) {
+__mw_device_template void memcpy_async(const Group &group, T *target, const T *source, Size bytes, Sync &sync) {
   details::copy_bytes(group, target, source, (size_t)bytes);
+  sync.track();
 }
 
 } // namespace cuda

@@ -44,6 +44,8 @@ public:
   __mw_member bool try_wait(arrival_token &&token) const { return now() != token.phase; }
   __mw_member bool try_wait_parity(bool odd) const { return (now() & 1) != odd; }
   __mw_member void arrive_and_wait() { wait(arrive()); }
+  /* The end of a phase is also that of the thread's copies so far. (async_copy.h) */
+  __mw_member void track() const { __mw_tell_track(&phase); }
   /* Arrive, and do not participate in later phases. */
   __mw_member void arrive_and_drop() {
     __atomic_fetch_sub(&expected, 1, __ATOMIC_RELAXED);

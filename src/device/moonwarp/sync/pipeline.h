@@ -41,10 +41,15 @@ public:
     if (what == PRODUCER) emptied[head % stages].wait_parity((head / stages + 1) % 2);
   }
   __mw_member void producer_commit() {
-    if (what == PRODUCER) (void)filled[head % stages].arrive();
+    __mw_tell_commit();
+    if (what == PRODUCER) {
+      __mw_tell_wait(0);
+      (void)filled[head % stages].arrive();
+    }
     head++;
   }
   __mw_member void consumer_wait() {
+    if (what == OWN || what == UNIFIED) __mw_tell_wait(head - tail - 1);
     if (what == UNIFIED) __syncthreads();
     if (what == CONSUMER) filled[tail % stages].wait_parity(tail / stages % 2);
   }
@@ -57,6 +62,8 @@ public:
     tail++;
   }
   __mw_member bool quit() { return true; }
+  __mw_member void track() const {}
+  __mw_member void wait_prior(unsigned int prior) const { __mw_tell_wait(prior); }
 
 private:
   friend struct details::pipeline_maker<Scope>;
@@ -112,9 +119,13 @@ __mw_device_template pipeline<Scope> make_pipeline(const Group &group, pipeline_
 
 /* Wait for the copies of all but the latest Prior stages. */
 template <unsigned char Prior>
-__mw_device_template void pipeline_consumer_wait_prior(pipeline<thread_scope_thread> &) {}
+__mw_device_template void pipeline_consumer_wait_prior(pipeline<thread_scope_thread> &pipe) {
+  pipe.wait_prior(Prior);
+}
 template <thread_scope Scope>
-__mw_device_template void pipeline_producer_commit(pipeline<thread_scope_thread> &, barrier<Scope> &) {}
+__mw_device_template void pipeline_producer_commit(pipeline<thread_scope_thread> &, barrier<Scope> &tracks) {
+  tracks.track();
+}
 
 } // namespace cuda
 
