@@ -3,6 +3,7 @@
 #include "mwcc/front/clang_embedded.h"
 #include "mwcc.h"
 #include "mwcc/front/front.h"
+#include "mwcc/front/units.h"
 
 #include <llvm/Config/llvm-config.h>
 
@@ -11,10 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] =
-    "usage: mwcc [options] input.cu [-o out.mwo]\n"
+static const char forms[] =
+    "usage: mwcc [options] input.cu… [-o out.mwo]\n"
+    "       mwcc [options] -c input.cu [-o out.o]   compiles one of a module's sources\n"
+    "       mwcc [options] units.o… [-o out.mwo]    makes a module of what -c wrote\n"
     "       mwcc objects.o… [-o out.mwo]     links objects that --emit=obj wrote\n"
-    "Compiles CUDA C for moonwarp's CPU device, or for an NVIDIA GPU. '-' stands for standard input or output.\n"
+    "Compiles CUDA C for moonwarp's CPU device, or for an NVIDIA GPU. '-' stands for standard input or output.\n";
+static const char usage[] =
     "  -o FILE               the output (default: the input's name with .mwo, .ptx, .ll, .s or .o)\n"
     "  --ship=FOLDER         write the module to that folder, under the name by which moonwarp finds modules that are\n"
     "                        installed with it, and without a list of the files that it includes\n"
@@ -28,6 +32,7 @@ static const char usage[] =
     "  -lineinfo  --maxrregcount=N   accepted; the first is always on, the second is for GPUs\n"
     "  --headers FOLDER      search headers there before all other folders\n"
     "  --instance NAME       also instantiate a template kernel, 'fill<float,4>'; may be repeated\n"
+    "  -c                    compile one of a module's sources; its functions and variables may be used by others\n"
     "  --emit=mwo|ir|asm|obj|ptx|facts  the output's kind (default mwo; ptx for a GPU). facts: the source's kernels,\n"
     "                        variables and types, as a driver reads them, without code\n"
     "  --mcpu=NAME           generate code for that processor (default: this one; 'x86-64-v3' for any with AVX2)\n"
@@ -168,7 +173,7 @@ static const char *default_output(const options *o) {
   if (strcmp(o->input, "-") == 0) return "-";
   const char *slash = strrchr(o->input, '/'), *dot = strrchr(o->input, '.');
   int stem = dot && (!slash || dot > slash) ? (int)(dot - o->input) : (int)strlen(o->input);
-  return mw_format("%.*s.%s", stem, o->input, endings[o->emit]);
+  return mw_format("%.*s.%s", stem, o->input, o->relocatable ? "o" : endings[o->emit]);
 }
 
 /* Record an option that affects the result, so that a later run for further instances can repeat it. */
@@ -250,7 +255,9 @@ static void parse_option(options *o, char **argv, int *i) {
   else if (strcmp(arg, "-use_fast_math") == 0 || strcmp(arg, "--use_fast_math") == 0)
     o->fast_math = true, record(o, arg);
   else if (equals_value(arg, "-rdc") || equals_value(arg, "--relocatable-device-code") || strcmp(arg, "-dc") == 0)
-    return; /* a module is one source here, whose functions are all at hand */
+    return; /* functions of a module's sources are always found */
+  else if (strcmp(arg, "-c") == 0)
+    o->relocatable = true;
   else if (strcmp(arg, "-lineinfo") == 0)
     o->line_info = true, record(o, arg);
   else if ((value = equals_value(arg, "--maxrregcount")) || (value = equals_value(arg, "-maxrregcount")))
@@ -286,7 +293,7 @@ static void parse_option(options *o, char **argv, int *i) {
   else if (strcmp(arg, "--make-pch") == 0)
     o->make_pch = joined_value(arg, "--make-pch", argv, i);
   else if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0)
-    fputs(usage, stdout), exit(0);
+    fputs(forms, stdout), fputs(usage, stdout), exit(0);
   else if (strcmp(arg, "--version") == 0)
     print_version(), exit(0);
   else if ((value = joined_value(arg, "-o", argv, i)))
@@ -340,7 +347,7 @@ static options parse_options(int argc, char **argv) {
     else if (is_object(argv[i]))
       strings_add(&o.objects, argv[i]);
     else if (o.input)
-      die("there is more than one source file, '%s' and '%s': compile them one by one", o.input, argv[i]);
+      strings_add(&o.sources, argv[i]);
     else
       o.input = argv[i];
   }
@@ -348,7 +355,10 @@ static options parse_options(int argc, char **argv) {
   if (o.observe) settle_observed(&o);
   if (o.check_memory && !o.gpu) o.width = o.vectors = 1;
   if (o.make_pch) return o;
-  if (o.objects.count) {
+  if (o.relocatable && (o.sources.count || o.objects.count)) die("-c compiles one source: start mwcc once for each");
+  if (units_take(&o)) {
+    o.input = o.sources.items[0];
+  } else if (o.objects.count) {
     if (o.input) die("give either a source file or objects, not '%s' and '%s'", o.input, o.objects.items[0]);
     o.input = o.objects.items[0], o.emit = EMIT_MWO;
   }
@@ -364,7 +374,7 @@ static options parse_options(int argc, char **argv) {
 static void read_source(program *p) {
   char chunk[65536];
   if (strcmp(p->options->input, "-") != 0) {
-    if (mw_file_read(p->options->input, &p->source) != MW_SUCCESS) die("%s", mw_error_last()->message);
+    units_read(p);
     return;
   }
   for (size_t n; (n = fread(chunk, 1, sizeof chunk, stdin)) > 0;) mw_text_add(&p->source, chunk, n);
@@ -402,7 +412,8 @@ int main(int argc, char **argv) {
     front_make_pch(&o);
     quit(0);
   }
-  bool compiles = !o.bitcode && !o.objects.count;
+  units_load(&p);
+  bool compiles = !o.bitcode && !o.objects.count && !p.unit_count;
   if (compiles) read_source(&p);
   if (o.ship) name_shipped(&o, &p.source);
   front_job *clang = !compiles ? NULL : front_begin(&p);

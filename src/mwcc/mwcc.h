@@ -57,6 +57,7 @@ enum { MWCC_REACH_UNKNOWN = 255 };
 typedef struct options {
   const char *input, *output;
   strings objects; /* instead of an input: objects to be linked, which --emit=obj wrote */
+  strings sources; /* after the input: further sources of the same module; or its units, which -c wrote (units.c) */
   emit_kind emit;
   const char *ship;                   /* the folder of shipped modules to write to, or NULL */
   const char *bitcode, *dependencies; /* files with clang's output of an earlier run, or NULL */
@@ -85,6 +86,7 @@ typedef struct options {
   bool line_info;             /* source lines of instructions */
   bool fast_math;
   bool no_cxx;                                /* use our versions of the C++ library's headers */
+  bool relocatable;                           /* -c: write clang's bitcode, a unit of a module */
   bool check;                                 /* only print clang's diagnostics, as JSON: diagnostics_json.c */
   bool check_memory;                          /* check the bounds of each access: bounds_check.c */
   unsigned observe;                           /* what is watched, of mw_observed: watch_markers.c */
@@ -283,7 +285,9 @@ struct program {
   size_t variable_count;
   shared *shareds;
   size_t shared_count;
-  mw_text bitcode;              /* clang's */
+  mw_text bitcode;              /* clang's; of several sources, linked */
+  mw_text *units;               /* each source's, as clang wrote it */
+  size_t unit_count;
   mw_text log;                  /* the front end's warnings */
   mw_text dependencies;         /* as mw_mwo.dependencies */
   mw_text source;               /* the text that was compiled */

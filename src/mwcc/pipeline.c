@@ -125,19 +125,23 @@ static _Noreturn void link_objects(program *p) {
   quit(0);
 }
 
-static void read_bitcode(program *p, front_job *clang) {
-  if (clang)
-    front_finish(p, clang, &p->bitcode);
-  else
-    front_read(p, &p->bitcode);
-  stage_done(p, p->precompiled ? "front pch" : "front");
-  run_stage(p, STAGE_READ);
-  stage_done(p, "read");
-}
-
 static _Noreturn void finish(const program *p) {
   if (p->log.length) fwrite(p->log.data, 1, p->log.length, stderr);
   quit(0);
+}
+
+static void read_bitcode(program *p, front_job *clang) {
+  if (clang)
+    front_finish(p, clang, &p->bitcode);
+  else if (!p->unit_count)
+    front_read(p, &p->bitcode);
+  if (p->options->relocatable) {
+    write_output(p->options->output, p->bitcode.data, p->bitcode.length);
+    finish(p);
+  }
+  stage_done(p, p->precompiled ? "front pch" : "front");
+  run_stage(p, STAGE_READ);
+  stage_done(p, "read");
 }
 
 __attribute__((visibility("default"))) void mwcc_stages(program *p, front_job *clang) {

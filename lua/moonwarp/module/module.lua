@@ -6,7 +6,7 @@ local arguments = require "moonwarp.check.arguments"
 
 local M = {}
 
-local fields = { source = "string", file = "string", name = "string", options = "table", headers = "table",
+local fields = { source = "string|table", file = "string", name = "string", options = "table", headers = "table",
   checks = "string|table" }
 
 local function check(spec)
@@ -21,6 +21,25 @@ local function check(spec)
   if (spec.source == nil) == (spec.file == nil) then
     errors.usage("mw.compile wants the text to compile as source = … or its path as file = …")
   end
+end
+
+-- Several texts as one, in which the compiler finds them again, and the file and the line of the first. A later text
+-- from the same file tells the line that it has there.
+local function join(texts)
+  local locate = raw.part("diagnostics.source").locate
+  local parts, file, line = {}, nil, 1
+  for i = 1, #texts do
+    if type(texts[i]) ~= "string" then
+      errors.usage("mw.compile: source[%d] is a %s, and should be a text", i, type(texts[i]))
+    end
+    local its_file, its_line = locate(texts[i])
+    if i == 1 then file, line = its_file, its_line or 1 end
+    local number = its_file and its_file == file and its_line - line + 1 or 0
+    if i > 1 then parts[#parts + 1] = ("#pragma moonwarp source%s"):format(number > 0 and " " .. number or "") end
+    parts[#parts + 1] = texts[i]
+  end
+  if #parts == 0 then errors.usage("mw.compile: source is an empty table") end
+  return table.concat(parts, "\n"), file, line
 end
 
 local CHECK = "--check-memory"
@@ -65,7 +84,8 @@ end)
 raw.module_sources = raw.module_sources or setmetatable({}, { __mode = "k" })
 
 ---Compile CUDA C for the device in use, or find it in the compile cache.
----@param spec string|table the text; or { source = text or file = path, options = {"-DN=4", "-use_fast_math"},
+---@param spec string|table the text; or { source = text, or a list of texts that use each other's functions and
+---variables, or file = path, options = {"-DN=4", "-use_fast_math"},
 ---headers = { ["vec.h"] = text }, name = "what messages call the text", checks = "all" or a list: for checked runs
 ---(mw.check), which compile kernels so themselves; outside of them such kernels check their memory }
 ---@return moonwarp.module
@@ -87,6 +107,10 @@ function M.compile(spec, more)
     local folder = spec.file:match("^(.*)/[^/]*$") or "."
     options = { "-I" .. folder }
     for i, option in ipairs(spec.options or {}) do options[i + 1] = option end
+  elseif type(text) == "table" then
+    local its_file, its_line
+    text, its_file, its_line = join(text)
+    if not file then file, line = its_file, its_line end
   elseif not file then
     file, line = raw.part("diagnostics.source").locate(text)
   end

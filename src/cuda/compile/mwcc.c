@@ -11,8 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Only mwcc can compile kernels that can be stopped, and kernels that check their accesses. */
+/* Only mwcc can compile kernels that can be stopped, kernels that check their accesses, and several sources as one
+   module (mwcc/front/units.h). */
 bool cuda_for_mwcc(const cuda_device *device, const mw_source *source) {
+  static const char mark[] = "\n#pragma moonwarp source";
+  if (source && memmem(source->text, source->length, mark, sizeof mark - 1)) return true;
   for (size_t i = 0; source && i < source->option_count; i++)
     if (source->options[i] && strcmp(source->options[i], "--check-memory") == 0) return true;
   return cuda_stoppable(device);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "mwcc/mwcc.h"
 #include "front.h"
+#include "units.h"
 
 #include <llvm/Config/llvm-config.h>
 
@@ -22,6 +23,9 @@ struct front_job {
   strings command; /* clang and the options that a precompiled header has to agree with */
   char *header;    /* the device headers' main file, included before the source */
   pch pch;
+  unit unit;        /* the one of the source's that clang compiles */
+  const char *rest; /* the units after it, and the line where they begin */
+  int rest_line;
   mw_text text;          /* clang's input */
   char *dependency_file; /* the make rule that clang writes */
   char *folder;          /* the temporary folder that holds it; NULL: it is next to the output */
@@ -109,12 +113,12 @@ static strings arguments(const front_job *f, const options *o, const char *preco
   strings_add(&args, precompiled ? "-include-pch" : "-include");
   strings_add(&args, precompiled ? precompiled : f->header);
   /* Quoted includes are searched next to the source; clang does not know its folder, since it reads from a pipe. */
-  const char *slash = strrchr(o->input, '/');
-  if (strcmp(o->input, "-") != 0) {
+  const char *input = f->unit.name ? f->unit.name : o->input, *slash = strrchr(input, '/');
+  if (strcmp(input, "-") != 0) {
     strings_add(&args, "-iquote");
-    strings_add(&args, slash ? mw_format("%.*s", (int)(slash - o->input), o->input) : ".");
+    strings_add(&args, slash ? mw_format("%.*s", (int)(slash - input), input) : ".");
   }
-  const char *last[] = {"-main-file-name", slash ? slash + 1 : o->input, "-o", "-", "-"};
+  const char *last[] = {"-main-file-name", slash ? slash + 1 : input, "-o", "-", "-"};
   add_all(&args, last, MW_COUNT(last));
   return args;
 }
@@ -147,10 +151,18 @@ static void add_macros(mw_text *text, const options *o) {
   }
 }
 
+/* Of several units, only some have a template: those that contain its name. */
+static bool may_have(const mw_text *source, const char *instance) {
+  const char *end = instance + strcspn(instance, "<"), *start = end;
+  while (start > instance && is_word(start[-1])) start--;
+  return memmem(source->data, source->length, start, (size_t)(end - start)) != NULL;
+}
+
 /* Instantiate the requested template kernels by taking their addresses. */
-static void add_instances(mw_text *text, const options *o) {
+static void add_instances(mw_text *text, const options *o, const mw_text *source, bool is_alone) {
   for (size_t i = 0; i < o->instances.count; i++) {
     const char *name = o->instances.items[i];
+    if (!is_alone && !may_have(source, name)) continue;
     mw_text_addf(text, "\n#line 1 \"instance %s\"\n", name);
     mw_text_addf(text, "static __attribute__((device, used)) auto __mw_instance_%zu = &%s;\n", i, name);
   }
@@ -204,20 +216,23 @@ static void replace_launches(mw_text *text, size_t start) {
   mw_text_free(&source);
 }
 
-static mw_text make_text(const program *p) {
-  mw_text text = {0};
-  add_macros(&text, p->options);
-  mw_text_addf(&text, "#line 1 \"%s\"\n", p->options->input);
+/* Clang's input for the job's unit; is_alone: there is no other. */
+static mw_text make_text(const options *o, const unit *u, bool is_alone) {
+  mw_text text = {0}, source = {0};
+  mw_text_add(&source, u->text, u->length);
+  add_macros(&text, o);
+  mw_text_addf(&text, "#line %d \"%s\"\n", u->line, u->name ? u->name : o->input);
   size_t start = text.length;
-  if (p->source.data && strstr(p->source.data, "asm"))
-    escape_registers(&text, p->source.data);
+  if (source.data && strstr(source.data, "asm"))
+    escape_registers(&text, source.data);
   else
-    mw_text_add(&text, p->source.data, p->source.length);
+    mw_text_add(&text, source.data, source.length);
   move_alignas(text.data + start, text.length - start);
   replace_launches(&text, start);
-  if (!p->options->gpu) add_ptx_functions(&text, &p->source); /* on a GPU, inline PTX stays as it is */
-  add_instances(&text, p->options);
-  add_guard_calls(&text, p->options);
+  if (!o->gpu) add_ptx_functions(&text, &source); /* on a GPU, inline PTX stays as it is */
+  add_instances(&text, o, &source, is_alone);
+  add_guard_calls(&text, o);
+  mw_text_free(&source);
   return text;
 }
 
@@ -282,16 +297,25 @@ static void remove_dependency_file(const front_job *f) {
   remove_at_end(NULL, NULL);
 }
 
+/* The next unit of the source. */
+static bool begin_unit(program *p, front_job *f) {
+  bool is_first = !f->unit.text;
+  if (!unit_next(&f->rest, &f->rest_line, &f->unit)) return false;
+  f->text = make_text(p->options, &f->unit, is_first && !f->rest);
+  begin(f, p->options, f->pch.path);
+  return true;
+}
+
 front_job *front_begin(program *p) {
   const options *o = p->options;
   front_job *f = mw_alloc(sizeof *f);
+  *f = (front_job){.rest = p->source.data ? p->source.data : "", .rest_line = 1};
   char *device = find_device_headers();
   f->header = find_prefix_header(device);
   f->command = make_command(o, device);
   f->pch = pch_find(&f->command, device, f->header);
   choose_dependency_file(f, o->output);
-  f->text = make_text(p);
-  begin(f, o, f->pch.path);
+  begin_unit(p, f);
   return f;
 }
 
@@ -321,10 +345,14 @@ static _Noreturn void die_of_clang_failure(const mw_child_result *result) {
 }
 
 bool front_check(program *p, front_job *f) {
-  mw_child_result result = compile(p, f);
-  remove_dependency_file(f);
-  if (!has_compiled(&result)) die_of_clang_failure(&result);
-  return check_print(result.errors.data ? result.errors.data : "");
+  mw_text messages = {0};
+  do {
+    mw_child_result result = compile(p, f);
+    remove_dependency_file(f);
+    if (!has_compiled(&result)) die_of_clang_failure(&result);
+    mw_text_add(&messages, result.errors.data ? result.errors.data : "", result.errors.length);
+  } while (begin_unit(p, f));
+  return check_print(messages.data ? messages.data : "");
 }
 
 void front_read(program *p, mw_text *bitcode) {
@@ -334,15 +362,31 @@ void front_read(program *p, mw_text *bitcode) {
     die("%s", mw_error_last()->message);
 }
 
-void front_finish(program *p, front_job *f, mw_text *bitcode) {
+/* The bitcode of the unit that clang is at work on. */
+static mw_text finish_unit(program *p, front_job *f) {
   mw_child_result result = compile(p, f);
   if (!p->options->ship) depend_read(&p->dependencies, f->dependency_file, p->options->headers);
-  remove_dependency_file(f);
   if (result.status == 1) {
+    remove_dependency_file(f);
+    fwrite(p->log.data ? p->log.data : "", 1, p->log.length, stderr);
     fwrite(result.errors.data, 1, result.errors.length, stderr);
     quit(1);
   }
   if (result.status != 0) die_of_clang_failure(&result);
-  p->log = result.errors;
-  *bitcode = result.output;
+  mw_text_add(&p->log, result.errors.data, result.errors.length);
+  return result.output;
+}
+
+void front_finish(program *p, front_job *f, mw_text *bitcode) {
+  *bitcode = finish_unit(p, f);
+  while (f->rest) {
+    if (!p->unit_count) {
+      p->units = mw_alloc(sizeof *p->units);
+      p->units[p->unit_count++] = *bitcode, *bitcode = (mw_text){0};
+    }
+    begin_unit(p, f);
+    p->units = mw_realloc(p->units, (p->unit_count + 1) * sizeof *p->units);
+    p->units[p->unit_count++] = finish_unit(p, f);
+  }
+  remove_dependency_file(f);
 }

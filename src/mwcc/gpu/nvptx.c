@@ -205,7 +205,7 @@ static void refuse_undefined(program *p) {
     LLVMValueRef user = LLVMGetUser(use);
     complain(p, LLVMIsAInstruction(user) ? user : NULL,
              "the function '%s' is not defined, neither in this source nor for GPUs in moonwarp's headers. Define it, "
-             "or install NVRTC, which may have it",
+             "add the source that does, mw.compile { source = { one, other } }, or install NVRTC, which may have it",
              name);
   }
   if (p->complaints) quit(1);

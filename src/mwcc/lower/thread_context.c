@@ -364,10 +364,11 @@ static void lower_call(site *s) {
     complain(s->p, s->call, "the CPU device has no '%s' yet", name + strlen("llvm.nvvm."));
   } else if (!starts_with(name, "llvm.") && !is_importable(name)) {
     char *readable = __cxa_demangle(name, NULL, NULL, NULL);
-    complain(s->p, s->call,
-             "the function '%s' is declared but defined nowhere: a module is one source, so define it there or in a "
-             "header that it includes",
-             readable ? readable : name);
+    complain(
+        s->p, s->call,
+        "the function '%s' is declared but defined nowhere: define it in this source or in a header, or compile both "
+        "sources as one module, mw.compile { source = { one, other } } or mwcc one.cu other.cu",
+        readable ? readable : name);
     free(readable);
   }
 }

@@ -219,7 +219,10 @@ void read_globals(program *p) {
       add_shared(p, g, device_layout);
     } else if (LLVMIsDeclaration(g)) {
       if (LLVMGetFirstUse(g))
-        complain(p, NULL, "the variable '%s' is declared extern but defined nowhere in this source", name);
+        complain(p, NULL,
+                 "the variable '%s' is declared extern but defined nowhere: define it in this source, or compile both "
+                 "sources as one module, mw.compile { source = { one, other } } or mwcc one.cu other.cu",
+                 name);
     } else if (!LLVMIsGlobalConstant(g) || LLVMIsExternallyInitialized(g)) {
       add_variable(p, g, device_layout);
     }
@@ -280,6 +283,7 @@ static LLVMModuleRef parse(program *p) {
   const mw_text *text = &p->bitcode;
   LLVMModuleRef module;
   char *message = NULL;
+  if (p->unit_count) return link_units(p);
   if (!p->options->is_ir) {
     LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRange(text->data, text->length, "bitcode", 0);
     if (LLVMParseBitcodeInContext2(p->context, buffer, &module)) die("clang's bitcode cannot be read by this LLVM");

@@ -29,4 +29,7 @@ void check_features(program *p);       /* before anything is inlined */
 void check_sizes(program *p);          /* of constant memory and parameters */
 void check_shared_atomics(program *p); /* after pointers have been promoted to registers */
 
+/* p->units as one module, and its bitcode as p->bitcode. */
+LLVMModuleRef link_units(program *p);
+
 #endif
