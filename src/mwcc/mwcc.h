@@ -317,14 +317,6 @@ void complain(program *p, LLVMValueRef at, const char *format, ...) __attribute_
 /* Whether the optional pass or decision is enabled: not with --without=NAME. */
 static inline bool has_pass(const program *p, pass_id id) { return !p->options->without[id]; }
 
-/* ---- precompiled headers: pch.c ---- */
-typedef struct pch {
-  const char *path; /* NULL: none can be used */
-  mw_hash key;
-  bool is_cached, is_new; /* is in the user's cache folder; was made by this process, from these files */
-  mw_text files;
-} pch;
-
 /* ---- stages ---- */
 /* clang at work on p->source, between front_begin and front_finish: the time is used for work that needs no bitcode. */
 typedef struct front_job front_job;

@@ -4,6 +4,14 @@
 
 #include "mwcc/mwcc.h"
 
+/* A precompiled header: pch.c. */
+typedef struct pch {
+  const char *path; /* NULL: none can be used */
+  mw_hash key;
+  bool is_cached, is_new; /* is in the user's cache folder; was made by this process, from these files */
+  mw_text files;
+} pch;
+
 char *find_clang(void);                 /* of our LLVM's major version, so that LLVM reads its bitcode */
 char *find_device_headers(void);        /* their folder */
 char *find_installed(const char *path); /* relative to the prefix: <prefix>/<path> for <prefix>/bin/mwcc */
