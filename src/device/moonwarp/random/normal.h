@@ -68,7 +68,7 @@ __mw_device_template double __mw_upper_quantile(double p) { return 1.41421356237
 #else
 /* With the roundings of cuRAND, which multiplies the inverse of erfc by the root of 2. */
 __mw_device_template float __mw_upper_quantile(float p) {
-  return 1.4142135f * (float)(0.7071067811865476 * __mw_upper_quantile((double)p));
+  return 1.4142135f * (float)(0.7071067811865476 * __mw_rough_upper_quantile(p));
 }
 #endif
 
