@@ -417,7 +417,8 @@ bench-held: all $(BENCH_PROGRAMS) $(BENCH_HELD)
 $(BENCH_HELD): $(BUILD)/bench/held_%.so: bench/held/%/peers.c
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O3 -march=native -ffast-math -fopenmp -fPIC -shared -o $@ $< -lm
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -Wno-missing-prototypes -O3 -march=native -ffast-math -fopenmp -fPIC \
+	  -shared -o $@ $< -lm
 
 # The same on an NVIDIA GPU, with launches from C beside: what docs/use/gpu.md has a table of.
 .PHONY: bench-gpu

@@ -2,6 +2,7 @@
 --   luajit bench/held/solve.lua c|pocl|intel|moonwarp NAME
 -- Prints milliseconds, the digest of the result and its scale. moonwarp makes the inputs and the digest for all.
 -- The C peer, `void NAME(the kernel's parameters)`, works on the same memory, in one call for a launch over the grid.
+-- A global `int blocks` of the peers' file is set to the launch's number of blocks.
 
 package.path = "./?.lua;" .. package.path
 local ffi = require "ffi"
@@ -21,20 +22,27 @@ local function is_array(value) return type(value) ~= "number" end
 
 -- The prototypes of a file's functions, with plain pointers: FFI needs no types of the file.
 local function declare(text)
-  for name, list in ("\n" .. text):gmatch "\nvoid ([%w_]+)(%b())%s*{" do
+  for name, list in ("\n" .. text):gmatch "\nvoid ([%w_]+)(%b()) {" do
     list = list:gsub("[%w_%s]+%*[%w_%s*]*", " void *")
     ffi.cdef(("void %s%s;"):format(name, list))
   end
 end
 
 local function solve_c(made, folder)
-  declare(problems.read(folder .. "/peers.c"))
+  local text = problems.read(folder .. "/peers.c")
+  declare(text)
   local library = ffi.load(("%s/bench/held_%s.so"):format(home, folder:match "[^/]+$"))
+  local wants_blocks = ("\n" .. text):find "\nint blocks;"
+  if wants_blocks then ffi.cdef "int blocks;" end
   local calls = {}
   for i, step in ipairs(made.steps) do
     local call, arguments = library[step[1]], {}
     for k, value in ipairs(step[4]) do arguments[k] = is_array(value) and pointer(value) or value end
-    calls[i] = function() call(unpack(arguments)) end
+    local grid = problems.sizes(step[2])
+    calls[i] = function()
+      if wants_blocks then library.blocks = grid[1] * grid[2] * grid[3] end
+      call(unpack(arguments))
+    end
   end
   local restore = made.restore
   return function()
@@ -109,3 +117,5 @@ mw.synchronize()
 if finish then finish() end
 local sum, scale = problems.digest(made.result)
 print(("%.17g %.17g %.17g"):format(measure.milliseconds(run), sum, scale))
+io.stdout:flush()
+os.exit(0) -- without closing: OpenMP's threads may still run the library's code
