@@ -16,6 +16,7 @@
  *   value_range.c          the interval of each integer
  *   raced_loads.c          loads whose value a data race can make differ between gangs
  *   vector_shape.c         the shape of each value across the lanes of a gang, and the divergent branches
+ *   row_walk.c             loads by which lanes walk rows of their own
  *   cost_model.c           how many vectors a gang should have
  *   barrier_liveness.c     the values that are live across each barrier
  *   analysis_report.c      all of it as text (mwcc --dump=graph|shapes|rows|plane|live) */
@@ -262,6 +263,8 @@ range range_where_used(const shapes *s, LLVMValueRef instruction, unsigned opera
 bool counts_towards(const shapes *s, LLVMValueRef index, LLVMValueRef limit);
 /* Whether some lanes of a gang may leave the loop in an iteration in which others stay. */
 bool leaves_one_by_one(const shapes *s, int loop_index);
+/* Whether each lane walks a row of its own, element by element, in a loop of one block: row_walk.c. */
+bool is_walked_row(const shapes *s, LLVMValueRef load);
 
 /* ---- atomics.c ---- */
 

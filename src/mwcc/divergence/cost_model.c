@@ -277,6 +277,18 @@ static int vectors_of_lines(const graph *g, const order *o, const shapes *s) {
   return vectors;
 }
 
+/* Whether lanes walk rows of their own, which is done by tiles (opt/row_tiles.h). The rows of one vector are as many
+   streams as caches and prefetchers follow, and their loads are independent of each other. */
+static bool walks_rows(const graph *g, const order *o, const shapes *s) {
+  if (!has_pass(g->program, PASS_ROW_TILES)) return false;
+  for (int i = 0; i < g->value_count; i++) {
+    LLVMValueRef value = g->values[i];
+    if (!LLVMIsALoadInst(value) || o->innermost[g->node_of[i]] < 0 || s->divergent[g->node_of[i]]) continue;
+    if (is_walked_row(s, value)) return true;
+  }
+  return false;
+}
+
 static bool gathers_often(const graph *g, const shapes *s) {
   int gathers = 0, others = 0;
   for (int i = 0; i < g->value_count; i++) {
@@ -377,6 +389,10 @@ int vectors_that_pay(const graph *g, const order *o, const shapes *s, const char
         divergent_loops_are_arithmetic(g, o, s) && carried_vectors(g, o, s) * SOME <= vector_registers(g->program) / 2;
     *why = waits ? "it has a divergent loop that is latency-bound" : "it has a divergent loop";
     return waits ? SOME : FEW;
+  }
+  if (walks_rows(g, o, s)) {
+    *why = "its lanes walk rows of their own";
+    return 1;
   }
   if (gathers_often(g, s)) {
     *why = "it has more gathers than vector loads";

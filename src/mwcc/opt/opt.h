@@ -7,6 +7,8 @@
  *   predictive_commoning.c, commoned_loop_unroll.c     loops whose iterations load the same vectors: numbered,
  *                                                      unrolled and scheduled
  *   register_blocking.c, register_blocking_reroll.c    loops with more accumulators than registers
+ *   row_tiles.c, row_tiles_checks.c,
+ *   row_tiles_strip.c, row_transpose.c                 loops whose lanes walk rows: tiles instead of gathers
  *
  * The order is in passes.def. Forwarding precedes the removal of stores, which it makes dead. Register blocking runs after
  * LLVM's optimiser, which does not handle that many loops well. */
@@ -22,5 +24,6 @@ void forward_stores(program *p);        /* to loads that straddle stored vectors
 void remove_dead_shared_stores(program *p);
 void common_overlapping_loads(program *p); /* predictive_commoning.c: vectors that several iterations load */
 void block_registers(program *p);          /* register_blocking.c: loops with more accumulators than registers */
+void tile_rows(program *p);                /* row_tiles.c: loops whose lanes walk rows of their own */
 
 #endif

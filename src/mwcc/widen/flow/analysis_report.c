@@ -152,6 +152,16 @@ static char *describe_access(const shapes *s, LLVMValueRef i) {
   if (LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic) return mw_format("atomic %s", what);
   LLVMTypeRef type = LLVMTypeOf(load ? i : LLVMGetOperand(i, 0));
   long long bytes = (long long)LLVMABISizeOfType(s->graph->program->layout, type);
+  if (load && is_walked_row(s, i)) {
+    char *place = describe_place(s, LLVMGetOperand(i, 0), bytes, what);
+    bool together = !s->divergent[graph_node_of(s->graph, i)];
+    char *both = mw_format("%s along a row of each lane, %s", place,
+                           !has_pass(s->graph->program, PASS_ROW_TILES) ? "without row-tiles"
+                           : together                                   ? "by tiles"
+                                      : "not by tiles: lanes leave the loop one by one");
+    free(place);
+    return both;
+  }
   return describe_place(s, LLVMGetOperand(i, load ? 0 : 1), bytes, what);
 }
 
