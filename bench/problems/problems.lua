@@ -72,6 +72,7 @@ local parts = { float2 = "float", float4 = "float", uchar = "uint" }
 
 -- The result's weighted sum and, as the scale for comparing, the sum of the magnitudes.
 local function digest(array)
+  if array.dtype == "double" then array = array:to "float" end
   local dtype = parts[array.dtype] or array.dtype
   local sums, magnitudes = mw.zeros(2 ^ 16, "double"), mw.zeros(2 ^ 16, "double")
   local words = array:as(dtype)

@@ -1,6 +1,4 @@
 /* The kernels of rows.cu as C with OpenMP. */
-#include <math.h>
-#include <stddef.h>
 
 void sum_of_products(int n, float alpha, float beta, const float *a, const float *b, const float *x, float *y) {
 #pragma omp parallel for
@@ -82,7 +80,7 @@ void running_sums(int rows, int columns, const float *in, float *out) {
   }
 }
 
-void polynomials(int n, int degree, size_t pitch, const double *coefficients, const double *x, double *y) {
+void polynomials(int n, int degree, unsigned long long pitch, const double *coefficients, const double *x, double *y) {
 #pragma omp parallel for
   for (int i = 0; i < n; i++) {
     double v = x[i], s = 0;

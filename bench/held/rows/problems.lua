@@ -14,14 +14,15 @@ return function(make)
 
   function problems.sum_of_products()
     local n, y = 1000, mw.zeros(1000)
-    return one(y, "sum_of_products", cdiv(n, 128), 128, n, 1.5, 1.25, uniform(n * n, 1, -1, 1), uniform(n * n, 2, -1, 1),
-      uniform(n, 3, -1, 1), y)
+    return one(y, "sum_of_products", cdiv(n, 128), 128, n, 1.5, 1.25, uniform(n * n, 1, -1, 1),
+      uniform(n * n, 2, -1, 1), uniform(n, 3, -1, 1), y)
   end
 
   function problems.inner_products()
     local n, m, d = 300, 320, 100
     local c = mw.zeros(n * m, "double")
-    return one(c, "inner_products", { cdiv(m, 32), cdiv(n, 8) }, { 32, 8 }, n, m, d, doubles(n * d, 1), doubles(m * d, 2), c)
+    return one(c, "inner_products", { cdiv(m, 32), cdiv(n, 8) }, { 32, 8 }, n, m, d, doubles(n * d, 1),
+      doubles(m * d, 2), c)
   end
 
   function problems.nearest_center()

@@ -80,9 +80,9 @@ extern "C" __global__ void running_sums(int rows, int columns, const float *in, 
 }
 
 // Polynomials whose coefficients are rows, the highest first in the sum: backwards through the row.
-extern "C" __global__ void polynomials(int n, int degree, size_t pitch, const double *coefficients, const double *x,
+extern "C" __global__ void polynomials(int n, int degree, unsigned long long pitch, const double *coefficients, const double *x,
                                        double *y) {
-  size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+  unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   double v = x[i], s = 0;
   for (int k = degree; k >= 0; k--) s = s * v + coefficients[i * pitch + k];
