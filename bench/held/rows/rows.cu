@@ -80,8 +80,8 @@ extern "C" __global__ void running_sums(int rows, int columns, const float *in, 
 }
 
 // Polynomials whose coefficients are rows, the highest first in the sum: backwards through the row.
-extern "C" __global__ void polynomials(int n, int degree, unsigned long long pitch, const double *coefficients, const double *x,
-                                       double *y) {
+extern "C" __global__ void polynomials(int n, int degree, unsigned long long pitch, const double *coefficients,
+                                       const double *x, double *y) {
   unsigned long long i = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   double v = x[i], s = 0;
