@@ -1,4 +1,4 @@
-/* The held-out kernels in C with OpenMP: what one launch over the whole grid does, with loops in the order that suits C.
+/* The held-out kernels in C with OpenMP: what one launch over the whole grid does, with loops in an order for C.
  * `blocks` is the number of the launch's blocks, for kernels that have no parameter for it. */
 #include <math.h>
 #include <stdint.h>
