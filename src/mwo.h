@@ -172,7 +172,13 @@ typedef struct mw_services {
 } mw_services;
 
 /* What watched code calls the runtime for (mwcc --observe). */
-enum mw_observed { MW_OBSERVE_ACCESS = 1, MW_OBSERVE_SYNC = 2, MW_OBSERVE_BRANCH = 4, MW_OBSERVE_CODE = 8 };
+enum mw_observed {
+  MW_OBSERVE_ACCESS = 1,
+  MW_OBSERVE_SYNC = 2,
+  MW_OBSERVE_BRANCH = 4,
+  MW_OBSERVE_CODE = 8,
+  MW_OBSERVE_STEP = 16 /* each line; variables stay in memory */
+};
 
 /* What is done at a site, and the word that each lane gives. */
 typedef enum mw_site_kind {
@@ -183,9 +189,14 @@ typedef enum mw_site_kind {
   MW_SITE_BARRIER,   /* of a block: the barrier's number, and the number of threads << 32 where it is given */
   MW_SITE_WARP,      /* a warp function: the mask, and for shuffles the lane operand << 32 */
   MW_SITE_FENCE,
-  MW_SITE_BRANCH, /* 1: the lane takes it; the words are not set for lanes that are not active */
-  MW_SITE_CODE,   /* a basic block begins */
-  MW_SITE_WORK    /* never called: what a basic block does on one line, for the MW_SITE_CODE site before it */
+  MW_SITE_BRANCH,   /* 1: the lane takes it; the words are not set for lanes that are not active */
+  MW_SITE_CODE,     /* a basic block begins */
+  MW_SITE_WORK,     /* never called: what a basic block does on one line, for the MW_SITE_CODE site before it */
+  MW_SITE_STEP,     /* a line begins */
+  MW_SITE_ENTER,    /* a function of the source begins, or a kernel */
+  MW_SITE_LEAVE,    /* and ends */
+  MW_SITE_VARIABLE, /* a variable's declaration is reached: its address */
+  MW_SITE_KINDS
 } mw_site_kind;
 
 /* The barriers of MW_SITE_BARRIER's detail. */
@@ -217,6 +228,9 @@ typedef struct mw_site {
   uint32_t is_volatile, is_texture;                /* is_texture: of an access that reads a texture or surface */
   uint32_t work[MW_WORK_CLASSES], flops;           /* of MW_SITE_WORK, for each lane */
   const char *file, *outer_file, *name, *function; /* or NULL */
+  /* Of MW_SITE_VARIABLE: its type in C, a bar, and its layout (step_markers.c); of MW_SITE_STEP: the numbers of the
+     variables in scope, innermost first; else NULL. */
+  const char *about;
 } mw_site;
 
 /* The results of memory_kind. */

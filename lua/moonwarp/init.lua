@@ -46,6 +46,7 @@ local later = {
   ["array.files.npy"] = { "load_npy", "load_npz", "save_npy", "save_npz" },
   ["array.files.csv"] = { "read_csv", "write_csv" },
   ["array.files.wav"] = { "read_wav", "write_wav" },
+  ["stepping.debug"] = { "debug" },
   ["watch.check"] = { "check", "allow_race" },
 }
 for part, names in pairs(later) do

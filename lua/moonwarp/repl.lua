@@ -204,12 +204,14 @@ function M.run(options)
   if rawget(_G, "mw") == nil then rawset(_G, "mw", require "moonwarp") end
   local mw = require "moonwarp"
   local lines = input.open(results.complete)
+  raw.prompt = lines -- mw.debug asks for commands there
   local forget = define { help = help, time = TIME, quit = LEAVE, exit = LEAVE }
   if not (options and options.quiet) then banner(lines) end
   local checked = mw.check_memory(true)
   raw.interrupt_watch(true)
   local ok, err = pcall(loop, lines)
   raw.interrupt_watch(false)
+  raw.prompt = nil
   mw.check_memory(checked)
   forget()
   lines.close()

@@ -97,7 +97,7 @@ end
 -- Snippets about the CPU device: host memory, tiers, failing kernels, the alignment of textures' memory.
 local function is_for_cpu(text)
   local signs = { ":host()", ".tier", "wild", "__trap", "pitch", "texture_memory", "mw.devices {", "ChannelDescriptor",
-    "mw.measure", "mw.check(" }
+    "mw.measure", "mw.check(", "mw.debug" }
   for _, sign in ipairs(signs) do
     if text:find(sign, 1, true) then return true end
   end

@@ -155,7 +155,7 @@ int cpu_specialise(void *argument, const mw_source *source, const mw_launch_clas
 }
 
 int cpu_observe(void *argument, const mw_source *source, unsigned observes, const char *path) {
-  static const char *const words[] = {"access", "sync", "branch", "code"};
+  static const char *const words[] = {"access", "sync", "branch", "code", "step"};
   const cpu_unit *unit = argument;
   mw_text option = {0};
   if (!unit->image->bitcode_bytes)

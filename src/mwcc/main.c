@@ -188,12 +188,13 @@ static unsigned parse_observed(const char *list) {
                {"sync", MW_OBSERVE_SYNC},
                {"branch", MW_OBSERVE_BRANCH},
                {"code", MW_OBSERVE_CODE},
+               {"step", MW_OBSERVE_STEP},
                {"all", MW_OBSERVE_ACCESS | MW_OBSERVE_SYNC | MW_OBSERVE_BRANCH | MW_OBSERVE_CODE}};
   unsigned bits = 0;
   for (const char *at = list; *at;) {
     size_t length = strcspn(at, ","), i = 0;
     while (i < MW_COUNT(words) && (strlen(words[i].name) != length || strncmp(words[i].name, at, length) != 0)) i++;
-    if (i == MW_COUNT(words)) die("--observe=%s: it takes access, sync, branch, code or all, with commas", list);
+    if (i == MW_COUNT(words)) die("--observe=%s: it takes access, sync, branch, code, step or all, with commas", list);
     bits |= words[i].bits;
     at += length + (at[length] == ',');
   }
@@ -327,6 +328,7 @@ static void settle_observed(options *o) {
   if (o->launch_kernel) die("--observe cannot be combined with --launch");
   o->check_memory = false; /* a watcher does that */
   for (size_t i = 0; i < MW_COUNT(off); i++) o->without[off[i]] = true;
+  if (o->observe & MW_OBSERVE_STEP) o->width = o->vectors = 1;
 }
 
 static bool is_named(const char *name, const char *ending) {

@@ -36,6 +36,8 @@ M.mw = {
   allow_race = "...: string",
   measure = "kernel: kernel, grid: integer|table, block: integer|table, shared?: integer, " ..
     "options?: {capability: string}",
+  debug = "kernel: kernel, grid: integer|table, block: integer|table, shared?: integer, " ..
+    "options?: {blocks: table, most: integer}",
   load = "path: path",
   try_load = "path: path",
   stream = "options?: {priority: integer, nonblocking: boolean}",

@@ -118,9 +118,10 @@ static const char *inspect_variable(const cpu_object *object, const mw_mwo_varia
 
 static const char *inspect_site(const cpu_object *object, const mw_site *site) {
   if (!is_text_or_null(object, site->file) || !is_text_or_null(object, site->outer_file) ||
-      !is_text_or_null(object, site->name) || !is_text_or_null(object, site->function))
+      !is_text_or_null(object, site->name) || !is_text_or_null(object, site->function) ||
+      !is_text_or_null(object, site->about))
     return "a site's names lie outside it";
-  return site->kind > MW_SITE_WORK ? "a site's kind is unknown" : NULL;
+  return site->kind >= MW_SITE_KINDS ? "a site's kind is unknown" : NULL;
 }
 
 const char *object_inspect(const cpu_object *object) {

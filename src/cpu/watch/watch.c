@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const cpu_watcher *const all_watchers[] = {&cpu_counters, &cpu_accesses};
+static const cpu_watcher *const all_watchers[] = {&cpu_counters, &cpu_accesses, &cpu_steps};
 
 struct cpu_watch {
   cpu_device *device;
@@ -81,6 +81,7 @@ cpu_watched *cpu_watched_new(cpu_watch *watch, const cpu_kernel *kernel) {
   cpu_watched *launch = mw_alloc(sizeof *launch);
   const mw_mwo *image = kernel->unit->image;
   *launch = (cpu_watched){.watch = watch, .kernel = kernel, .sites = image->sites, .site_count = image->site_count};
+  for (size_t i = 0; i < image->site_count; i++) launch->is_stepped |= image->sites[i].kind == MW_SITE_STEP;
   mw_lock_init(&launch->lock);
   mw_lock(&watch->lock);
   for (size_t i = 0; i < watch->count; i++) launch->states[i] = watch->watchers[i]->begin(watch->states[i], launch);
@@ -189,7 +190,8 @@ void cpu_watch_thread(mw_worker *base, uint32_t site, uint64_t word) {
   if (!w) return;
   uint32_t thread = worker->ring.current->thread, lane = thread % 32;
   w->words[thread] = word;
-  uint32_t lanes = cpu_warp_converge(base, FIRST_SITE + site);
+  bool alone = w->launch->is_stepped && w->launch->sites[site].kind != MW_SITE_STEP;
+  uint32_t lanes = alone ? 1u << lane : cpu_warp_converge(base, FIRST_SITE + site);
   CPU_SERVICE_ENTER(base);
   if (lane == (uint32_t)__builtin_ctz(lanes)) dispatch(worker, site, thread / 32, lanes, &w->words[thread - lane]);
 }

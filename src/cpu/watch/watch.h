@@ -20,7 +20,8 @@
  * never empty. The words of other lanes are undefined.
  *
  * Where a kernel cannot be widened its threads are fibers. They converge at each site (mw_services.warp_converge), lanes
- * with the lowest site first, so a watcher sees warps there, too. */
+ * with the lowest site first, so a watcher sees warps there, too. Where lines are watched (MW_OBSERVE_STEP) the threads
+ * are always fibers, which converge at lines only; all other calls are of one lane. */
 #ifndef MW_CPU_WATCH_H
 #define MW_CPU_WATCH_H
 
@@ -52,7 +53,7 @@ typedef struct cpu_watcher {
   void *(*begin)(void *state, const cpu_watched *launch);
   /* A worker will run blocks of the launch; called once for each of them, on its own thread and stack. */
   void *(*enter)(void *launch);
-  void (*on[MW_SITE_WORK])(void *worker, const cpu_watch_event *event);
+  void (*on[MW_SITE_KINDS])(void *worker, const cpu_watch_event *event);
   /* A worker begins with a block, at its first call in it, and is done with it; may be NULL. */
   void (*block_begin)(void *worker, uint64_t block);
   void (*block_end)(void *worker, uint64_t block);
@@ -69,6 +70,7 @@ struct cpu_watched {
   const cpu_kernel *kernel;
   const mw_site *sites;
   size_t site_count;
+  bool is_stepped;            /* the code's lanes converge at lines, not at accesses */
   const cpu_command *command; /* set when it is queued, before a worker enters */
   void *states[CPU_WATCHERS_MOST];
   pthread_mutex_t lock; /* guards the list */
@@ -79,6 +81,8 @@ struct cpu_watched {
 extern const cpu_watcher cpu_counters;
 /* accesses.c */
 extern const cpu_watcher cpu_accesses;
+/* steps.c */
+extern const cpu_watcher cpu_steps;
 
 /* mw_driver's members of the same names. */
 int cpu_watch_new(void *device, const char *watchers, unsigned *observes, void **watch);

@@ -10,6 +10,7 @@ struct watched_site {
   char *file, *outer_file; /* of its line, and of the line into which its function was inlined; or NULL */
   const char *name;        /* of the variable, as the source has it, or NULL */
   const char *function;    /* the kernel or function that contains it */
+  const char *about;       /* or NULL */
 };
 
 /* Calls before what is watched: the site's number, and an address or a number. */

@@ -287,6 +287,7 @@ static LLVMValueRef site_entry(program *p, const watched_site *s) {
   put_text(&f, s->outer_file);
   put_text(&f, s->name);
   put_text(&f, s->function);
+  put_text(&f, s->about);
   return twin(&f, sizeof(mw_site));
 }
 

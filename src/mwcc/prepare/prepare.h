@@ -21,6 +21,7 @@ void drop_scalar_code(program *p); /* deletes the kernel's code for single threa
 bool find_accessed(const program *p, LLVMValueRef address, accessed *out);
 void check_memory(program *p);
 void mark_watched(program *p); /* watch_markers.c */
+void mark_steps(program *p);   /* step_markers.c */
 void keep_calls(program *p);
 void promote_scalars(program *p); /* scalar_promotion.c */
 

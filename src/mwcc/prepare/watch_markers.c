@@ -23,15 +23,6 @@ typedef struct marker {
   size_t issued; /* of the block being marked, as mw_site.issued */
 } marker;
 
-static LLVMValueRef declare(marker *m, const char *name, LLVMTypeRef word, LLVMTypeRef *type) {
-  LLVMTypeRef params[] = {m->p->i32, word};
-  *type = LLVMFunctionType(m->p->void_type, params, 2, 0);
-  LLVMValueRef function = LLVMAddFunction(m->p->module, name, *type);
-  add_attribute(m->p, function, "convergent");
-  add_attribute(m->p, function, "nounwind");
-  return function;
-}
-
 /* Call with a number or an address, at the builder's position; the call has the position of `at`. */
 static void call_marker(marker *m, size_t number, LLVMValueRef word, LLVMValueRef at) {
   bool is_address = LLVMGetTypeKind(LLVMTypeOf(word)) == LLVMPointerTypeKind;
@@ -203,15 +194,22 @@ static bool is_plain(LLVMValueRef i, bool store) {
          LLVMGetOrdering(i) == LLVMAtomicOrderingNotAtomic;
 }
 
+/* Whether stepped code accesses a variable of its own, which is recorded from line to line. */
+static bool is_variable(const marker *m, LLVMValueRef access) {
+  return m->p->options->observe & MW_OBSERVE_STEP && LLVMIsAAllocaInst(root_of(address_of(access)));
+}
+
 static void mark_accesses(marker *m, const instructions *block) {
   members loads = {mw_alloc((block->count + 1) * sizeof(member)), 0},
           stores = {mw_alloc((block->count + 1) * sizeof(member)), 0};
   for (size_t n = 0; n < block->count; n++) {
     LLVMValueRef i = block->items[n];
-    if (is_plain(i, false)) {
+    bool is_load = is_plain(i, false), is_store = is_plain(i, true);
+    if ((is_load || is_store) && is_variable(m, i)) continue;
+    if (is_load) {
       mark_window(m, &stores);
       if (!is_repeated(block, n)) loads.items[loads.count++] = member_of(m->p, i);
-    } else if (is_plain(i, true)) {
+    } else if (is_store) {
       mark_window(m, &loads);
       stores.items[stores.count++] = member_of(m->p, i);
     } else if (!touches_no_memory(i)) {
@@ -320,8 +318,8 @@ void mark_watched(program *p) {
   if (!p->options->observe) return;
   run_passes(p, "function(loop-mssa(licm))"); /* as nvcc hoists loads out of loops that write nothing */
   marker m = {.p = p, .b = LLVMCreateBuilderInContext(p->context)};
-  m.functions[0] = declare(&m, WATCH_ADDRESS, p->pointer, &m.types[0]);
-  m.functions[1] = declare(&m, WATCH_NUMBER, p->i64, &m.types[1]);
+  m.functions[0] = declare_marker(p, WATCH_ADDRESS, p->pointer, &m.types[0]);
+  m.functions[1] = declare_marker(p, WATCH_NUMBER, p->i64, &m.types[1]);
   EACH_FUNCTION(p, f) {
     m.function = f;
     mark_function(&m);

@@ -9,6 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+LLVMValueRef declare_marker(program *p, const char *name, LLVMTypeRef word, LLVMTypeRef *type) {
+  LLVMTypeRef params[] = {p->i32, word};
+  *type = LLVMFunctionType(p->void_type, params, 2, 0);
+  LLVMValueRef function = LLVMGetNamedFunction(p->module, name);
+  if (function) return function;
+  function = LLVMAddFunction(p->module, name, *type);
+  add_attribute(p, function, "convergent");
+  add_attribute(p, function, "nounwind");
+  return function;
+}
+
 static char *file_of(LLVMMetadataRef location) {
   unsigned length = 0;
   LLVMMetadataRef scope = LLVMDILocationGetScope(location), file = scope ? LLVMDIScopeGetFile(scope) : NULL;

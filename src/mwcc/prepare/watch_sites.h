@@ -6,6 +6,9 @@
 #include "prepare.h"
 #include "mwcc/analysis/watched_site.h"
 
+/* The function that markers of this name (WATCH_…) call with a site's number and a word; its type. */
+LLVMValueRef declare_marker(program *p, const char *name, LLVMTypeRef word, LLVMTypeRef *type);
+
 /* A load, store or atomic operation, of which a lane accesses so many bytes. */
 size_t add_access_site(program *p, LLVMValueRef function, LLVMValueRef access, uint64_t bytes);
 /* One side of a copy of so many bytes, which is a call. */

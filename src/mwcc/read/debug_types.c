@@ -51,7 +51,7 @@ static void remember(LLVMMetadataRef node, ctype *type) {
   known[known_count++] = (struct known){node, type};
 }
 
-static LLVMMetadataRef operand(program *p, LLVMMetadataRef node, unsigned index) {
+LLVMMetadataRef metadata_operand(program *p, LLVMMetadataRef node, unsigned index) {
   LLVMValueRef value = LLVMMetadataAsValue(p->context, node);
   unsigned count = LLVMGetMDNodeNumOperands(value);
   if (index >= count) return NULL;
@@ -76,11 +76,11 @@ char *scope_prefix(program *p, LLVMMetadataRef scope) {
   if (!scope) return mw_strdup("");
   const char *name;
   switch (LLVMGetMetadataKind(scope)) {
-  case LLVMDINamespaceMetadataKind: name = metadata_text(p, operand(p, scope, OPERAND_NAME)); break;
-  case LLVMDICompositeTypeMetadataKind: name = metadata_text(p, operand(p, scope, OPERAND_NAME)); break;
+  case LLVMDINamespaceMetadataKind: name = metadata_text(p, metadata_operand(p, scope, OPERAND_NAME)); break;
+  case LLVMDICompositeTypeMetadataKind: name = metadata_text(p, metadata_operand(p, scope, OPERAND_NAME)); break;
   default: return mw_strdup("");
   }
-  char *outer = scope_prefix(p, operand(p, scope, OPERAND_SCOPE));
+  char *outer = scope_prefix(p, metadata_operand(p, scope, OPERAND_SCOPE));
   char *prefix = *name ? mw_format("%s%s::", outer, name) : mw_strdup(outer); /* "" names an anonymous namespace */
   free(outer);
   return prefix;
@@ -94,7 +94,7 @@ static char *node_name(LLVMMetadataRef node) {
 
 /* The name with its namespaces and classes. */
 static const char *qualified(program *p, LLVMMetadataRef node, const char *name) {
-  char *prefix = scope_prefix(p, operand(p, node, OPERAND_SCOPE));
+  char *prefix = scope_prefix(p, metadata_operand(p, node, OPERAND_SCOPE));
   return mw_format("%s%s", prefix, name);
 }
 
@@ -103,7 +103,7 @@ static const char *qualified(program *p, LLVMMetadataRef node, const char *name)
 static char *tag_name(program *p, LLVMMetadataRef node) {
   static const char prefix[] = "_ZTS";
   char *name = node_name(node), *end;
-  LLVMMetadataRef identifier = name ? NULL : operand(p, node, OPERAND_IDENTIFIER);
+  LLVMMetadataRef identifier = name ? NULL : metadata_operand(p, node, OPERAND_IDENTIFIER);
   unsigned length = 0;
   const char *linked = identifier ? LLVMGetMDString(LLVMMetadataAsValue(p->context, identifier), &length) : NULL;
   if (!linked || !starts_with(linked, prefix)) return name;
@@ -155,7 +155,7 @@ static ctype *base_type(LLVMMetadataRef node) {
 static ctype *pointer_type(program *p, LLVMMetadataRef node, const char *sign) {
   ctype *type = new_type(MW_TYPE_POINTER, 8, NULL);
   remember(node, type);
-  LLVMMetadataRef base = operand(p, node, OPERAND_BASE_TYPE);
+  LLVMMetadataRef base = metadata_operand(p, node, OPERAND_BASE_TYPE);
   type->element = base ? ctype_of(p, base) : void_type();
   const char *name = type->element->type.name;
   type->type.name = mw_format("%s%s%s", name, name[0] && name[strlen(name) - 1] == '*' ? "" : " ", sign);
@@ -163,7 +163,7 @@ static ctype *pointer_type(program *p, LLVMMetadataRef node, const char *sign) {
 }
 
 static ctype *const_type(program *p, LLVMMetadataRef node) {
-  LLVMMetadataRef base = operand(p, node, OPERAND_BASE_TYPE);
+  LLVMMetadataRef base = metadata_operand(p, node, OPERAND_BASE_TYPE);
   ctype *plain = base ? ctype_of(p, base) : void_type();
   ctype *type = mw_alloc(sizeof *type);
   *type = *plain;
@@ -176,12 +176,12 @@ static ctype *const_type(program *p, LLVMMetadataRef node) {
 
 /* An element type and a DISubrange for each dimension become nested arrays, outermost first. */
 static ctype *array_type(program *p, LLVMMetadataRef node) {
-  ctype *element = ctype_of(p, operand(p, node, OPERAND_BASE_TYPE));
-  LLVMMetadataRef ranges = operand(p, node, OPERAND_ELEMENTS);
+  ctype *element = ctype_of(p, metadata_operand(p, node, OPERAND_BASE_TYPE));
+  LLVMMetadataRef ranges = metadata_operand(p, node, OPERAND_ELEMENTS);
   mw_text suffix = {0};
   ctype *type = element;
   for (unsigned i = operand_count(p, ranges); i-- > 0;) {
-    LLVMMetadataRef count_node = operand(p, operand(p, ranges, i), OPERAND_COUNT);
+    LLVMMetadataRef count_node = metadata_operand(p, metadata_operand(p, ranges, i), OPERAND_COUNT);
     size_t count = 0;
     if (count_node) {
       LLVMValueRef value = LLVMMetadataAsValue(p->context, count_node);
@@ -226,18 +226,18 @@ static ctype *struct_type(program *p, LLVMMetadataRef node) {
   type->type.name = name ? qualified(p, node, name) : "(unnamed)";
   type->type.align = 1;
   remember(node, type);
-  LLVMMetadataRef elements = operand(p, node, OPERAND_ELEMENTS);
+  LLVMMetadataRef elements = metadata_operand(p, node, OPERAND_ELEMENTS);
   unsigned count = operand_count(p, elements);
   type->fields = mw_alloc((count ? count : 1) * sizeof *type->fields);
   for (unsigned i = 0; i < count; i++) {
-    LLVMMetadataRef member = operand(p, elements, i);
+    LLVMMetadataRef member = metadata_operand(p, elements, i);
     unsigned tag = LLVMGetDINodeTag(member);
     if (tag != TAG_MEMBER && tag != TAG_INHERITANCE) continue;
     if (LLVMDITypeGetFlags(member) & LLVMDIFlagStaticMember) continue;
     cfield *field = &type->fields[type->type.count++];
     char *field_name = tag == TAG_MEMBER ? node_name(member) : NULL;
     field->name = field_name ? field_name : "";
-    field->type = ctype_of(p, operand(p, member, OPERAND_BASE_TYPE));
+    field->type = ctype_of(p, metadata_operand(p, member, OPERAND_BASE_TYPE));
     field->offset = LLVMDITypeGetOffsetInBits(member) / 8;
     size_t align = field->type->type.align, own = LLVMDITypeGetAlignInBits(member) / 8; /* alignas of a member */
     if (own > align) align = own;
@@ -267,7 +267,7 @@ static ctype *struct_type(program *p, LLVMMetadataRef node) {
 
 /* An enumeration is its underlying integer with the enumeration's name. */
 static ctype *enumeration_type(program *p, LLVMMetadataRef node) {
-  LLVMMetadataRef base = operand(p, node, OPERAND_BASE_TYPE);
+  LLVMMetadataRef base = metadata_operand(p, node, OPERAND_BASE_TYPE);
   char *name = tag_name(p, node);
   ctype *type = new_type(base ? ctype_of(p, base)->type.kind : MW_TYPE_UINT, LLVMDITypeGetSizeInBits(node) / 8,
                          name ? qualified(p, node, name) : NULL);
@@ -290,7 +290,7 @@ static ctype *read_type(program *p, LLVMMetadataRef node) {
   case TAG_TYPEDEF:
   case TAG_VOLATILE:
   case TAG_RESTRICT: {
-    LLVMMetadataRef base = operand(p, node, OPERAND_BASE_TYPE);
+    LLVMMetadataRef base = metadata_operand(p, node, OPERAND_BASE_TYPE);
     return base ? ctype_of(p, base) : void_type();
   }
   default: return void_type(); /* function types, and others that no parameter can have by value */

@@ -23,20 +23,9 @@ enum {
   OPERAND_VARIABLE_TYPE = 3
 };
 
-static LLVMMetadataRef operand(program *p, LLVMMetadataRef node, unsigned index) {
-  LLVMValueRef value = LLVMMetadataAsValue(p->context, node);
-  unsigned count = LLVMGetMDNodeNumOperands(value);
-  LLVMMetadataRef result = NULL;
-  LLVMValueRef *operands = mw_alloc((count + 1) * sizeof *operands);
-  LLVMGetMDNodeOperands(value, operands);
-  if (index < count && operands[index]) result = LLVMValueAsMetadata(operands[index]);
-  free(operands);
-  return result;
-}
-
 static const char *qualified_name(program *p, LLVMMetadataRef node, unsigned scope, unsigned name) {
-  char *prefix = scope_prefix(p, operand(p, node, scope));
-  return mw_format("%s%s", prefix, metadata_text(p, operand(p, node, name)));
+  char *prefix = scope_prefix(p, metadata_operand(p, node, scope));
+  return mw_format("%s%s", prefix, metadata_text(p, metadata_operand(p, node, name)));
 }
 
 static const char *source_name(program *p, LLVMMetadataRef node) {
@@ -48,14 +37,15 @@ static size_t round_up(size_t value, size_t align) { return align ? (value + ali
 /* Parameters: types from the debug information, names from the arguments (clang keeps them). They correspond one to
    one, since on the device target every parameter is one argument; aggregates are byval pointers. */
 static void read_params(program *p, kernel *k, LLVMMetadataRef subprogram) {
-  LLVMMetadataRef types = operand(p, operand(p, subprogram, OPERAND_SUBPROGRAM_TYPE), OPERAND_TYPE_LIST);
+  LLVMMetadataRef types =
+      metadata_operand(p, metadata_operand(p, subprogram, OPERAND_SUBPROGRAM_TYPE), OPERAND_TYPE_LIST);
   k->param_count = LLVMCountParams(k->body);
   k->params = mw_alloc((k->param_count + 1) * sizeof *k->params);
   for (size_t i = 0; i < k->param_count; i++) {
     param *q = &k->params[i];
     size_t length;
     const char *name = LLVMGetValueName2(LLVMGetParam(k->body, (unsigned)i), &length);
-    LLVMMetadataRef type = operand(p, types, (unsigned)i + 1);
+    LLVMMetadataRef type = metadata_operand(p, types, (unsigned)i + 1);
     q->name = mw_strdup(length && !strchr(name, '.') ? name : "");
     if (!type) die("the debug information of kernel %s lacks the type of parameter %zu", k->name, i + 1);
     q->type = ctype_of(p, type);
@@ -151,12 +141,12 @@ static void add_variable(program *p, LLVMValueRef global, LLVMTargetDataRef devi
   *v = (variable){.global = global, .value_type = LLVMGlobalGetValueType(global)};
   v->linkage = mw_strdup(LLVMGetValueName2(global, &length));
   v->name = node ? qualified_name(p, node, OPERAND_VARIABLE_SCOPE, OPERAND_VARIABLE_NAME) : v->linkage;
-  v->type = ctype_of(p, node ? operand(p, node, OPERAND_VARIABLE_TYPE) : NULL);
+  v->type = ctype_of(p, node ? metadata_operand(p, node, OPERAND_VARIABLE_TYPE) : NULL);
   v->size = LLVMABISizeOfType(device_layout, v->value_type);
   v->align = LLVMGetAlignment(global);
   if (!v->align) v->align = LLVMABIAlignmentOfType(device_layout, v->value_type);
   v->constant = LLVMGetPointerAddressSpace(LLVMTypeOf(global)) == 4;
-  LLVMMetadataRef scope = node ? operand(p, node, OPERAND_VARIABLE_SCOPE) : NULL;
+  LLVMMetadataRef scope = node ? metadata_operand(p, node, OPERAND_VARIABLE_SCOPE) : NULL;
   v->internal = !node || (scope && LLVMGetMetadataKind(scope) == LLVMDISubprogramMetadataKind);
 }
 

@@ -20,6 +20,8 @@ LLVMMetadataRef program_new_scope(program *p, const kernel *k, LLVMValueRef func
 bool program_position(LLVMValueRef value, const char **file, unsigned *line, unsigned *column);
 /* The C type that a debug-information node describes; never NULL. */
 ctype *ctype_of(program *p, LLVMMetadataRef node);
+/* Operand `index` of a metadata node; NULL where it has none. */
+LLVMMetadataRef metadata_operand(program *p, LLVMMetadataRef node, unsigned index);
 const char *metadata_text(program *p, LLVMMetadataRef node); /* "" for NULL */
 /* "ns::" for a scope in namespace ns; classes count, too, functions and files do not. The caller frees it. */
 char *scope_prefix(program *p, LLVMMetadataRef scope);
