@@ -67,12 +67,12 @@ describe("the pass row-tiles", function()
 
   it("compares each lane's last address with its first where an index of 32 bits is extended", function()
     local _, ir = tiled {}
-    assert.equal(1, mwcc.count(ir, "icmp eq <8 x i64>"))
+    assert.equal(2, mwcc.count(ir, "icmp eq <8 x i64>")) -- and whether the rows have one distance
     _, ir = tiled { INDEX = [[%wide = phi i64 [ 0, %entry ], [ %wider, %loop ]
   %one = insertelement <8 x i64> poison, i64 %wide, i64 0
   %index = shufflevector <8 x i64> %one, <8 x i64> poison, <8 x i32> zeroinitializer]],
       BODY = "%wider = add i64 %wide, 1" }
-    assert.equal(0, mwcc.count(ir, "icmp eq <8 x i64>"))
+    assert.equal(1, mwcc.count(ir, "icmp eq <8 x i64>"))
   end)
 
   it("gives inactive lanes the row of an active one", function()
@@ -80,6 +80,15 @@ describe("the pass row-tiles", function()
     assert.truthy(strips)
     assert.matches("@llvm.cttz.i8", ir)
     assert.matches("select <8 x i1> %%mask, <8 x ptr>", ir)
+  end)
+
+  it("takes rows by a table as they are", function()
+    local text = loop {}:gsub("%%begin = .-\n.-\n", "%%begin = load <8 x ptr>, ptr %%rows\n", 1)
+    local ir, status = mwcc.only(text, "row-tiles")
+    assert(status == 0, ir)
+    assert.matches("rows%.strips", ir)
+    assert.equal(1, mwcc.count(ir, "icmp eq <8 x i64>"))
+    assert.equal(8, mwcc.count(ir, "extractelement <8 x ptr>"))
   end)
 
   for name, parts in pairs {

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { DEEPEST = 12 };
+
 int row_item(const row_loop *l, LLVMValueRef value) {
   if (!LLVMIsAInstruction(value) || LLVMGetInstructionParent(value) != l->block) return -1;
   for (int i = 0; i <= l->count; i++)
@@ -104,9 +106,34 @@ static bool step_of(const row_loop *l, LLVMValueRef value, int64_t *step, bool *
 }
 
 bool row_step(const row_loop *l, LLVMValueRef value, int64_t *step, bool *may_wrap) {
-  enum { DEEPEST = 12 };
   *may_wrap = false;
   return step_of(l, value, step, may_wrap, DEEPEST);
+}
+
+/* ---- distances between lanes ---- */
+
+/* Whether the lanes' values are likely to have the same distance from each other: made from lane numbers, and from what
+   all lanes share, by sums and products. */
+static bool looks_even(LLVMValueRef value, int depth) {
+  LLVMTypeRef type = LLVMTypeOf(value);
+  if (!is_vector_type(type) || splat_scalar(value)) return true;
+  if (LLVMIsAConstant(value)) return LLVMIsAConstantDataSequential(value) || LLVMIsNull(value);
+  if (depth == 0 || !LLVMIsAInstruction(value)) return false;
+  switch (LLVMGetInstructionOpcode(value)) {
+  case LLVMAdd:
+  case LLVMSub:
+  case LLVMMul:
+  case LLVMShl:
+  case LLVMOr:
+  case LLVMSExt:
+  case LLVMZExt:
+  case LLVMTrunc:
+  case LLVMGetElementPtr:
+    for (int n = 0; n < LLVMGetNumOperands(value); n++)
+      if (!looks_even(LLVMGetOperand(value, (unsigned)n), depth - 1)) return false;
+    return true;
+  default: return false;
+  }
 }
 
 /* ---- what is in the loop ---- */
@@ -130,13 +157,15 @@ static bool is_row_gather(row_loop *l, LLVMValueRef call, row_stream *s) {
   if (!LLVMIsUndef(LLVMGetOperand(call, MASKED_LOAD_ELSE))) return false;
   if (LLVMGetPointerAddressSpace(LLVMGetElementType(LLVMTypeOf(pointers))) != 0) return false;
   s->align = masked_alignment(call);
+  LLVMValueRef mask = LLVMGetOperand(call, MASKED_LOAD_MASK);
+  s->even = LLVMIsConstant(mask) && constant_of_lanes(mask) && looks_even(pointers, DEEPEST);
   return row_step(l, pointers, &s->step, &s->may_wrap);
 }
 
 /* A chain of insertions of as many scalar loads as there are lanes (scalarized.c). */
 static bool is_row_chain(row_loop *l, LLVMValueRef value, row_stream *s) {
   if (!LLVMIsAInsertElementInst(value)) return false;
-  *s = (row_stream){.gather = value};
+  *s = (row_stream){.gather = value, .even = true};
   if (!fits_tile(l, LLVMTypeOf(value), s)) return false;
   LLVMValueRef places[MOST_LANES], chain = value;
   for (int lane = s->lanes - 1; lane >= 0; lane--, chain = LLVMGetOperand(chain, 0)) {

@@ -20,6 +20,7 @@
  *   - A tile has exactly the elements that the gathers of these iterations load. Addresses have a constant step; where an
  *     index of 32 bits is extended in the loop, the test compares each active lane's last address with its first one, so
  *     that no index wraps in between. An inactive lane reads an active lane's row instead of its own.
+ *   - Where rows seem to have the same distance, the test confirms it: then a few registers have all rows' addresses.
  *   - Iterations run in their order, with the same operations: sums are rounded as before.
  *   - Tiles are loaded before stores of earlier iterations of the strip. For each store that could be the same thread's,
  *     the test excludes that it writes an element that a later iteration of the strip reads. (What another thread writes
@@ -37,7 +38,8 @@ enum {
   MOST_ROW_BODY = 160, /* instructions of an iteration */
   MOST_STRIP = 16,     /* iterations of a strip */
   CHUNK = 16,          /* bytes of a row that are loaded at once: lanes of AVX registers, where shuffles are cheapest */
-  MOST_CHUNK_ITEMS = 16 /* elements of a chunk */
+  MOST_CHUNK_ITEMS = 16, /* elements of a chunk */
+  EVEN_ROWS = 3
 };
 
 /* A value that each iteration loads from the lanes' rows. */
@@ -49,8 +51,11 @@ typedef struct row_stream {
   int64_t step;       /* bytes from one iteration's address to the next one's: an element, or minus one */
   bool may_wrap;      /* the address contains an index that is extended in the loop */
   unsigned align;
+  bool even;                           /* rows have the same distance, which the test confirms */
   LLVMValueRef first;                  /* before the loop: the vector of pointers */
-  LLVMValueRef rows[MOST_LANES];       /* and each lane's pointer */
+  LLVMValueRef rows[MOST_LANES];       /* and each lane's pointer; of even rows only the first, */
+  LLVMValueRef distances[EVEN_ROWS];   /* and the distances to the second, to the fourth, and to the fifth */
+  LLVMValueRef begin;                  /* in the strip: where the first row begins */
   LLVMValueRef tile[MOST_CHUNK_ITEMS]; /* in the strip: the columns that were loaded last */
 } row_stream;
 

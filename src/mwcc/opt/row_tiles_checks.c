@@ -220,6 +220,25 @@ static LLVMValueRef check_store(row_loop *l, LLVMValueRef store, LLVMValueRef it
   return ok;
 }
 
+static LLVMValueRef lane_distances(row_loop *l, LLVMValueRef distance, int lanes) {
+  LLVMValueRef items[MOST_LANES];
+  for (int lane = 0; lane < lanes; lane++) items[lane] = constant_i64(l->p, (uint64_t)lane);
+  return LLVMBuildMul(l->b, lanes_of(l, distance, lanes), LLVMConstVector(items, (unsigned)lanes), "");
+}
+
+/* The distance between rows, and whether it is the same between all of them. */
+static LLVMValueRef are_even(row_loop *l, row_stream *s) {
+  LLVMValueRef at = numbers_of(l, s->first);
+  LLVMValueRef first = LLVMBuildExtractElement(l->b, at, constant_i32(l->p, 0), "");
+  LLVMValueRef distance = LLVMBuildExtractElement(l->b, at, constant_i32(l->p, 1), "");
+  distance = LLVMBuildFreeze(l->b, LLVMBuildSub(l->b, distance, first, ""), "");
+  LLVMValueRef expected = LLVMBuildAdd(l->b, lanes_of(l, first, s->lanes), lane_distances(l, distance, s->lanes), "");
+  s->distances[0] = distance;
+  s->distances[1] = LLVMBuildMul(l->b, distance, constant_i64(l->p, 3), "");
+  s->distances[2] = LLVMBuildMul(l->b, distance, constant_i64(l->p, 4), "");
+  return holds(l, LLVMBuildICmp(l->b, LLVMIntEQ, at, expected, ""), NULL);
+}
+
 LLVMValueRef check_rows(row_loop *l, LLVMValueRef iterations) {
   LLVMValueRef ok = LLVMConstInt(l->p->i1, 1, 0);
   LLVMValueRef before_last = LLVMBuildSub(l->b, iterations, constant_i64(l->p, 1), "");
@@ -236,7 +255,8 @@ LLVMValueRef check_rows(row_loop *l, LLVMValueRef iterations) {
       ok = LLVMBuildAnd(l->b, ok, LLVMBuildICmp(l->b, LLVMIntNE, bits, LLVMConstNull(LLVMTypeOf(bits)), ""), "");
       s->first = with_rows(l, s->first, mask, bits, s->lanes);
     }
-    for (int lane = 0; lane < s->lanes; lane++)
+    if (s->even) ok = LLVMBuildAnd(l->b, ok, are_even(l, s), "");
+    for (int lane = 0; lane < (s->even ? 1 : s->lanes); lane++)
       s->rows[lane] = LLVMBuildExtractElement(l->b, s->first, constant_i32(l->p, (unsigned)lane), "");
   }
   for (int i = 0; i < l->store_count; i++)

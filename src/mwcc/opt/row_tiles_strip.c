@@ -60,14 +60,40 @@ static LLVMValueRef mapped(stripping *t, LLVMValueRef value) {
   return LLVMIsAPHINode(value) ? t->now[item] : t->made[item];
 }
 
+static LLVMValueRef moved(row_loop *l, LLVMTypeRef unit, LLVMValueRef from, LLVMValueRef by) {
+  return LLVMBuildGEP2(l->b, unit, from, &by, 1, "");
+}
+
+/* The pointer, as LLVM cannot see: loop strength reduction would otherwise make a pointer of its own for every row, and
+   spill them. */
+static LLVMValueRef opaque(row_loop *l, LLVMValueRef pointer) {
+  LLVMTypeRef type = LLVMFunctionType(l->p->pointer, &l->p->pointer, 1, 0);
+  LLVMValueRef nothing = LLVMGetInlineAsm(type, "", 0, "=r,0", 4, 0, 0, LLVMInlineAsmDialectATT, 0);
+  return LLVMBuildCall2(l->b, type, nothing, &pointer, 1, "");
+}
+
+/* Even rows: four of them by what addressing modes add to a pointer, and then the next four. */
+static void find_even_rows(row_loop *l, const row_stream *s, LLVMValueRef *rows) {
+  LLVMValueRef at = s->begin, one = constant_i64(l->p, 1);
+  LLVMTypeRef unit = l->p->i8;
+  for (int row = 0; row < s->lanes; row += 4) {
+    at = opaque(l, row ? moved(l, unit, at, s->distances[2]) : at);
+    rows[row] = at;
+    rows[row + 1] = moved(l, unit, at, s->distances[0]);
+    rows[row + 2] = moved(l, unit, at, LLVMBuildShl(l->b, s->distances[0], one, ""));
+    rows[row + 3] = moved(l, unit, at, s->distances[1]);
+  }
+}
+
 static void load_columns(stripping *t, row_stream *s, int iteration) {
   row_loop *l = t->l;
   LLVMValueRef rows[MOST_LANES];
   int64_t first = s->step > 0 ? iteration : -(int64_t)(iteration + s->columns - 1);
   LLVMValueRef offset = constant_i64(l->p, (uint64_t)first);
+  if (s->even) find_even_rows(l, s, rows);
   for (int lane = 0; lane < s->lanes; lane++) {
-    rows[lane] = LLVMBuildGEP2(l->b, s->element, s->rows[lane], s->step > 0 ? &t->done : &t->back, 1, "");
-    if (first) rows[lane] = LLVMBuildGEP2(l->b, s->element, rows[lane], &offset, 1, "");
+    if (!s->even) rows[lane] = moved(l, s->element, s->rows[lane], s->step > 0 ? t->done : t->back);
+    if (first) rows[lane] = moved(l, s->element, rows[lane], offset);
   }
   load_tile(l->p, l->b, s->element, s->lanes, s->columns, s->align, rows, s->tile);
 }
@@ -209,12 +235,25 @@ void strip_rows(row_loop *l) {
   }
   t->done = LLVMBuildPhi(l->b, p->i64, "");
   LLVMAddIncoming(t->done, &zero, &t->tested, 1);
+  for (int i = 0; i < l->stream_count; i++) {
+    row_stream *s = &l->streams[i];
+    if (!s->even) continue;
+    s->begin = LLVMBuildPhi(l->b, p->pointer, "");
+    LLVMAddIncoming(s->begin, &s->rows[0], &t->tested, 1);
+  }
   t->back = LLVMBuildNeg(l->b, t->done, "");
   for (int i = 0; i < l->strip; i++) {
     if (i) memcpy(t->phis, t->now, sizeof t->phis); /* the values in the last iteration */
     copy_iteration(t, i);
   }
   LLVMValueRef next = LLVMBuildAdd(l->b, t->done, strip, "");
+  for (int i = 0; i < l->stream_count; i++) {
+    row_stream *s = &l->streams[i];
+    if (!s->even) continue;
+    LLVMValueRef strip_bytes = constant_i64(p, (uint64_t)(s->step * l->strip)),
+                 later = moved(l, p->i8, s->begin, strip_bytes);
+    LLVMAddIncoming(s->begin, &later, &t->strips, 1);
+  }
   LLVMBuildCondBr(l->b, LLVMBuildICmp(l->b, LLVMIntULT, next, end, ""), t->strips, t->ended);
   LLVMAddIncoming(t->done, &next, &t->strips, 1);
   LLVMValueRef phi = LLVMGetFirstInstruction(t->strips);
