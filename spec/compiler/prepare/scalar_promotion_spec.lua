@@ -129,6 +129,17 @@ describe("a loop that accumulates in memory", function()
     assert.same({ 9, 5, 5 }, c:totable())
   end)
 
+  it("keeps what was written before a loop that writes nothing", function()
+    local m = mw.compile [[
+      __global__ void nest(int *c, const int *a, int n, int m) {
+        c[threadIdx.x] = 7;
+        for (int k = 0; k < n; k++) for (int j = 0; j < m; j++) c[threadIdx.x] = a[k];
+      }]]
+    local c = mw.zeros(2, "int")
+    m.nest(1, 2)(c, mw.array({ 1, 2, 3 }, "int"), 3, 0)
+    assert.same({ 7, 7 }, c:totable())
+  end)
+
   it("takes null pointers that it does not use", function()
     local m = mw.compile [[
       __global__ void optional(int *c, const int *a, const int *b, int n) {

@@ -26,7 +26,8 @@ return function(draw)
     local e = element(f)
     updates[#updates + 1] = draw.pick {
       "E = E + V;", "E = E + V;", "E += V;", "E = V;", "if (k % 3 == i % 2) E = E + V;", "if (V > E) E = V;",
-      "E = E * (T)3 + V;", "{ T v = E; E = v + V; E = E + v; }",
+      -- a float's sum times a number is not exact, so an FMA would differ
+      t.dtype:find "int" and "E = E * (T)3 + V;" or "E = V + E;", "{ T v = E; E = v + V; E = E + v; }",
     }:gsub("%f[%w_][EV]%f[^%w_]", { E = e, V = value })
   end
   local leave = draw.pick { "", "", "", ("if (%s == (T)77) break;"):format(element(0)), "if (a[k] == (T)5) break;",

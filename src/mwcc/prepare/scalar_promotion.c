@@ -241,6 +241,7 @@ static bool is_promotable(loop_search *s, const access *store, candidate *c) {
     c->is_read = c->is_read || !other->stores;
   }
   c->first = store;
+  c->is_read = c->is_read || !c->is_stored;
   /* What the thread has written before, and no other thread may have written since, it may write again. */
   bool is_alone_there = !s->k->waits && s->k->any_order;
   c->is_stored = c->is_stored || (is_alone_there && is_accessed_before(s, address, at, true));
@@ -296,7 +297,7 @@ static void promote(loop_search *s, const candidate *c) {
   LLVMValueRef flag = c->is_stored ? NULL : make_slot(s, s->p->i1, 1);
   LLVMPositionBuilderBefore(s->b, LLVMGetBasicBlockTerminator(s->before));
   LLVMSetCurrentDebugLocation2(s->b, LLVMInstructionGetDebugLoc(c->first->instruction));
-  if (c->is_read || flag) {
+  if (c->is_read) {
     LLVMValueRef old = LLVMBuildLoad2(s->b, type, address, "");
     LLVMSetAlignment(old, least);
     LLVMBuildStore(s->b, old, slot);

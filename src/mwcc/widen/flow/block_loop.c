@@ -51,6 +51,22 @@ bool takes_rows_of_blocks(const kernel *k, const shapes *s) {
 
 /* ---- the loop ---- */
 
+/* Go on with the next block, or with those after `count` gangs, if no thread of this one has anything to do. */
+static void skip_empty_block(emission *e, const block_loop *l, LLVMValueRef count) {
+  widener *w = &e->w;
+  LLVMValueRef ctaid[3];
+  for (unsigned axis = 0; axis < 3; axis++) ctaid[axis] = load_slot(e, w->p->i32, w->ctaid[axis]);
+  LLVMValueRef some = build_block_guard(w, ctaid);
+  w->k->skips_blocks = some != NULL;
+  if (!some) return;
+  LLVMBasicBlockRef skip = new_block(e, "block.skipped"), run = new_block(e, "block.run");
+  LLVMBuildCondBr(w->b, some, run, skip);
+  continue_at(e, skip);
+  LLVMBuildStore(w->b, LLVMBuildNUWAdd(w->b, load_slot(e, w->p->i64, l->slot), count, ""), l->slot);
+  LLVMBuildBr(w->b, l->head);
+  continue_at(e, run);
+}
+
 static LLVMValueRef lesser(widener *w, LLVMValueRef a, LLVMValueRef b) {
   return LLVMBuildSelect(w->b, LLVMBuildICmp(w->b, LLVMIntULT, a, b, ""), a, b, "");
 }
@@ -75,6 +91,7 @@ void begin_blocks(emission *e, block_loop *l) {
                          LLVMBuildUDiv(w->b, rest, gy, "")};
   for (unsigned axis = 0; axis < 3; axis++)
     LLVMBuildStore(w->b, LLVMBuildTrunc(w->b, ids[axis], p->i32, ""), w->ctaid[axis]);
+  skip_empty_block(e, l, l->count);
   save_for_fallback(e);
   note_strip_block(w, LLVMBuildSub(w->b, block, e->first_block, ""));
   if (takes_rows_of_blocks(w->k, w->shapes)) {

@@ -131,6 +131,8 @@ typedef struct block_loop {
 void begin_blocks(emission *e, block_loop *l);
 void end_blocks(emission *e, const block_loop *l);
 /* Around the gangs of a row: the blocks side by side, where they are run together. */
+/* block_guard.c: i1, false if no thread of the block has anything to do; NULL: not known, or not worth a test. */
+LLVMValueRef build_block_guard(widener *w, LLVMValueRef ctaid[3]);
 counted begin_adjacent_blocks(emission *e);
 void end_adjacent_blocks(emission *e, counted c);
 

@@ -139,6 +139,8 @@ static void add_variant(variant_query *q, cut c) {
     if (q->p->options->report) report_cut(&s, size, stdout);
     free(size);
     if (q->p->options->report && takes_rows_of_blocks(k, &s)) puts("  adjacent blocks are interleaved row by row");
+    if (q->p->options->report && k->skips_blocks)
+      puts("  blocks whose threads all fail the first condition are skipped");
     if (q->p->options->report && q->p->gangs > 1)
       puts("  gang sharing: in grids of few blocks, several workers run the gangs of one block");
     if (q->p->options->report && q->p->merged > 1) puts("  block merging: two adjacent blocks run as one");
