@@ -170,7 +170,7 @@ typedef struct candidate {
   const access *first;            /* a store */
   bool equal[MOST_ACCESSES];      /* by access: to this place */
   const access *certain;          /* in each execution of the loop; NULL: one before the loop */
-  bool is_stored, is_read;        /* a store precedes all exits; there is a load */
+  bool is_stored, is_read;        /* what it holds at the exits may be stored; the value before the loop is needed */
   uint32_t others[MOST_ACCESSES]; /* parameters that have to point into other allocations */
   int other_count;
 } candidate;
