@@ -1387,7 +1387,8 @@ typedef enum mw_mpi_operator {
   MW_MPI_BAND,
   MW_MPI_BOR,
   MW_MPI_BXOR,
-  MW_MPI_REPLACE /* of windows only */
+  MW_MPI_REPLACE, /* these two of windows only: the new value */
+  MW_MPI_NO_OP    /* the old value */
 } mw_mpi_operator;
 
 typedef enum mw_mpi_kind {
@@ -1421,3 +1422,85 @@ int mw_mpi_collect(mw_mpi_comm *comm, const mw_mpi_call *call);
    arrays are libmpi's until the request is done. An error of the request names each rank's `where` if the ranks began
    different ones. *out is yours. */
 int mw_mpi_begin(mw_mpi_comm *comm, const mw_mpi_call *call, const char *what, const char *where, mw_mpi_request **out);
+
+/* A window: an array of each rank's that the other ranks read and write. */
+typedef struct mw_mpi_window mw_mpi_window;
+
+typedef enum mw_mpi_access_kind {
+  MW_MPI_PUT,            /* origin -> target */
+  MW_MPI_GET,            /* target -> result */
+  MW_MPI_ACCUMULATE,     /* target = target op origin */
+  MW_MPI_GET_ACCUMULATE, /* the same; result: the target before */
+  MW_MPI_FETCH_AND_OP,   /* the same of one element */
+  MW_MPI_COMPARE_AND_SWAP /* target = origin if it is `compare`; result: the target before. One integer */
+} mw_mpi_access_kind;
+
+typedef struct mw_mpi_access {
+  mw_mpi_access_kind kind;
+  mw_mpi_operator op;
+  int rank;                            /* the target's */
+  size_t first;                        /* its first element, from 0 */
+  mw_array *origin, *result, *compare; /* contiguous, of the window's dtype; NULL if the kind has none */
+} mw_mpi_access;
+
+typedef enum mw_mpi_epoch {
+  MW_MPI_FENCE, /* collective */
+  MW_MPI_LAST_FENCE,
+  MW_MPI_LOCK_SHARED, /* ranks: one */
+  MW_MPI_LOCK_EXCLUSIVE,
+  MW_MPI_UNLOCK,
+  MW_MPI_LOCK_ALL,
+  MW_MPI_UNLOCK_ALL,
+  MW_MPI_FLUSH, /* no ranks: all */
+  MW_MPI_START, /* ranks: those that post */
+  MW_MPI_COMPLETE,
+  MW_MPI_POST, /* ranks: those that start */
+  MW_MPI_TEST  /* MW_NOT_READY until those that started have completed */
+} mw_mpi_epoch;
+
+/* Collective; the dtype has to be the same on all ranks. The array's memory stays in use until mw_mpi_window_free, whatever
+   else happens to it. MW_NOT_SUPPORTED for memory of a device that libmpi does not read. *out is yours. */
+int mw_mpi_window_new(mw_mpi_comm *comm, mw_array *array, mw_mpi_window **out);
+/* Collective. */
+int mw_mpi_window_free(mw_mpi_window *window);
+void mw_mpi_window_release(mw_mpi_window *window);
+/* Begin an access. Its arrays are in use until the epoch ends or is flushed. MW_INVALID_VALUE outside of an epoch, and past
+   the end of the target's array. */
+int mw_mpi_window_access(mw_mpi_window *window, const mw_mpi_access *access);
+/* Begin or end an epoch; waits in libmpi, without mw_mpi_watch. */
+int mw_mpi_window_epoch(mw_mpi_window *window, mw_mpi_epoch what, const int *ranks, int count);
+
+/* A file that the ranks of a communicator read and write together (MPI-IO). Errors of files are MW_OPERATING_SYSTEM, of the
+   kind "io", and name the file. */
+typedef struct mw_mpi_file mw_mpi_file;
+
+enum { MW_MPI_READS = 1, MW_MPI_WRITES = 2, MW_MPI_CREATES = 4, MW_MPI_EMPTIES = 8, MW_MPI_EXCLUDES = 16 };
+
+typedef enum mw_mpi_file_kind {
+  MW_MPI_READ_AT,
+  MW_MPI_WRITE_AT,
+  MW_MPI_READ_AT_ALL, /* collective */
+  MW_MPI_WRITE_AT_ALL,
+  MW_MPI_READ_SHARED, /* at the place that all ranks share, which moves on */
+  MW_MPI_WRITE_SHARED,
+  MW_MPI_READ_ORDERED, /* collective: the same, in the order of the ranks */
+  MW_MPI_WRITE_ORDERED
+} mw_mpi_file_kind;
+
+/* Collective. `mode`: MW_MPI_READS and the like. *out is yours: mw_mpi_file_release; the file is open until
+   mw_mpi_file_close, which is collective. */
+int mw_mpi_file_open(mw_mpi_comm *comm, const char *path, int mode, mw_mpi_file **out);
+int mw_mpi_file_close(mw_mpi_file *file);
+void mw_mpi_file_release(mw_mpi_file *file);
+/* Read or write the elements of a contiguous array. `offset`: in bytes; with a view in elements of it. A read past the end
+   of the file is an error that says how many elements there were. */
+int mw_mpi_file_move(mw_mpi_file *file, mw_mpi_file_kind kind, mw_array *array, uint64_t offset);
+/* Collective: from byte `offset` on the file is an array of `shape`, in row order, of elements of so many bytes, and this
+   rank sees `count` elements of each axis from `first` on, from 0. A rank may see none. Rank 0: all of the file's bytes. */
+int mw_mpi_file_view(mw_mpi_file *file, uint64_t offset, size_t element, int rank, const size_t *shape,
+                     const size_t *first, const size_t *count);
+int mw_mpi_file_size(mw_mpi_file *file, uint64_t *bytes);
+/* Collective. */
+int mw_mpi_file_resize(mw_mpi_file *file, uint64_t bytes);
+/* Collective: what was written is on the disk, and read by the other ranks. */
+int mw_mpi_file_sync(mw_mpi_file *file);

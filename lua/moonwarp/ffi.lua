@@ -70,6 +70,11 @@ later.put_off(raw, "mpi.message", {
   "mpi_probe",
 })
 later.put_off(raw, "mpi.collective", { "mpi_reduces", "mpi_collect", "mpi_begin" })
+later.put_off(raw, "mpi.window", { "mpi_window_new", "mpi_window_free", "mpi_window_access", "mpi_window_epoch" })
+later.put_off(raw, "mpi.file", {
+  "mpi_file_open", "mpi_file_close", "mpi_file_move", "mpi_file_view", "mpi_file_size", "mpi_file_resize",
+  "mpi_file_sync",
+})
 later.settle()
 
 -- The Lua layer looks at each class's methods when there are more of them.

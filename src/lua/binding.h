@@ -40,6 +40,8 @@ typedef enum mwl_class {
   MWL_COMMUNICATOR,
   MWL_MPI_COMM,
   MWL_MPI_REQUEST,
+  MWL_MPI_WINDOW,
+  MWL_MPI_FILE,
   MWL_CLASS_COUNT
 } mwl_class;
 
@@ -111,10 +113,12 @@ typedef struct mwl_graph_exec {
   mwl_device *device;
 } mwl_graph_exec;
 
-/* A communicator or a request of MPI's. */
+/* A communicator, a request, a window or a file of MPI's. */
 typedef union mwl_mpi {
   mw_mpi_comm *comm; /* NULL once closed */
   mw_mpi_request *request;
+  mw_mpi_window *window;
+  mw_mpi_file *file;
 } mwl_mpi;
 
 /* Compared byte by byte, so it has no padding. */

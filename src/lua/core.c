@@ -34,6 +34,8 @@ static const char *const class_names[MWL_CLASS_COUNT] = {
     [MWL_COMMUNICATOR] = "communicator",
     [MWL_MPI_COMM] = "mpi_comm",
     [MWL_MPI_REQUEST] = "mpi_request",
+    [MWL_MPI_WINDOW] = "mpi_window_handle",
+    [MWL_MPI_FILE] = "mpi_file_handle",
 };
 
 const char *mwl_class_name(mwl_class which) { return class_names[which]; }

@@ -27,8 +27,8 @@ static int take_counts(const size_t *rows, int size, size_t row, size_t availabl
 }
 
 mpi_handle mpi_operator(mw_mpi_operator which) {
-  const mpi_handle list[] = {mpi.sum,  mpi.prod, mpi.max, mpi.min,  mpi.land,   mpi.lor,
-                             mpi.lxor, mpi.band, mpi.bor, mpi.bxor, mpi.replace};
+  const mpi_handle list[] = {mpi.sum,  mpi.prod, mpi.max, mpi.min,  mpi.land,    mpi.lor,
+                             mpi.lxor, mpi.band, mpi.bor, mpi.bxor, mpi.replace, mpi.no_op};
   return list[which];
 }
 
@@ -36,6 +36,7 @@ int mw_mpi_reduces(const mw_type *dtype, mw_mpi_operator which) {
   if (mpi_load() != MW_SUCCESS) return mw_error_clear(), 0;
   bool is_complex = mw_type_is_complex(dtype), is_float = dtype->kind == MW_TYPE_FLOAT;
   if (!mpi_reduced_type(dtype)) return 0;
+  if (which >= MW_MPI_REPLACE) return 1;
   if (which >= MW_MPI_LAND) return !is_complex && !is_float;
   return !is_complex || which == MW_MPI_SUM || which == MW_MPI_PROD;
 }

@@ -5,7 +5,7 @@
  * mpi_handle, an unsigned integer as wide as a pointer: the calling conventions of x86-64 and AArch64 pass an int in the
  * low half of the same register or stack slot, and its callee ignores the upper half. A handle that a function writes is
  * zero before, so that the 4 bytes of an int are its value (both processors are little-endian). No function with an array
- * of handles is called. */
+ * of handles is called. MPI_Aint is intptr_t and MPI_Offset int64_t in all three. */
 #ifndef MW_MPI_FUNCTIONS_H
 #define MW_MPI_FUNCTIONS_H
 
@@ -69,7 +69,50 @@ typedef uintptr_t mpi_handle;
   F(Ialltoall,            (const void *, int, mpi_handle, void *, int, mpi_handle, mpi_handle, mpi_handle *))           \
   F(Ialltoallv,           (const void *, const int *, const int *, mpi_handle, void *, const int *, const int *,        \
                            mpi_handle, mpi_handle, mpi_handle *))                                                       \
-  F(Ireduce_scatter,      (const void *, void *, const int *, mpi_handle, mpi_handle, mpi_handle, mpi_handle *))
+  F(Ireduce_scatter,      (const void *, void *, const int *, mpi_handle, mpi_handle, mpi_handle, mpi_handle *))        \
+  F(Comm_group,           (mpi_handle, mpi_handle *))                                                                   \
+  F(Group_incl,           (mpi_handle, int, const int *, mpi_handle *))                                                 \
+  F(Group_free,           (mpi_handle *))                                                                               \
+  F(Win_create,           (void *, intptr_t, int, mpi_handle, mpi_handle, mpi_handle *))                                \
+  F(Win_free,             (mpi_handle *))                                                                               \
+  F(Win_set_errhandler,   (mpi_handle, mpi_handle))                                                                     \
+  F(Win_fence,            (int, mpi_handle))                                                                            \
+  F(Win_lock,             (int, int, int, mpi_handle))                                                                  \
+  F(Win_unlock,           (int, mpi_handle))                                                                            \
+  F(Win_lock_all,         (int, mpi_handle))                                                                            \
+  F(Win_unlock_all,       (mpi_handle))                                                                                 \
+  F(Win_flush,            (int, mpi_handle))                                                                            \
+  F(Win_flush_all,        (mpi_handle))                                                                                 \
+  F(Win_sync,             (mpi_handle))                                                                                 \
+  F(Win_start,            (mpi_handle, int, mpi_handle))                                                                \
+  F(Win_complete,         (mpi_handle))                                                                                 \
+  F(Win_post,             (mpi_handle, int, mpi_handle))                                                                \
+  F(Win_test,             (mpi_handle, int *))                                                                          \
+  F(Put,                  (const void *, int, mpi_handle, int, intptr_t, int, mpi_handle, mpi_handle))                  \
+  F(Get,                  (void *, int, mpi_handle, int, intptr_t, int, mpi_handle, mpi_handle))                        \
+  F(Accumulate,           (const void *, int, mpi_handle, int, intptr_t, int, mpi_handle, mpi_handle, mpi_handle))      \
+  F(Get_accumulate,       (const void *, int, mpi_handle, void *, int, mpi_handle, int, intptr_t, int, mpi_handle,      \
+                           mpi_handle, mpi_handle))                                                                     \
+  F(Fetch_and_op,         (const void *, void *, mpi_handle, int, intptr_t, mpi_handle, mpi_handle))                    \
+  F(Compare_and_swap,     (const void *, const void *, void *, mpi_handle, int, intptr_t, mpi_handle))                  \
+  F(Type_create_subarray, (int, const int *, const int *, const int *, int, mpi_handle, mpi_handle *))                  \
+  F(Reduce_local,         (const void *, void *, int, mpi_handle, mpi_handle))                                          \
+  F(Get_count,            (const void *, mpi_handle, int *))                                                            \
+  F(File_open,            (mpi_handle, const char *, int, mpi_handle, mpi_handle *))                                    \
+  F(File_close,           (mpi_handle *))                                                                               \
+  F(File_set_errhandler,  (mpi_handle, mpi_handle))                                                                     \
+  F(File_get_size,        (mpi_handle, int64_t *))                                                                      \
+  F(File_set_size,        (mpi_handle, int64_t))                                                                        \
+  F(File_sync,            (mpi_handle))                                                                                 \
+  F(File_set_view,        (mpi_handle, int64_t, mpi_handle, mpi_handle, const char *, mpi_handle))                      \
+  F(File_read_at,         (mpi_handle, int64_t, void *, int, mpi_handle, void *))                                       \
+  F(File_read_at_all,     (mpi_handle, int64_t, void *, int, mpi_handle, void *))                                       \
+  F(File_read_shared,     (mpi_handle, void *, int, mpi_handle, void *))                                                \
+  F(File_read_ordered,    (mpi_handle, void *, int, mpi_handle, void *))                                                \
+  F(File_write_at,        (mpi_handle, int64_t, const void *, int, mpi_handle, void *))                                 \
+  F(File_write_at_all,    (mpi_handle, int64_t, const void *, int, mpi_handle, void *))                                 \
+  F(File_write_shared,    (mpi_handle, const void *, int, mpi_handle, void *))                                          \
+  F(File_write_ordered,   (mpi_handle, const void *, int, mpi_handle, void *))
 
 /* Predefined handles: H(name, Open MPI's object, MPICH's number, MPI 5's number). */
 #define MW_MPI_HANDLES(H)                                                    \
@@ -100,7 +143,8 @@ typedef uintptr_t mpi_handle;
   H(band,          "ompi_mpi_op_band",        0x58000006, 0x28)              \
   H(bor,           "ompi_mpi_op_bor",         0x58000008, 0x29)              \
   H(bxor,          "ompi_mpi_op_bxor",        0x5800000a, 0x2a)              \
-  H(replace,       "ompi_mpi_op_replace",     0x5800000d, 0x3c)
+  H(replace,       "ompi_mpi_op_replace",     0x5800000d, 0x3c)              \
+  H(no_op,         "ompi_mpi_op_no_op",       0x5800000e, 0x3d)
 
 /* Numbers: N(name, Open MPI's, MPICH's, MPI 5's). Places in a status are in ints. */
 #define MW_MPI_NUMBERS(N)                \
@@ -111,7 +155,16 @@ typedef uintptr_t mpi_handle;
   N(status_tag,      1,      3,      1)  \
   N(in_place,        1,      -1,     1)  \
   N(type_shared,     0,      1,      221)  \
-  N(thread_funneled, 1,      1,      1024)
+  N(thread_funneled, 1,      1,      1024)  \
+  N(lock_exclusive,  1,      234,    301)   \
+  N(lock_shared,     2,      235,    302)   \
+  N(mode_nosucceed,  16,     16384,  16384) \
+  N(order_c,         0,      56,     12)    \
+  N(mode_create,     1,      1,      2)     \
+  N(mode_rdonly,     2,      2,      16)    \
+  N(mode_wronly,     4,      4,      256)   \
+  N(mode_rdwr,       8,      8,      32)    \
+  N(mode_excl,       64,     64,     8)
 /* clang-format on */
 
 #endif

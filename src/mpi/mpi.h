@@ -100,6 +100,10 @@ extern uint64_t mpi_completed;                         /* how many operations ha
 bool mpi_poll(bool (*done)(void *context), void *context, double seconds);
 bool mpi_tested(mpi_handle *request, int *status); /* whether a request is done; status may be NULL */
 
+/* At the end of the process, on all ranks: window.c, file.c. */
+void mpi_free_windows(void);
+void mpi_close_files(void);
+
 /* watch.c: tell a rank of the world that what it sent could not be received. */
 void mpi_complain(int world_rank, const char *text);
 bool mpi_has_complained(void);

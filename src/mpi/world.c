@@ -44,6 +44,8 @@ static void leave(int status, void *unused) {
     mpi.Abort(mpi.comm_world, status);
     _exit(status);
   }
+  mpi_free_windows();
+  mpi_close_files();
   mpi_drain();
   mpi_free_types();
   mpi.Finalize();

@@ -16,7 +16,8 @@ local M = {
 
 local names = { "device", "array", "module", "kernel", "symbol", "launch", "bound", "dtype", "host",
   "graph", "graph_exec", "stream", "event", "pitched", "cuda_array", "texture", "surface", "graphics",
-  "elementwise", "communicator", "mpi_comm", "mpi_request" }
+  "elementwise", "communicator", "mpi_comm", "mpi_request", "mpi_window_handle",
+  "mpi_file_handle" }
 for _, name in ipairs(names) do
   M.methods[name], M.properties[name] = {}, {}
 end

@@ -9,7 +9,7 @@ local FILES = { "init", "array", "array/views", "array/scan", "array/own", "arra
   "array/order/sort", "array/order/search", "array/order/histogram",
   "array/linear/products", "array/linear/einsum", "array/complex", "complex",
   "nccl/nccl", "nccl/communicator", "dist/dist", "dist/layout",
-  "mpi/mpi", "mpi/communicator", "mpi/message", "mpi/collective", "mpi/begun", "mpi/grid",
+  "mpi/mpi", "mpi/communicator", "mpi/message", "mpi/collective", "mpi/begun", "mpi/grid", "mpi/window", "mpi/file",
   "dist/array", "meta/dist", "dist/reduction", "dist/sort", "dist/product", "dist/files",
   "linalg/linalg", "linalg/measures", "fourier/fft", "fourier/convolve", "array/dlpack",
   "array/files/npy", "array/files/csv",

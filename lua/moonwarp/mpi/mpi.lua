@@ -6,6 +6,8 @@ local message = require "moonwarp.mpi.message"
 local waiting = require "moonwarp.mpi.waiting"
 require "moonwarp.mpi.collective"
 require "moonwarp.mpi.begun"
+require "moonwarp.mpi.window"
+require "moonwarp.mpi.file"
 require "moonwarp.mpi.grid"
 
 local mpi = {}

@@ -187,4 +187,6 @@ void mwl_open_mpi(lua_State *L, mwl_state *state) {
   mwl_class_new(L, state, MWL_MPI_COMM, comms, NULL, NULL);
   mwl_open_mpi_messages(L, state);
   mwl_open_mpi_collectives(L, state);
+  mwl_open_mpi_windows(L, state);
+  mwl_open_mpi_files(L, state);
 }

@@ -15,5 +15,7 @@ mw_array *mwl_mpi_array(lua_State *L, mwl_state *state, int index, const char *w
 
 void mwl_open_mpi_messages(lua_State *L, mwl_state *state);
 void mwl_open_mpi_collectives(lua_State *L, mwl_state *state);
+void mwl_open_mpi_windows(lua_State *L, mwl_state *state);
+void mwl_open_mpi_files(lua_State *L, mwl_state *state);
 
 #endif

@@ -1,0 +1,184 @@
+-- Windows: arrays of each rank that others read and write, compared with what each rank can compute by itself.
+
+local mpi = require "support.mpi.ranks"
+
+local function all_good(result, ranks)
+  local _, count = result.output:gsub("good\n", "")
+  assert.equal(ranks, count, result.output)
+  assert.is_true(result.ok, result.output)
+end
+
+describe("a window", function()
+  local test = mpi.tests(it, pending)
+
+  test("is read, written and added to between fences", function(run)
+    for _, ranks in ipairs(mpi.ranks) do
+      all_good(run(ranks, [[
+        local r, n = comm.rank, comm.size
+        local right, left = (r + 1) % n, (r - 1) % n
+        local a = mw.full(6, r, "double")
+        local win = comm:window(a)
+        win:fence()
+        win:put(mw.array({ 10 * r, 10 * r + 1 }, "double"), right, 3)
+        win:fence()
+        assert(a[3] == 10 * left and a[4] == 10 * left + 1 and a[2] == r and a[5] == r)
+        local all, view = mw.zeros(6, "double"), mw.zeros({ 2, 2 }, "double")
+        win:get(all, left)
+        win:get(view[{ {}, 2 }], right, 5)
+        win:fence()
+        assert(all[1] == left and all[3] == 10 * ((left - 1) % n) and view:sum() == 2 * right)
+        for rank = 0, n - 1 do win:accumulate(r + 1, rank, "sum", 1) win:accumulate(r, rank, "max", 2) end
+        win:fence(true)
+        assert(a[1] == r + n * (n + 1) / 2 and a[2] == n - 1)
+        win:free()
+        win:free()
+        io.write "good\n"
+      ]]), ranks)
+    end
+  end)
+
+  test("is a counter and a lock of all ranks", function(run)
+    for _, ranks in ipairs { 1, 3, 4 } do
+      all_good(run(ranks, [[
+        local r, n = comm.rank, comm.size
+        local a = mw.zeros(r == 0 and 3 or 0, "int")
+        local win = comm:window(a)
+        local tickets = {}
+        win:lock_all()
+        for _ = 1, 5 do tickets[#tickets + 1] = win:fetch_and_op(1, 0) end
+        win:unlock_all()
+        local all = comm:allgather(tickets)
+        local seen = {}
+        for _, list in ipairs(all) do
+          for _, ticket in ipairs(list) do
+            assert(not seen[ticket])
+            seen[ticket] = true
+          end
+        end
+        for ticket = 0, 5 * n - 1 do assert(seen[ticket]) end
+        -- The first to swap 0 for its number wins.
+        win:lock(0, "shared")
+        local before = win:compare_and_swap(0, r + 1, 0, 2)
+        win:unlock(0)
+        comm:barrier()
+        local now = mw.zeros(1, "int")
+        win:lock(0, "shared")
+        win:get(now, 0, 2)
+        win:flush(0)
+        assert(now[1] >= 1 and now[1] <= n and (before == 0) == (now[1] == r + 1))
+        local old = mw.zeros(1, "int")
+        win:get_accumulate(0, old, 0, "no_op", 1)
+        win:unlock(0)
+        assert(old[1] == 5 * n)
+        -- Under an exclusive lock a read and a write are one.
+        comm:barrier()
+        for _ = 1, 3 do
+          local x = mw.zeros(1, "int")
+          win:lock(0)
+          win:get(x, 0, 3)
+          win:flush(0)
+          win:put(x + 1, 0, 3)
+          win:unlock(0)
+        end
+        comm:barrier()
+        win:lock(0, "shared")
+        win:get(now, 0, 3)
+        win:unlock(0)
+        assert(now[1] == 3 * n)
+        win:free()
+        io.write "good\n"
+      ]]), ranks)
+    end
+  end)
+
+  test("is open to ranks that start while it is posted", function(run)
+    all_good(run(3, [[
+      local r, n = comm.rank, comm.size
+      local a = mw.full(4, -1)
+      local win = comm:window(a)
+      if r == 0 then
+        win:post { 1, 2 }
+        win:wait()
+        assert(a[1] == 1 and a[2] == 2 and a[3] == -1)
+      else
+        win:start { 0 }
+        win:put(r, 0, r)
+        win:complete()
+      end
+      comm:barrier()
+      win:free()
+      io.write "good\n"
+    ]]), 3)
+  end)
+
+  test("has what a kernel wrote before, and is kept though the script lets it go", function(run)
+    all_good(run(2, [[
+      local m = mw.compile "__global__ void f(float *p, int n) { for (int k = 0; k < n; k++) p[threadIdx.x] += 1; }"
+      local a = mw.zeros(64)
+      local win = comm:window(a)
+      win:fence()
+      m.f(1, 64)(a, 100000)
+      win:fence()
+      local b = mw.zeros(64)
+      win:get(b, 1 - comm.rank)
+      win:fence()
+      assert(b:min() == 100000)
+      a:free()
+      win.array, a = nil, nil
+      for _ = 1, 3 do collectgarbage() mw.full(64, 7) end
+      win:get(b, 1 - comm.rank)
+      win:fence()
+      assert(b:min() == 100000)
+      local lost = comm:window(mw.zeros(5))
+      lost = nil
+      collectgarbage()
+      io.write "good\n"
+    ]]), 2)
+  end)
+
+  test("refuses what is not in an epoch or past its end, by name", function(run)
+    local result = run(2, [[
+      local win = comm:window(mw.zeros(comm.rank + 3))
+      local function try(f)
+        local ok, err = pcall(f)
+        if comm.rank == 0 then io.write(tostring(ok), " ", err.message or tostring(err), "\n") end
+      end
+      try(function() win:put(1, 1) end)
+      win:fence()
+      try(function() win:put(mw.zeros(3), 1, 3) end)
+      try(function() win:get(mw.zeros(2, "int"), 1) end)
+      try(function() win:put(1, 2) end)
+      try(function() win:put(1, 1, 0) end)
+      try(function() win:lock(1) end)
+      win:fence(true)
+      try(function() win:unlock(1) end)
+      try(function() win:fetch_and_op(1, 1) end)
+      try(function() win:compare_and_swap(1, 2, 1) end)
+      try(function() win:wait() end)
+      try(function() win:accumulate(1, 1, "mean") end)
+      win:lock(1, "shared")
+      try(function() win:fence() end)
+      try(function() win:compare_and_swap(1, 2, 1) end)
+      win:unlock(1)
+      win:free()
+      try(function() win:put(1, 1) end)
+    ]])
+    for _, text in ipairs {
+      "put outside of an epoch: call win:fence%(%), win:lock%(1%), win:lock_all%(%) or win:start { 1 } before",
+      "put of 3 elements from element 3 on: rank 1's array has 4",
+      "get of int into a window of float",
+      "win:put: the rank is the number 2, and this communicator has the ranks 0 to 1",
+      "win:put: the first element is the number 0; elements count from 1",
+      "between fences there are no other epochs: win:fence%(true%) ends them",
+      "win:unlock of a rank that is not locked",
+      "fetch_and_op outside of an epoch",
+      "compare_and_swap outside of an epoch",
+      "win:wait without win:post",
+      'win:accumulate: the operation is one of sum, [^\n]+; got "mean"',
+      "win:fence with locks held: win:unlock%(rank%) before",
+      "compare_and_swap is of integers, and the window of float",
+      "this window was freed",
+    } do assert.matches("false [^\n]*" .. text, result.output) end
+    assert.is_true(result.ok, result.output)
+  end)
+end)
