@@ -172,4 +172,61 @@ describe("indices that are mostly contiguous", function()
       check(expected, o, width, height)
     end
   end)
+
+  -- Rows and columns by the number of an element; neighbours on a torus; neighbours that end at an edge.
+  local pixels = [[
+    __global__ void pixels(int n, int width, int height, int pitch, const int *x, int *o) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i >= n) return;
+      int row = i / width, column = i % width;
+      int east = (column + 1) % width, north = row == 0 ? 0 : row - 1, west = column == 0 ? 0 : column - 1;
+      int last = column == width - 1 ? width - 1 : column + 1;
+      o[i] = x[row * pitch + east] + 3 * x[north * pitch + column] + 7 * x[row * pitch + west] +
+             11 * x[row * pitch + last];
+    }
+    __global__ void columns(unsigned n, unsigned width, unsigned pitch, const int *x, int *o) {
+      unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i < n) o[i] = x[i / width * pitch + i % width];
+    }
+    __global__ void far(long long n, long long width, long long pitch, const int *x, int *o) {
+      long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+      if (i < n) o[i] = x[i / width * pitch + i % width];
+    }]]
+
+  it("are loads of rows where a gang is in one row", function()
+    for _, name in ipairs { "_Z6pixelsiiiiPKiPi", "_Z7columnsjjjPKiPi", "_Z3farxxxPKiPi" } do
+      local report = mwcc.run(pixels, "--report --mcpu=x86-64-v4 --launch=" .. name .. ":256x1x1")
+      local path = report:match "speculative path.*"
+      assert.is_truthy(path, report)
+      assert.is_nil(path:find "gather", path)
+    end
+  end)
+
+  it("are right for rows of any length", function()
+    local m, x = mw.compile(pixels), {}
+    for i = 1, 3000 do x[i] = i * i % 1009 end
+    local data = mw.array(x, "int")
+    for _, block in ipairs { 256, 100 } do
+      for _, size in ipairs { { 1, 300 }, { 7, 40 }, { 32, 9 }, { 100, 13 }, { 256, 3 }, { 700, 2 } } do
+        local width, height = size[1], size[2]
+        local n, pitch = width * height, width + 3
+        local function at(row, column) return x[row * pitch + column + 1] end
+        local o = mw.zeros(n, "int")
+        m.pixels(mw.cdiv(n, block), block)(n, width, height, pitch, data, o)
+        local expected, plain = {}, {}
+        for i = 0, n - 1 do
+          local row, column = i // width, i % width
+          plain[i + 1] = at(row, column)
+          expected[i + 1] = at(row, (column + 1) % width) + 3 * at(math.max(row - 1, 0), column) +
+            7 * at(row, math.max(column - 1, 0)) + 11 * at(row, math.min(column + 1, width - 1))
+        end
+        check(expected, o, block, width)
+        for _, name in ipairs { "columns", "far" } do
+          o:fill(0)
+          m[name](mw.cdiv(n, block), block)(n, width, pitch, data, o)
+          check(plain, o, name, block, width)
+        end
+      end
+    end
+  end)
 end)

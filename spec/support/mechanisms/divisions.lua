@@ -25,17 +25,17 @@ return function(draw)
   local blocks = math.ceil(n / block)
   if not guard then n = blocks * block end
   local wide = t.dtype:find "64" and "long long" or "int"
-  local dividend = draw.pick { "a[i]", "a[i]", "a[i]", "(T)i", "(T)(a[i] + i)", "(T)(a[i] * a[i])",
+  local dividend = draw.pick { "a[i]", "a[i]", "a[i]", "(T)i", "(T)((W)a[i] + i)", "(T)((W)a[i] * a[i])",
     "(T)((unsigned long long)a[i] << 23)", "(T)(a[i] & 1023)", "(T)threadIdx.x" }
-  local divisor = draw.pick { "d", "d", "d", "(T)(d + blockIdx.x)", "b[i]", "b[i]", "(T)(d * d)", "b[blockIdx.x]",
+  local divisor = draw.pick { "d", "d", "d", "(T)((W)d + blockIdx.x)", "b[i]", "b[i]", "(T)((W)d * d)", "b[blockIdx.x]",
     "(T)(1 << s)", "(T)blockDim.x", "(T)(d >> 40 % (8 * sizeof(T)))", "(T)(b[i] | 1)" }
   local same = draw.chance(50)
   local result = same and t.dtype or wide == "int" and "int" or "int64"
   local body = draw.pick {
-    "r = X / Y;", "r = X % Y;", "r = X / Y; r += 3 * (X % Y);", "if (i & 1) r = X % Y;",
-    "if (Y != 0) r = X / Y;", "for (int k = 0; k < s + 2; k++) r = (r + X) % Y;",
+    "r = X / Y;", "r = X % Y;", "r = (R)((W)(X / Y) + 3 * (W)(X % Y));", "if (i & 1) r = X % Y;",
+    "if (Y != 0) r = X / Y;", "for (int k = 0; k < s + 2; k++) r = (T)((W)r + X) % Y;",
     "T x = X, y = Y; for (int k = 0; k < 40 && y != 0; k++) { T z = x % y; x = y; y = z; } r = x;",
-    "r = X / Y / 7 % (Y / 3 + 1);", "if (a[i] > 3) r = (X - 1) / Y + (X + 1) % Y;",
+    "r = X / Y / 7 % (Y / 3 + 1);", "if (a[i] > 3) r = (R)((W)((T)((W)X - 1) / Y) + (T)((W)X + 1) % Y);",
   }:gsub("X", function() return dividend end):gsub("Y", function() return divisor end)
   local source = ([[
 __global__ void NAME(const T *a, const T *b, R *out, int n, T d, int s) {
@@ -46,6 +46,7 @@ __global__ void NAME(const T *a, const T *b, R *out, int n, T d, int s) {
   out[i] = r;
 }]]):gsub("GUARD", guard and "if (i >= n) return;" or ""):gsub("BODY", function() return body end)
     :gsub("%f[%w_]T%f[^%w_]", t.name):gsub("%f[%w_]R%f[^%w_]", same and t.name or wide)
+    :gsub("%f[%w_]W%f[^%w_]", "unsigned long long")
   local function values()
     local list = {}
     for i = 1, n do list[i] = draw.chance(60) and edge(draw, t) or draw(2 ^ 20) % 128 end

@@ -256,7 +256,9 @@ typedef struct given {
 shapes shapes_given(const graph *g, const order *o, cut c, const given *list, int count, const shapes *like);
 void shapes_free(shapes *s);
 shape shape_of(const shapes *s, LLVMValueRef value); /* constants and arguments too */
-/* The range of an instruction's operand where the instruction is, in the launches that the shapes are for. */
+/* The range of a value in a node, in the launches that the shapes are for; and of an instruction's operand where the
+   instruction is. */
+range range_in_node(const shapes *s, LLVMValueRef value, int node);
 range range_where_used(const shapes *s, LLVMValueRef instruction, unsigned operand);
 /* Whether the index counts up over the lanes towards a uniform limit that is small enough for the index not to wrap
    somewhat beyond it. */

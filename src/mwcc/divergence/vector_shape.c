@@ -292,8 +292,10 @@ void shapes_free(shapes *s) {
 
 shape shape_of(const shapes *s, LLVMValueRef value) { return view_of(s, value).shape; }
 
+range range_in_node(const shapes *s, LLVMValueRef value, int at) { return range_at(&s->table->ranges, value, at); }
+
 range range_where_used(const shapes *s, LLVMValueRef i, unsigned operand) {
-  return range_at(&s->table->ranges, LLVMGetOperand(i, operand), graph_node_of(s->graph, i));
+  return range_in_node(s, LLVMGetOperand(i, operand), graph_node_of(s->graph, i));
 }
 
 bool leaves_one_by_one(const shapes *s, int l) { return s->table->left[l] == SHAPE_VARYING; }

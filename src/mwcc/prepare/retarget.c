@@ -34,7 +34,8 @@ static LLVMValueRef divided_by_zero(LLVMBuilderRef b, LLVMValueRef dividend) {
   return LLVMBuildSelect(b, is_short, low_half, LLVMConstAllOnes(type), "");
 }
 
-/* By -1 the dividend is replaced, not the divisor: a divisor that is the same for all lanes stays so. */
+/* Only the divisor is replaced, by something that depends on it alone: what is the same for all lanes stays so. By -1
+   a sign is changed instead. */
 static void define_division(LLVMBuilderRef b, LLVMValueRef i) {
   LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
   LLVMValueRef dividend = LLVMGetOperand(i, 0), divisor = LLVMGetOperand(i, 1);
@@ -45,14 +46,15 @@ static void define_division(LLVMBuilderRef b, LLVMValueRef i) {
   LLVMPositionBuilderBefore(b, i);
   divisor = LLVMBuildFreeze(b, divisor, "");
   dividend = LLVMBuildFreeze(b, dividend, "");
-  LLVMValueRef zero = LLVMBuildICmp(b, LLVMIntEQ, divisor, LLVMConstNull(type), "by.zero");
-  LLVMValueRef safe = LLVMBuildSelect(b, zero, constant_like(type, 1), divisor, ""), minus_one = NULL, from = dividend;
+  LLVMValueRef zero = LLVMBuildICmp(b, LLVMIntEQ, divisor, LLVMConstNull(type), "by.zero"), minus_one = NULL;
+  LLVMValueRef unsafe = zero;
   if (is_signed) {
     minus_one = LLVMBuildICmp(b, LLVMIntEQ, divisor, LLVMConstAllOnes(type), "");
-    from = LLVMBuildSelect(b, minus_one, LLVMConstNull(type), dividend, "");
+    unsafe = LLVMBuildOr(b, zero, minus_one, "");
   }
-  LLVMValueRef result = LLVMBuildBinOp(b, opcode, from, safe, "");
-  if (opcode == LLVMSDiv) result = LLVMBuildSelect(b, minus_one, LLVMBuildNeg(b, dividend, ""), result, "");
+  LLVMValueRef safe = LLVMBuildSelect(b, unsafe, constant_like(type, 1), divisor, "");
+  LLVMValueRef result = LLVMBuildBinOp(b, opcode, dividend, safe, "");
+  if (opcode == LLVMSDiv) result = LLVMBuildSelect(b, minus_one, LLVMBuildNeg(b, result, ""), result, "");
   result = LLVMBuildSelect(b, zero, divided_by_zero(b, dividend), result, "");
   LLVMReplaceAllUsesWith(i, result);
   LLVMInstructionEraseFromParent(i);

@@ -5,7 +5,7 @@
  *
  * values/
  *   values.c               the forms and slots of values; masks
- *   speculative_shapes.c   better shapes under a run-time test
+ *   speculative_shapes.c   better shapes under a run-time test, which shape_test.c emits
  *
  * calls/
  *   instructions.c                            instructions without side effects, on all lanes at once
@@ -87,6 +87,7 @@ typedef struct deferred_prefetches {
 typedef struct speculation {
   given *list;
   int count;
+  bool divides;  /* by numbers that are not constant: where these are small, the test fails in many gangs */
   shapes shapes; /* where there are any */
 } speculation;
 

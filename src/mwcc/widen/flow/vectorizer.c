@@ -125,13 +125,14 @@ static void emit_speculative_path(emission *e, int entry) {
 static void emit_gang(emission *e, int entry) {
   bool speculates = e->speculation->count && e->region_count == 1 && e->path->root.all;
   if (speculates) emit_speculative_path(e, entry);
-  if (speculates && e->has_fallback) {
+  bool fails_often = speculates && e->speculation->divides;
+  if (speculates && e->has_fallback && !fails_often) {
     call_fallback(e);
     drop_path(e->path);
     return;
   }
   e->w.speculation_failed = speculates;
-  if (!e->w.why) emit_paths(e, entry, !speculates);
+  if (!e->w.why) emit_paths(e, entry, !speculates || fails_often);
 }
 
 LLVMValueRef begin_gang(emission *e) {

@@ -35,7 +35,7 @@ static vectors all_pointers(widener *w, const place *at, const vectors *firsts, 
 
 /* ---- pages ---- */
 
-static LLVMValueRef is_on_a_page(widener *w, LLVMValueRef pointer, uint64_t bytes) {
+LLVMValueRef is_on_a_page(widener *w, LLVMValueRef pointer, uint64_t bytes) {
   LLVMValueRef offset = LLVMBuildPtrToInt(w->b, pointer, w->p->i64, "");
   offset = LLVMBuildAnd(w->b, offset, constant_i64(w->p, PAGE - 1), "");
   return LLVMBuildICmp(w->b, LLVMIntULE, offset, constant_i64(w->p, PAGE - bytes), "");
@@ -52,8 +52,7 @@ static uint64_t span_of(const widener *w, const place *at, uint64_t bytes, int c
   return span <= MOST_SPAN ? span : 0;
 }
 
-/* A dummy on the stack within one page: aligned to its size. */
-static LLVMValueRef place_for(widener *w, uint64_t bytes) {
+LLVMValueRef place_for(widener *w, uint64_t bytes) {
   LLVMValueRef nowhere = LLVMBuildAlloca(w->entry, LLVMArrayType2(w->p->i8, bytes), "");
   unsigned align = 1;
   while (align < bytes) align *= 2;

@@ -144,7 +144,7 @@ static LLVMValueRef index_to_test(widener *w, const place *at, LLVMTypeRef type)
   LLVMValueRef gep = base_of(w, at->address, &distance);
   if (!LLVMIsAGetElementPtrInst(gep) || local_unit(w->g, gep) || !is_uniform(w, LLVMGetOperand(gep, 0))) return NULL;
   LLVMTypeRef unit = element_of(gep);
-  if (!unit || bytes_of(w, unit) != bytes_of(w, type) || bytes_of(w, type) < 4) return NULL;
+  if (!unit || bytes_of(w, unit) != bytes_of(w, type)) return NULL;
   LLVMValueRef index = LLVMGetOperand(gep, (unsigned)LLVMGetNumIndices(gep));
   if (!is_varying(w, index) || !is_often_affine(w, index, DEPTH)) return NULL;
   LLVMValueRef narrow = LLVMIsASExtInst(index) || LLVMIsAZExtInst(index) ? LLVMGetOperand(index, 0) : index;

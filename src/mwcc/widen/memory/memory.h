@@ -56,6 +56,8 @@ void end_choice(widener *w, const choice *c);
    fewer vectors than the gang has. */
 vectors load_following(widener *w, const place *at, LLVMTypeRef wide, const vectors *firsts, mask m, int count);
 void store_following(widener *w, const place *at, vectors lanes, const vectors *firsts, mask m);
+LLVMValueRef is_on_a_page(widener *w, LLVMValueRef pointer, uint64_t bytes); /* whether so many bytes there are */
+LLVMValueRef place_for(widener *w, uint64_t bytes); /* a dummy on the stack within one page: aligned to its size */
 /* Strided elements where some lanes may be inactive: whether those of all lanes may be read nevertheless, and the
    loads. */
 bool loads_all_steps(widener *w, const place *at, uint64_t bytes);

@@ -1,0 +1,395 @@
+/* The run-time test of speculative_shapes.c: whether a gang, all of whose lanes are active, has the speculated shapes;
+ * and what the clamped values are then made from.
+ *
+ * Most tests are of scalars. Lane 0's number is computed as the program computes it, and with the known distances of
+ * the other lanes, the least or the greatest shows that no lane is clamped, flipped or in another row. */
+#include "mwcc/widen/values/shape_test.h"
+#include "mwcc/support/predicates.h"
+#include "mwcc/widen/calls/division.h"
+
+#include <stdlib.h>
+
+enum { MOST_KNOWN = 64 };
+
+static void compute(widener *w, LLVMValueRef value, mask m) {
+  if (!LLVMIsAInstruction(value)) return;
+  widened *k = widened_of(w, value);
+  if (k->local.of[0] && k->node_stamp == w->stamp) return;
+  int count = is_launch_id(value) ? 0 : LLVMIsACallInst(value) ? 2 : LLVMGetNumOperands(value);
+  for (int n = 0; n < count; n++) compute(w, LLVMGetOperand(value, (unsigned)n), m);
+  w->widen(w, value, m);
+}
+
+/* ---- by scalars ---- Where the shape of the clamped or flipped operand is known, lane 0 and the last lane decide for
+   all lanes, and no vectors are needed. Where vectors are rows and columns of a block, each vector is tested. */
+
+typedef struct shape_test {
+  widener *w;
+  const speculation *x;
+  mask m;
+  int vector; /* the vector that is tested; 0 where the test covers all */
+  struct first {
+    LLVMValueRef value, first;
+  } known[MOST_KNOWN]; /* lane 0's numbers that have been computed, of that vector */
+  int known_count;
+} shape_test;
+
+static bool is_speculated(const speculation *x, LLVMValueRef value) {
+  for (int i = 0; i < x->count; i++)
+    if (x->list[i].value == value) return true;
+  return false;
+}
+
+/* +1: the lesser of two signed numbers, -1: the greater, 0: neither. */
+static int extreme_sign(LLVMValueRef value) {
+  const char *name = is_extreme(value) ? callee_name(value) + 5 : "";
+  return starts_with(name, "smin.") ? 1 : starts_with(name, "smax.") ? -1 : 0;
+}
+
+/* Split the operands into the one that differs between lanes and the one that is uniform. */
+static bool split(const widener *w, LLVMValueRef value, LLVMValueRef *counting, LLVMValueRef *common) {
+  for (unsigned n = 0; n < 2; n++) {
+    *counting = LLVMGetOperand(value, n), *common = LLVMGetOperand(value, 1 - n);
+    if (is_uniform(w, *common) && !is_uniform(w, *counting)) return true;
+  }
+  return false;
+}
+
+/* How lanes differ in a value that is affine, if it and its operands have their speculated shapes. */
+static bool counts_by(shape_test *l, LLVMValueRef value, shape *out) {
+  LLVMValueRef counting, common;
+  *out = shape_of(l->w->shapes, value);
+  if (is_affine(l->w, value) || is_vector_affine(l->w, value)) return true;
+  for (int i = 0; i < l->x->count; i++) {
+    *out = l->x->list[i].shape;
+    if (l->x->list[i].value == value) return true;
+  }
+  LLVMOpcode opcode = LLVMIsAInstruction(value) ? LLVMGetInstructionOpcode(value) : LLVMRet;
+  if (opcode == LLVMFreeze) return counts_by(l, LLVMGetOperand(value, 0), out);
+  if ((opcode != LLVMAdd && opcode != LLVMSub) || !split(l->w, value, &counting, &common)) return false;
+  return (opcode == LLVMAdd || counting == LLVMGetOperand(value, 0)) && counts_by(l, counting, out);
+}
+
+/* The quotient or remainder, without a trap where the program would not have divided. */
+static LLVMValueRef divided(shape_test *l, LLVMOpcode opcode, LLVMValueRef a, LLVMValueRef b) {
+  LLVMTypeRef type = LLVMTypeOf(b);
+  LLVMBuilderRef to = l->w->b;
+  LLVMValueRef one = LLVMConstInt(type, 1, 0), unsafe = LLVMBuildICmp(to, LLVMIntEQ, b, LLVMConstNull(type), "");
+  if (opcode == LLVMSDiv || opcode == LLVMSRem)
+    unsafe = LLVMBuildOr(to, unsafe, LLVMBuildICmp(to, LLVMIntEQ, b, LLVMConstAllOnes(type), ""), "");
+  b = LLVMBuildFreeze(to, LLVMBuildSelect(to, unsafe, one, b, ""), "");
+  return LLVMBuildBinOp(to, opcode, LLVMBuildFreeze(to, a, ""), b, "");
+}
+
+/* The divisor of a division that is tested, as a scalar; NULL: lanes have different ones. */
+static LLVMValueRef common_divisor(shape_test *l, LLVMValueRef i) {
+  LLVMValueRef divisor = LLVMGetOperand(i, 1);
+  if (!is_uniform(l->w, divisor)) return NULL;
+  compute(l->w, divisor, l->m);
+  return value_scalar(l->w, divisor);
+}
+
+/* ---- lane 0 ---- */
+
+/* Lane 0's number, computed from ids and parameters; as if values had their speculated shapes, which are tested, too.
+   NULL: by operations that scalars do not have. */
+static LLVMValueRef first_of(shape_test *l, LLVMValueRef value) {
+  LLVMValueRef counting, common, of[3] = {0};
+  widener *w = l->w;
+  if (!LLVMIsAInstruction(value) || !is_varying(w, value)) {
+    compute(w, value, l->m);
+    return vector_scalar(w, value, l->vector);
+  }
+  for (int i = 0; i < l->known_count; i++)
+    if (l->known[i].value == value) return l->known[i].first;
+  LLVMOpcode opcode = LLVMGetInstructionOpcode(value);
+  bool speculated = is_speculated(l->x, value);
+  LLVMValueRef same = opcode == LLVMFreeze ? LLVMGetOperand(value, 0) : NULL, result = NULL;
+  if (speculated && extreme_sign(value) && split(w, value, &counting, &common)) same = counting;
+  if (same) return first_of(l, same);
+  int count = LLVMIsACallInst(value) ? 2 : LLVMGetNumOperands(value);
+  bool simple = is_integer_operation(value) || LLVMIsAICmpInst(value) || LLVMIsASelectInst(value) ||
+                is_extreme(value) || is_clamped_difference(value) || is_division(value);
+  for (int n = 0; n < count && simple; n++) simple = (of[n] = first_of(l, LLVMGetOperand(value, (unsigned)n))) != NULL;
+  if (!simple) return NULL;
+  LLVMTypeRef type = LLVMTypeOf(value);
+  if (is_division(value))
+    result = divided(l, opcode, of[0], of[1]);
+  else if (LLVMIsACallInst(value))
+    result = LLVMBuildCall2(w->b, LLVMGetCalledFunctionType(value), LLVMGetCalledValue(value), of, 2, "");
+  else if (LLVMIsACastInst(value))
+    result = LLVMBuildCast(w->b, opcode, of[0], type, "");
+  else if (LLVMIsAICmpInst(value))
+    result = LLVMBuildICmp(w->b, LLVMGetICmpPredicate(value), of[0], of[1], "");
+  else if (LLVMIsASelectInst(value))
+    result = LLVMBuildSelect(w->b, of[0], of[1], of[2], "");
+  else
+    result = LLVMBuildBinOp(w->b, opcode, of[0], of[1], "");
+  if (l->known_count < MOST_KNOWN) l->known[l->known_count++] = (struct first){value, result};
+  return result;
+}
+
+/* The distance from lane 0 to the lane with the greatest number (sign 1) or the least (-1). */
+static int64_t farthest(const widener *w, const shape *s, int sign) {
+  /* vectors that are tested one by one have no step */
+  int64_t along = s->stride * (w->width - 1), across = s->step * (w->vectors - 1), far = 0;
+  if (along * sign > 0) far += along;
+  if (across * sign > 0) far += across;
+  return far;
+}
+
+/* Whether no lane is clamped: the lane that is farthest on the bound's side is not. Numbers near 0 do not wrap. */
+static LLVMValueRef clamps_no_lane(shape_test *l, const shape *s, int sign, LLVMValueRef first, LLVMValueRef bound) {
+  LLVMValueRef far = LLVMConstInt(LLVMTypeOf(first), (uint64_t)farthest(l->w, s, sign), 1);
+  far = LLVMBuildAdd(l->w->b, first, far, "");
+  return LLVMBuildICmp(l->w->b, sign > 0 ? LLVMIntSLE : LLVMIntSGE, far, bound, "");
+}
+
+/* `i ^ bits`, where i is affine with stride 1 and starts at a multiple of the gang's size, is affine if and only if
+   bits has none of the bits in which lanes differ. */
+static LLVMValueRef flips_no_lane(shape_test *l, LLVMValueRef counting, LLVMValueRef bits) {
+  widener *w = l->w;
+  shape s = shape_of(w->shapes, counting);
+  uint64_t size = (uint64_t)w->width * (uint64_t)w->vectors;
+  if (!is_affine(w, counting) || s.stride != 1 || (w->vectors > 1 && s.step != w->width)) return NULL;
+  if ((size & (size - 1)) != 0 || s.align > 31 || ((uint64_t)1 << s.align) < size) return NULL;
+  LLVMTypeRef type = LLVMTypeOf(bits);
+  LLVMValueRef low = LLVMBuildAnd(w->b, bits, LLVMConstInt(type, size - 1, 0), "");
+  return LLVMBuildICmp(w->b, LLVMIntEQ, low, LLVMConstNull(type), "");
+}
+
+static LLVMValueRef moved_by(shape_test *l, LLVMValueRef first, int64_t distance) {
+  return LLVMBuildAdd(l->w->b, first, LLVMConstInt(LLVMTypeOf(first), (uint64_t)distance, 1), "");
+}
+
+/* Lane 0's number is so small that no other lane's wraps. */
+static LLVMValueRef is_small(shape_test *l, LLVMValueRef first) {
+  LLVMValueRef limit = LLVMConstInt(LLVMTypeOf(first), 2 * (uint64_t)BOUND_EXTENT, 0);
+  return LLVMBuildICmp(l->w->b, LLVMIntULE, moved_by(l, first, BOUND_EXTENT), limit, "");
+}
+
+/* All lanes have the same quotient: neither a row of `by` numbers begins nor one ends between them, where none is
+   negative. */
+static LLVMValueRef test_division(shape_test *l, LLVMValueRef i, LLVMValueRef *first) {
+  LLVMBuilderRef b = l->w->b;
+  LLVMOpcode opcode = LLVMGetInstructionOpcode(i), remainder = opcode;
+  if (opcode == LLVMSDiv) remainder = LLVMSRem;
+  if (opcode == LLVMUDiv) remainder = LLVMURem;
+  shape from;
+  LLVMValueRef by = common_divisor(l, i), lane0 = first_of(l, LLVMGetOperand(i, 0));
+  if (!by || !lane0 || !counts_by(l, LLVMGetOperand(i, 0), &from)) return NULL;
+  int64_t low = farthest(l->w, &from, -1), high = farthest(l->w, &from, 1);
+  LLVMValueRef none = LLVMConstNull(LLVMTypeOf(lane0)), rest = divided(l, remainder, lane0, by);
+  LLVMValueRef alike = LLVMBuildICmp(b, LLVMIntSLT, moved_by(l, rest, high), by, "");
+  if (low) alike = LLVMBuildAnd(b, alike, LLVMBuildICmp(b, LLVMIntSGE, moved_by(l, rest, low), none, ""), "");
+  alike = LLVMBuildAnd(b, alike, LLVMBuildICmp(b, LLVMIntSGE, lane0, none, ""), "");
+  alike = LLVMBuildAnd(b, alike, is_small(l, lane0), "");
+  *first = opcode == remainder ? rest : divided(l, opcode, lane0, by);
+  return alike;
+}
+
+/* No lane is negative as a signed number, nor much greater than lane 0. */
+static LLVMValueRef test_extension(shape_test *l, LLVMValueRef i, const shape *s, LLVMValueRef *first) {
+  LLVMValueRef from = first_of(l, LLVMGetOperand(i, 0));
+  if (!from) return NULL;
+  LLVMValueRef least = moved_by(l, from, farthest(l->w, s, -1));
+  LLVMValueRef positive = LLVMBuildICmp(l->w->b, LLVMIntSGE, least, LLVMConstNull(LLVMTypeOf(least)), "");
+  *first = LLVMBuildZExt(l->w->b, from, LLVMTypeOf(i), "");
+  return LLVMBuildAnd(l->w->b, positive, is_small(l, from), "");
+}
+
+/* No lane is clamped: the least is not. */
+static LLVMValueRef test_difference(shape_test *l, LLVMValueRef i, LLVMValueRef *first) {
+  LLVMValueRef from = first_of(l, LLVMGetOperand(i, 0)), by = LLVMGetOperand(i, 1);
+  shape s;
+  if (!from || !is_uniform(l->w, by) || !counts_by(l, LLVMGetOperand(i, 0), &s)) return NULL;
+  compute(l->w, by, l->m);
+  LLVMValueRef least = moved_by(l, from, farthest(l->w, &s, -1)), other = value_scalar(l->w, by);
+  LLVMValueRef above = LLVMBuildICmp(l->w->b, LLVMIntSGE, least, other, "");
+  LLVMValueRef positive = LLVMBuildICmp(l->w->b, LLVMIntSGE, other, LLVMConstNull(LLVMTypeOf(other)), "");
+  *first = LLVMBuildSub(l->w->b, from, other, "");
+  return LLVMBuildAnd(l->w->b, LLVMBuildAnd(l->w->b, above, positive, ""), is_small(l, from), "");
+}
+
+/* All lanes compare alike: a counting number with one that is above, below or, for equality, beside all of them. NULL:
+   only vectors show that. */
+static LLVMValueRef compares_alike(shape_test *l, LLVMValueRef condition) {
+  widener *w = l->w;
+  LLVMBuilderRef b = w->b;
+  LLVMValueRef counting, common;
+  shape s;
+  if (is_uniform(w, condition)) return LLVMConstInt(w->p->i1, 1, 0);
+  if (!LLVMIsAICmpInst(condition) || !split(w, condition, &counting, &common)) return NULL;
+  if (!counts_by(l, counting, &s)) return NULL;
+  LLVMValueRef from = first_of(l, counting), other;
+  if (!from) return NULL;
+  compute(w, common, l->m);
+  other = value_scalar(w, common);
+  int64_t low = farthest(w, &s, -1), high = farthest(w, &s, 1);
+  LLVMValueRef least = moved_by(l, from, low), most = moved_by(l, from, high);
+  LLVMIntPredicate p = LLVMGetICmpPredicate(condition);
+  if (p == LLVMIntEQ || p == LLVMIntNE) {
+    LLVMValueRef distance = LLVMBuildSub(b, other, least, "");
+    return LLVMBuildICmp(b, LLVMIntUGT, distance, LLVMConstInt(LLVMTypeOf(from), (uint64_t)(high - low), 0), "");
+  }
+  bool left = counting == LLVMGetOperand(condition, 0), is_signed = p >= LLVMIntSGT;
+  LLVMValueRef a = LLVMBuildICmp(b, p, left ? least : other, left ? other : least, "");
+  LLVMValueRef c = LLVMBuildICmp(b, p, left ? most : other, left ? other : most, "");
+  LLVMValueRef alike = LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntEQ, a, c, ""), is_small(l, from), "");
+  LLVMValueRef positive = LLVMBuildICmp(b, LLVMIntSGE, least, LLVMConstNull(LLVMTypeOf(least)), "");
+  return is_signed ? alike : LLVMBuildAnd(b, alike, positive, "");
+}
+
+/* Whether an operand of a selection has the selection's shape. */
+static bool is_like(shape_test *l, LLVMValueRef operand, const shape *s) {
+  shape own;
+  if (is_uniform(l->w, operand)) return !s->stride && !s->step;
+  return counts_by(l, operand, &own) && own.stride == s->stride && own.step == s->step;
+}
+
+/* All lanes select the same operand, and that has the shape. */
+static LLVMValueRef test_choice(shape_test *l, LLVMValueRef i, const shape *s, LLVMValueRef *first) {
+  LLVMBuilderRef b = l->w->b;
+  bool truth = is_like(l, LLVMGetOperand(i, 1), s), other = is_like(l, LLVMGetOperand(i, 2), s);
+  LLVMValueRef found = truth || other ? compares_alike(l, LLVMGetOperand(i, 0)) : NULL;
+  LLVMValueRef chosen = found ? first_of(l, LLVMGetOperand(i, 0)) : NULL;
+  *first = chosen ? first_of(l, i) : NULL;
+  if (!*first) return NULL;
+  if (truth && other) return found;
+  return LLVMBuildAnd(b, found, truth ? chosen : LLVMBuildNot(b, chosen, ""), "");
+}
+
+/* Whether the value has its speculated shape, and lane 0's number in *first; NULL: see assumed_lane0. */
+static LLVMValueRef test_by_scalars(shape_test *l, LLVMValueRef value, const shape *s, LLVMValueRef *first) {
+  LLVMValueRef counting, common;
+  LLVMOpcode opcode = LLVMIsAInstruction(value) ? LLVMGetInstructionOpcode(value) : LLVMRet;
+  if (opcode == LLVMZExt) return test_extension(l, value, s, first);
+  if (opcode == LLVMAdd || opcode == LLVMSub) { /* as far as its operands are */
+    *first = first_of(l, value);
+    return *first ? LLVMConstInt(l->w->p->i1, 1, 0) : NULL;
+  }
+  if (is_division(value)) return test_division(l, value, first);
+  if (is_clamped_difference(value)) return test_difference(l, value, first);
+  if (LLVMIsAInstruction(value) && LLVMIsASelectInst(value)) return test_choice(l, value, s, first);
+  bool flips = LLVMIsAInstruction(value) && LLVMGetInstructionOpcode(value) == LLVMXor;
+  int sign = extreme_sign(value);
+  if ((!flips && !sign) || !split(l->w, value, &counting, &common)) return NULL;
+  LLVMValueRef from = first_of(l, counting), found = NULL;
+  if (!from) return NULL;
+  compute(l->w, common, l->m);
+  LLVMValueRef other = value_scalar(l->w, common);
+  if (flips)
+    found = flips_no_lane(l, counting, other);
+  else
+    found = clamps_no_lane(l, s, sign, from, other);
+  *first = flips ? LLVMBuildXor(l->w->b, from, other, "") : from;
+  return found;
+}
+
+/* ---- by vectors ---- */
+
+static LLVMValueRef test_by_vectors(shape_test *l, LLVMValueRef value, const shape *s, LLVMValueRef *first) {
+  widener *w = l->w;
+  LLVMTypeRef type = LLVMTypeOf(value);
+  LLVMValueRef same = NULL;
+  compute(w, value, l->m);
+  vectors lanes = value_vectors(w, value);
+  *first = LLVMBuildExtractElement(w->b, lanes.of[l->vector], constant_i32(w->p, 0), "");
+  int end = s->kind == SHAPE_VECTOR_AFFINE ? l->vector + 1 : w->vectors;
+  for (int u = l->vector; u < end; u++) {
+    LLVMValueRef distance = LLVMConstInt(type, (uint64_t)(u * s->step), 1);
+    LLVMValueRef follow = splat(w, LLVMBuildAdd(w->b, *first, distance, ""));
+    follow = LLVMBuildAdd(w->b, follow, lane_steps(w, type, s->stride), "");
+    LLVMValueRef here = LLVMBuildICmp(w->b, LLVMIntEQ, lanes.of[u], follow, "");
+    same = same ? LLVMBuildAnd(w->b, same, here, "") : here;
+  }
+  return same;
+}
+
+static LLVMValueRef both(widener *w, LLVMValueRef a, LLVMValueRef b) { return a ? LLVMBuildAnd(w->b, a, b, "") : b; }
+
+/* Test that a value, or a vector of it, has its speculated shape and does not wrap: lane 0's number must be as small
+   as vector_shape.c assumes. Tests by scalars are joined to *all, those by vectors to *lanes. */
+static void test_value(shape_test *l, const given *value, LLVMValueRef *all, LLVMValueRef *lanes) {
+  widener *w = l->w;
+  LLVMValueRef first = NULL, follows = test_by_scalars(l, value->value, &value->shape, &first);
+  if (follows)
+    *all = both(w, *all, follows);
+  else
+    *lanes = both(w, *lanes, test_by_vectors(l, value->value, &value->shape, &first));
+  if (value->shape.no_wrap) *all = both(w, *all, is_small(l, first));
+}
+
+/* Whether rows are so long that few gangs fail: of a divisor that is the same for all gangs, so that the branch on it
+   is predicted. NULL: nothing is divided. */
+static LLVMValueRef has_long_rows(shape_test *l) {
+  enum { GANGS = 6 }; /* of a row, at least: the test costs about as much as it gains in every third */
+  LLVMValueRef all = NULL;
+  for (int i = 0; i < l->x->count; i++) {
+    LLVMValueRef value = l->x->list[i].value, by = is_division(value) ? common_divisor(l, value) : NULL;
+    if (!by || LLVMIsAConstant(by)) continue;
+    LLVMValueRef least = LLVMConstInt(LLVMTypeOf(by), (uint64_t)(GANGS * l->w->width * l->w->vectors), 0);
+    all = both(l->w, all, LLVMBuildICmp(l->w->b, LLVMIntSGE, by, least, ""));
+  }
+  return all ? LLVMBuildFreeze(l->w->b, all, "") : NULL;
+}
+
+LLVMValueRef build_shape_test(widener *w, const speculation *x) {
+  /* As if under a mask: a value may be undefined where the program would not have computed it. */
+  shape_test l = {.w = w, .x = x, .m = {.lanes = mask_vectors(w, (mask){.all = true})}};
+  LLVMValueRef lanes = NULL, all = NULL, result = NULL, long_rows = has_long_rows(&l);
+  LLVMBasicBlockRef tested = NULL;
+  if (long_rows) {
+    LLVMBasicBlockRef test = LLVMAppendBasicBlockInContext(w->p->context, w->function, "long.rows");
+    tested = LLVMAppendBasicBlockInContext(w->p->context, w->function, "tested");
+    result = LLVMBuildAlloca(w->entry, w->p->i1, "");
+    LLVMBuildStore(w->b, LLVMConstNull(w->p->i1), result);
+    LLVMBuildCondBr(w->b, long_rows, test, tested);
+    LLVMPositionBuilderAtEnd(w->b, test);
+  }
+  for (int i = 0; i < x->count; i++) {
+    int count = x->list[i].shape.kind == SHAPE_VECTOR_AFFINE ? w->vectors : 1;
+    for (l.vector = 0; l.vector < count; l.vector++) {
+      if (count > 1) l.known_count = 0;
+      test_value(&l, &x->list[i], &all, &lanes);
+    }
+    if (count > 1) l.known_count = 0;
+  }
+  if (lanes) {
+    LLVMValueRef word = mask_word(w, lanes);
+    all = both(w, all, LLVMBuildICmp(w->b, LLVMIntEQ, word, LLVMConstAllOnes(LLVMTypeOf(word)), ""));
+  }
+  all = LLVMBuildFreeze(w->b, all, "");
+  if (!long_rows) return all;
+  LLVMBuildStore(w->b, all, result);
+  LLVMBuildBr(w->b, tested);
+  LLVMPositionBuilderAtEnd(w->b, tested);
+  return LLVMBuildLoad2(w->b, w->p->i1, result, "");
+}
+
+LLVMValueRef unclamped_operand(const widener *w, LLVMValueRef value) {
+  LLVMValueRef counting, common;
+  if (!w->speculated || !extreme_sign(value) || !is_speculated(w->speculated, value)) return NULL;
+  if (!split(w, value, &counting, &common)) return NULL;
+  bool affine = is_affine(w, value) && is_affine(w, counting),
+       parted = is_vector_affine(w, value) && is_vector_affine(w, counting);
+  return affine || parted ? counting : NULL;
+}
+
+LLVMValueRef unclamped_base(const widener *w, LLVMValueRef value, int at, int64_t *distance) {
+  LLVMValueRef from = value, inner = unclamped_operand(w, value);
+  int64_t all = 0;
+  while (inner) { /* the clamped operand is often a sum with a constant */
+    from = inner;
+    inner = unclamped_operand(w, from);
+    if (inner || !LLVMIsAInstruction(from) || LLVMGetInstructionOpcode(from) != LLVMAdd) continue;
+    LLVMValueRef step = LLVMGetOperand(from, 1);
+    if (!LLVMIsAConstantInt(step) || llabs(LLVMConstIntGetSExtValue(step)) >= LONG_STEP) continue;
+    all += LLVMConstIntGetSExtValue(step);
+    inner = LLVMGetOperand(from, 0);
+  }
+  bool at_hand = !LLVMIsAInstruction(from) || graph_node_of(w->g, from) == at || is_in_slot(w, from);
+  if (!at_hand || is_varying(w, from)) return value;
+  *distance += all;
+  return from;
+}
