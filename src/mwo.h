@@ -13,7 +13,7 @@
 
 #include "moonwarp.h"
 
-#define MW_MWO_VERSION 21
+#define MW_MWO_VERSION 22
 #define MW_MWO_SYMBOL  "mw_mwo"
 #define MW_MWO_MAGIC   "MWOIMG2"
 
@@ -162,13 +162,18 @@ typedef struct mw_services {
   /* The address space of a generic address. */
   uint32_t (*memory_kind)(mw_worker *worker, const void *address);
   /* In watched code, before what a site names (mw_site): the warp's number in its block, the set of lanes that do it,
-     and a word for each lane of the set, as the site's kind says; NULL for MW_SITE_CODE. The set may be empty. */
+     and a word for each lane of the set, as the site's kind says; NULL for MW_SITE_CODE; for MW_SITE_BRANCH one word,
+     with a bit for each lane that takes it. The set may be empty. */
   void (*watch)(mw_worker *worker, uint32_t site, uint32_t warp, uint32_t lanes, const uint64_t words[32]);
   /* The same inside run_warps, called by each thread by itself: lanes converge, and `watch` is called for all of them
      at once. */
   void (*watch_thread)(mw_worker *worker, uint32_t site, uint64_t word);
   /* Launches from kernels, and what goes with them; `thread` is the caller's linear id. Returns a CUDA result code. */
   uint32_t (*device_runtime)(mw_worker *worker, uint32_t call, mw_device_request *request, uint32_t thread);
+  /* As `watch` of an access whose addresses are known by their shape: in `count` runs of 32 / count lanes, lane l of run
+     r has the address bases[r] + l * stride. */
+  void (*watch_runs)(mw_worker *worker, uint32_t site, uint32_t warp, uint32_t lanes, const uint64_t *bases,
+                     uint64_t stride, uint32_t count);
 } mw_services;
 
 /* What watched code calls the runtime for (mwcc --observe). */

@@ -139,4 +139,5 @@ const mw_services cpu_services = {
     .watch = cpu_watch_call,
     .watch_thread = cpu_watch_thread,
     .device_runtime = cpu_device_runtime,
+    .watch_runs = cpu_watch_runs,
 };

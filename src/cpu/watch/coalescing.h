@@ -30,6 +30,9 @@ typedef struct rules {
 
 /* By a capability such as "1.1"; false: it is none. */
 bool rules_of(const char *capability, rules *out);
+/* Accesses in runs of lanes, in closed form; false: count_global and count_shared are to be called, with words. */
+bool count_runs_global(const rules *r, const cpu_watch_event *event, memory_sums *into);
+bool count_runs_shared(const rules *r, const cpu_watch_event *event, memory_sums *into);
 void count_global(const rules *r, const cpu_watch_event *event, memory_sums *into);
 void count_shared(const rules *r, const cpu_watch_event *event, memory_sums *into);
 

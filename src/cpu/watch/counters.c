@@ -145,10 +145,18 @@ static void counters_end(void *state, bool failed) {
 
 /* ---- calls ---- */
 
+/* Without an instruction of its own: baseline x86-64 has none, and a library call takes longer. */
+static unsigned count_bits(uint32_t x) {
+  x -= x >> 1 & 0x55555555u;
+  x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
+  x = (x + (x >> 4)) & 0x0f0f0f0fu;
+  return x * 0x01010101u >> 24;
+}
+
 static sums *count_call(worker_counts *w, const cpu_watch_event *e) {
   sums *s = &w->of[e->number][e->space < SPACES ? e->space : 0];
   s->executed++;
-  s->lanes += (unsigned)__builtin_popcount(e->lanes);
+  s->lanes += e->lanes == ~0u ? 32 : count_bits(e->lanes);
   return s;
 }
 
@@ -156,15 +164,24 @@ static void on_access(void *worker, const cpu_watch_event *e) {
   worker_counts *w = worker;
   sums *s = count_call(w, e);
   s->full += e->lanes == ~0u;
+  cpu_watch_event known = *e;
+  uint64_t words[32];
   if (e->worker->block == 0 && !w->samples[e->number].lanes) {
+    if (e->bases) cpu_watch_expand(e, words);
     w->samples[e->number].lanes = e->lanes;
-    memcpy(w->samples[e->number].at, e->words, sizeof w->samples->at);
+    memcpy(w->samples[e->number].at, e->bases ? words : e->words, sizeof w->samples->at);
   }
   if (e->site->is_texture) return;
-  if (e->space == MW_SPACE_SHARED)
-    count_shared(&w->rules, e, &s->memory);
+  bool is_shared = e->space == MW_SPACE_SHARED;
+  if (e->bases) {
+    if (is_shared ? count_runs_shared(&w->rules, e, &s->memory) : count_runs_global(&w->rules, e, &s->memory)) return;
+    cpu_watch_expand(e, words);
+    known.words = words;
+  }
+  if (is_shared)
+    count_shared(&w->rules, &known, &s->memory);
   else
-    count_global(&w->rules, e, &s->memory);
+    count_global(&w->rules, &known, &s->memory);
 }
 
 static void on_event(void *worker, const cpu_watch_event *e) { count_call(worker, e)->full += e->lanes == ~0u; }
@@ -178,11 +195,8 @@ static void on_code(void *worker, const cpu_watch_event *e) {
 
 static void on_branch(void *worker, const cpu_watch_event *e) {
   sums *s = count_call(worker, e);
-  uint32_t takes = 0;
-  for (unsigned lane = 0; lane < 32; lane++) takes |= (uint32_t)(e->words[lane] & 1) << lane;
-  takes &= e->lanes;
-  s->full += takes == e->lanes;
-  s->divergent += takes && takes != e->lanes;
+  s->full += e->takes == e->lanes;
+  s->divergent += e->takes && e->takes != e->lanes;
 }
 
 static void counters_block(void *worker, uint64_t block) {
@@ -255,6 +269,7 @@ static void counters_result(void *state, mw_text *out) {
 
 const cpu_watcher cpu_counters = {
     .name = "counters",
+    .takes_runs = true,
     .observes = MW_OBSERVE_ACCESS | MW_OBSERVE_SYNC | MW_OBSERVE_BRANCH | MW_OBSERVE_CODE,
     .open = counters_open,
     .close = counters_close,

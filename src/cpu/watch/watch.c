@@ -152,25 +152,33 @@ static void change_block(cpu_watching *w, uint64_t block) {
     if (watch->watchers[i]->block_begin) watch->watchers[i]->block_begin(w->states[i], block);
 }
 
-static void dispatch(cpu_worker *worker, uint32_t number, uint32_t warp, uint32_t lanes, const uint64_t *words) {
+void cpu_watch_expand(const cpu_watch_event *e, uint64_t words[32]) {
+  unsigned width = 32 / e->run_count;
+  for (unsigned run = 0; run < e->run_count; run++)
+    for (unsigned lane = 0; lane < width; lane++) words[run * width + lane] = e->bases[run] + lane * e->stride;
+}
+
+static void dispatch(cpu_worker *worker, cpu_watch_event *e, uint64_t first) {
   cpu_watching *w = worker->watching;
   const cpu_watched *launch = w->launch;
   const cpu_watch *watch = launch->watch;
-  const mw_site *site = &launch->sites[number];
-  cpu_watch_event event = {.worker = &worker->base,
-                           .site = site,
-                           .number = number,
-                           .warp = warp,
-                           .lanes = lanes,
-                           .space = site->space,
-                           .words = words};
+  const mw_site *site = e->site = &launch->sites[e->number];
+  uint64_t expanded[32];
+  e->space = site->space;
   if (site->kind <= MW_SITE_REDUCTION && site->space == MW_SPACE_NONE)
-    event.space = cpu_services.memory_kind(&worker->base, (const void *)(uintptr_t)words[__builtin_ctz(lanes)]);
+    e->space = cpu_services.memory_kind(&worker->base, (const void *)(uintptr_t)first);
   worker->in_service = 1; /* a cancelled launch ends after this, not in the midst of it */
   atomic_signal_fence(memory_order_seq_cst);
   if (w->block != worker->base.block) change_block(w, worker->base.block);
-  for (size_t i = 0; i < watch->count; i++)
-    if (watch->watchers[i]->on[site->kind]) watch->watchers[i]->on[site->kind](w->states[i], &event);
+  for (size_t i = 0; i < watch->count; i++) {
+    const cpu_watcher *watcher = watch->watchers[i];
+    if (!watcher->on[site->kind]) continue;
+    if (e->bases && !e->words && !watcher->takes_runs) {
+      cpu_watch_expand(e, expanded);
+      e->words = expanded;
+    }
+    watcher->on[site->kind](w->states[i], e);
+  }
   cpu_service_leave(worker);
 }
 
@@ -178,7 +186,29 @@ void cpu_watch_call(mw_worker *base, uint32_t site, uint32_t warp, uint32_t lane
   cpu_worker *worker = (cpu_worker *)base;
   if (!lanes || !worker->watching) return;
   CPU_SERVICE_ENTER(base);
-  dispatch(worker, site, warp, lanes, words);
+  bool is_branch = worker->watching->launch->sites[site].kind == MW_SITE_BRANCH;
+  cpu_watch_event e = {.worker = base, .number = site, .warp = warp, .lanes = lanes};
+  if (is_branch)
+    e.takes = (uint32_t)words[0] & lanes;
+  else
+    e.words = words;
+  dispatch(worker, &e, words && !is_branch ? words[__builtin_ctz(lanes)] : 0);
+}
+
+void cpu_watch_runs(mw_worker *base, uint32_t site, uint32_t warp, uint32_t lanes, const uint64_t *bases,
+                    uint64_t stride, uint32_t count) {
+  cpu_worker *worker = (cpu_worker *)base;
+  if (!lanes || !worker->watching) return;
+  CPU_SERVICE_ENTER(base);
+  cpu_watch_event e = {.worker = base,
+                       .number = site,
+                       .warp = warp,
+                       .lanes = lanes,
+                       .bases = bases,
+                       .stride = stride,
+                       .run_count = count};
+  unsigned first = (unsigned)__builtin_ctz(lanes), width = 32 / count;
+  dispatch(worker, &e, bases[first / width] + first % width * stride);
 }
 
 /* Sites of watched code are the lowest first where lanes converge, after those of volatile accesses. */
@@ -193,7 +223,12 @@ void cpu_watch_thread(mw_worker *base, uint32_t site, uint64_t word) {
   bool alone = w->launch->is_stepped && w->launch->sites[site].kind != MW_SITE_STEP;
   uint32_t lanes = alone ? 1u << lane : cpu_warp_converge(base, FIRST_SITE + site);
   CPU_SERVICE_ENTER(base);
-  if (lane == (uint32_t)__builtin_ctz(lanes)) dispatch(worker, site, thread / 32, lanes, &w->words[thread - lane]);
+  if (lane != (uint32_t)__builtin_ctz(lanes)) return;
+  const uint64_t *words = &w->words[thread - lane];
+  cpu_watch_event e = {.worker = base, .number = site, .warp = thread / 32, .lanes = lanes, .words = words};
+  for (uint32_t rest = lanes; rest; rest &= rest - 1)
+    e.takes |= (uint32_t)(words[__builtin_ctz(rest)] & 1) << __builtin_ctz(rest);
+  dispatch(worker, &e, words[lane]);
 }
 
 /* ---- results ---- */

@@ -40,12 +40,22 @@ typedef struct cpu_watch_event {
   uint32_t warp;   /* its number in the block: threads 32 * warp … by linear id */
   uint32_t lanes;
   uint32_t space; /* of an access: MW_SPACE_*, of the first active lane's address where the site does not say */
+  uint32_t takes; /* of a branch: the lanes that take it */
+  /* NULL for a watcher with `takes_runs`, where runs are known; then lane l of run r, of 32 / run_count lanes, has the
+     address bases[r] + l * stride. */
   const uint64_t *words;
+  const uint64_t *bases; /* NULL: `words` are known */
+  uint64_t stride;
+  uint32_t run_count;
 } cpu_watch_event;
+
+/* The words of the runs of an access. */
+void cpu_watch_expand(const cpu_watch_event *event, uint64_t words[32]);
 
 typedef struct cpu_watcher {
   const char *name;
   unsigned observes; /* of enum mw_observed */
+  bool takes_runs;
   /* `options`: what follows the name and a colon, "" if nothing does. MW_INVALID_VALUE for unknown ones. */
   int (*open)(cpu_device *device, const char *options, void **state);
   void (*close)(void *state);
@@ -98,6 +108,8 @@ void cpu_watched_end(cpu_command *command);
 /* mw_services' members. */
 void cpu_watch_call(mw_worker *worker, uint32_t site, uint32_t warp, uint32_t lanes, const uint64_t words[32]);
 void cpu_watch_thread(mw_worker *worker, uint32_t site, uint64_t word);
+void cpu_watch_runs(mw_worker *worker, uint32_t site, uint32_t warp, uint32_t lanes, const uint64_t *bases,
+                    uint64_t stride, uint32_t count);
 
 /* Append a site to a watcher's result as fields with tabs before them: kind, space, bytes, detail, line, column, outer
    line, file, outer file, name, function. Positions are the script's. */
