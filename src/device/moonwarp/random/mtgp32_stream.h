@@ -10,31 +10,42 @@
 typedef unsigned long long ull;
 
 /* `rounds` turns of all states. Elements below `from` and from `end` on do not belong to the call. If the last turn is
- * `partial`, the states are not advanced by it: the next call repeats it. */
+ * `partial`, the states are not advanced by it: the next call repeats it.
+ *
+ * A state's ring has the last MTGPDC_N words before word `offset + MTGPDC_N`. Here they move along a line of 8 turns, so
+ * that neighbours read neighbours and no index wraps; at its end the last ones move to its begin. */
 template <class Draw, class Out>
 __device__ inline void fill_turns(curandStateMtgp32_t *states, mtgp32_kernel_params_t *k, int rounds, int partial,
                                   long long from, long long end, double a, double b, Out *out) {
-  __shared__ unsigned ring[1024];
+  const int length = 8 * 256;
+  __shared__ unsigned line[length + MTGPDC_N];
   curandStateMtgp32_t *state = &states[blockIdx.x];
   int t = threadIdx.x, set = state->pIdx, pos = k->pos_tbl[set], sh1 = k->sh1_tbl[set], sh2 = k->sh2_tbl[set];
   unsigned mask = k->mask[0], at = state->offset;
   const unsigned *recursion = k->param_tbl[set], *temper = k->temper_tbl[set];
-  for (int i = 0; i < 1024; i += 256) ring[i + t] = state->s[i + t];
+  for (int i = t; i < MTGPDC_N; i += 256) line[i] = state->s[at + i & 1023];
   __syncthreads();
+  int base = 0;
   for (int round = 0; round < rounds; round++) {
-    unsigned here = at + t;
-    unsigned x = (ring[here & 1023] & mask) ^ ring[here + 1 & 1023];
+    const unsigned *here = line + base + t;
+    unsigned x = (here[0] & mask) ^ here[1];
     x ^= x << sh1;
-    unsigned y = x ^ ring[here + pos & 1023] >> sh2, word = y ^ recursion[y & 15];
-    ring[here + MTGPDC_N & 1023] = word;
-    word ^= temper[__mw_mtgp_entry(ring[here + pos - 1 & 1023])];
+    unsigned y = x ^ here[pos] >> sh2, word = y ^ recursion[y & 15];
+    line[base + t + MTGPDC_N] = word;
+    word ^= temper[__mw_mtgp_entry(here[pos - 1])];
     long long i = ((long long)round * gridDim.x + blockIdx.x) * 256 + t;
     if (i >= from && i < end) out[i - from] = Draw::make(word, a, b);
     __syncthreads();
-    if (round + 1 < rounds || !partial) at = at + 256 & 1023;
+    if (round + 1 < rounds || !partial) base += 256;
+    if (base == length) {
+      for (int i = t; i < MTGPDC_N; i += 256) line[i] = line[length + i];
+      __syncthreads();
+      base = 0;
+    }
   }
-  for (int i = 0; i < 1024; i += 256) state->s[i + t] = ring[i + t];
-  if (t == 0) state->offset = at;
+  at += 256u * (rounds - partial);
+  for (int i = t; i < MTGPDC_N; i += 256) state->s[at + i & 1023] = line[base + i];
+  if (t == 0) state->offset = at & 1023;
 }
 
 /* As in cuRAND's host generator, these doubles have float precision; log-normal ones have more. */
