@@ -274,6 +274,7 @@ struct program {
   unsigned reach, null_reach;
   unsigned block[3]; /* options->launch_block, or as wide as the blocks that are merged: block_merge.c */
   unsigned merged;   /* blocks side by side that run as one: 1 or 2 */
+  bool turned;       /* block and threadIdx have x and y exchanged: lane_axis.c */
   bool launches;     /* device code calls the runtime for launches: launched_kernels.c */
   bool mergeable;    /* whether two blocks can be merged if the grid's width is even */
   bool even_pays;    /* code for grids of even width differs in other respects: tiles.c */

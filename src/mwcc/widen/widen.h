@@ -173,6 +173,7 @@ bool widen_private_add(widener *w, LLVMValueRef call, mask m); /* false: it is n
 
 /* ---- block_loop.c ---- */
 /* Whether the first rows of all blocks that are side by side are run first, then all second ones, … */
+void choose_lane_axis(program *p); /* lane_axis.c */
 bool takes_rows_of_blocks(const kernel *k, const shapes *s);
 
 /* ---- values.c ---- */

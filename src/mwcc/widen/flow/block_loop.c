@@ -42,6 +42,7 @@ static bool has_rows(const cut *c, const unsigned block[3]) {
 bool takes_rows_of_blocks(const kernel *k, const shapes *s) {
   const options *o = s->graph->program->options;
   if (!has_pass(s->graph->program, PASS_BLOCK_ROWS)) return false;
+  if (s->graph->program->turned) return false;
   if (!o->launch_kernel || !has_rows(&s->cut, s->graph->program->block) || s->order->loop_count) return false;
   if (k->waits || k->sees_warp || k->shared_bytes || k->dynamic_shared) return false;
   for (int i = 0; i < s->graph->value_count; i++)

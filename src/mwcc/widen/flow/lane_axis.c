@@ -1,0 +1,100 @@
+/* The axis of the lanes: a gang's lanes are neighbours along threadIdx.x as a rule. Kernels that use threadIdx.x for rows,
+ * `a[x * n + y]`, would gather what a gang of neighbours along threadIdx.y loads as a vector. For such a kernel the two
+ * ids change places, and the block is turned: loop interchange of the two innermost of the loops that threads stand for.
+ *
+ * Only in code for one block class, and only where no thread can observe which others are its neighbours or ran before
+ * it: no barrier, no shared memory, no warp function, no call and no atomic operation. Then a block's threads may run in
+ * any order, and each has the ids that it had: the built-ins are renamed, and what the widening takes for the block's
+ * width is its height. The grid is not turned.
+ *
+ * Both ways are analysed, and the accesses that are not contiguous are counted, those in loops eight times a level. */
+#include "mwcc/analysis/analysis.h"
+#include "mwcc/divergence/access_pattern.h"
+#include "mwcc/support/predicates.h"
+#include "mwcc/target/target.h"
+#include "mwcc/widen/widen.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FEWEST_ROWS = 4, BETTER = 3, IN_LOOP = 8, DEEPEST = 2 };
+
+#define THREAD_ID(axis) "llvm.nvvm.read.ptx.sreg.tid." axis
+
+static bool suits_any_axis(const program *p, const kernel *k) {
+  const options *o = p->options;
+  if (!o->launch_kernel || o->width || !has_pass(p, PASS_LANE_AXIS) || p->block[1] < FEWEST_ROWS) return false;
+  if (!k->any_order || k->waits || k->sees_warp || k->shared_bytes || k->dynamic_shared) return false;
+  if (k->iterations_end || k->saves_state || k->reads_rows_in_place || k->reads_tiles_in_place) return false;
+  instructions all = instructions_of_function(k->body);
+  bool suits = true;
+  for (size_t i = 0; i < all.count; i++)
+    suits = suits && (LLVMIsATerminatorInst(all.items[i]) || is_alone(all.items[i]));
+  free(all.items);
+  return suits;
+}
+
+/* Or of lanes near each other, which whole vectors and shuffles can do. */
+static bool is_contiguous(const program *p, const shapes *s, LLVMValueRef access) {
+  pattern found;
+  int member, lane;
+  bool stores = LLVMIsAStoreInst(access) != NULL;
+  LLVMTypeRef type = stores ? LLVMTypeOf(LLVMGetOperand(access, 0)) : LLVMTypeOf(access);
+  shape at = shape_of(s, LLVMGetOperand(access, stores ? 1 : 0));
+  if (is_uniform_kind(at.kind)) return true;
+  if (at.kind < SHAPE_VARYING) return llabs(at.stride) <= (int64_t)LLVMStoreSizeOfType(p->layout, type);
+  return stores ? stores_in_pattern(s, access, &found, &member, &lane) : loads_in_pattern(s, access, &found);
+}
+
+/* What the accesses cost that are not contiguous; -1: the kernel cannot be widened. */
+static long cost_of_accesses(const program *p, const kernel *k) {
+  graph g;
+  const char *why;
+  if (!graph_build((program *)(uintptr_t)p, k->body, false, &g, &why)) return -1;
+  flow f = graph_flow(&g);
+  order o = order_of(&f);
+  shapes s = shapes_at_best(&g, &o, (cut){CUT_ROW, register_lanes(p), 1, 1});
+  long cost = 0;
+  for (int i = 0; i < g.value_count; i++) {
+    LLVMValueRef value = g.values[i];
+    if ((!LLVMIsALoadInst(value) && !LLVMIsAStoreInst(value)) || is_contiguous(p, &s, value)) continue;
+    int inside = o.innermost[g.node_of[i]], depth = inside < 0 ? 0 : o.loops[inside].depth;
+    long each = 1;
+    for (int d = 0; d < depth && d < DEEPEST; d++) each *= IN_LOOP;
+    cost += each;
+  }
+  shapes_free(&s);
+  order_free(&o);
+  graph_free(&g);
+  return cost;
+}
+
+static void set_name(LLVMValueRef function, const char *name) {
+  if (function) LLVMSetValueName2(function, name, strlen(name));
+}
+
+/* The range of an id's values is the function's attribute, which keeps its name's block size. */
+static void turn(program *p) {
+  LLVMValueRef x = LLVMGetNamedFunction(p->module, THREAD_ID("x")), y = LLVMGetNamedFunction(p->module, THREAD_ID("y"));
+  set_name(x, "turned");
+  set_name(y, THREAD_ID("x"));
+  set_name(x, THREAD_ID("y"));
+  unsigned width = p->block[0];
+  p->block[0] = p->block[1];
+  p->block[1] = width;
+  p->turned = !p->turned;
+}
+
+void choose_lane_axis(program *p) {
+  kernel *k = &p->kernels[0];
+  if (!p->kernel_count || !suits_any_axis(p, k)) return;
+  long along_x = cost_of_accesses(p, k);
+  if (along_x <= 0) return;
+  turn(p);
+  long along_y = cost_of_accesses(p, k);
+  if (along_y < 0 || along_y * BETTER > along_x)
+    turn(p);
+  else if (p->options->report)
+    printf("kernel %s: its lanes are neighbours along threadIdx.y\n", k->linkage);
+}
