@@ -18,7 +18,9 @@ describe("collective operations that do not wait", function()
         local total = n * (n - 1) / 2
         local function same(a, list)
           assert(a.count == #list, a.count)
-          for i, x in ipairs(a:reshape(#list):totable()) do assert(x == list[i], ("%g instead of %g"):format(x, list[i])) end
+          for i, x in ipairs(a:reshape(#list):totable()) do
+            assert(x == list[i], ("%g instead of %g"):format(x, list[i]))
+          end
         end
         comm:ibarrier():wait()
         for _, dtype in ipairs { "float", "half", "longlong" } do

@@ -1,6 +1,7 @@
 -- Mistakes and failures: all ranks end, and say where they were.
 
 local mpi = require "support.mpi.ranks"
+local killed = require "support.mpi.killed"
 
 describe("several processes", function()
   local test = mpi.tests(it, pending)
@@ -77,6 +78,20 @@ describe("several processes", function()
     assert.is_false(result.ok)
     assert.not_equal(124, result.code)
   end)
+
+  -- spec/stress/mpi_killed.lua has more of these, and takes their time.
+  for _, library in ipairs(mpi.libraries) do
+    it(("end when one is killed in the middle of something (%s)"):format(library), function()
+      if not mpi.has(library) then return pending(library .. " is not installed: sh setup.sh --mpi") end
+      for _, seed in ipairs { 1, 2, 3 } do
+        local result = killed.run(library, 3, seed)
+        assert.is_number(result.killed_at, result.output)
+        assert.is_false(result.ok)
+        assert.not_equal(124, result.code, result.output)
+        assert.same({}, result.left)
+      end
+    end)
+  end
 end)
 
 describe("mw.mpi", function()

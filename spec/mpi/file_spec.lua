@@ -61,8 +61,8 @@ describe("a file of several ranks", function()
         local with = n > 2 and n - 1 or n
         local columns = r < with and 2 or 0
         local f = comm:open(path, "w+")
-        f:view { dtype = "int", shape = { 3, 2 * with }, from = { 1, r < with and 2 * r + 1 or 1 }, count = { 3, columns },
-          offset = 16 }
+        local from = { 1, r < with and 2 * r + 1 or 1 }
+        f:view { dtype = "int", shape = { 3, 2 * with }, from = from, count = { 3, columns }, offset = 16 }
         local mine = mw.zeros({ 3, columns }, "int")
         for i = 1, 3 do for j = 1, columns do mine:set(i, j, 10 * i + 2 * r + j) end end
         f:write_all(mine)
