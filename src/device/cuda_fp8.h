@@ -172,3 +172,29 @@ __mw_fp8_four_type(__nv_fp8x4_e5m2, __nv_fp8x2_e5m2, __NV_E5M2);
 #undef __mw_fp8_type
 #undef __mw_fp8_pair_type
 #undef __mw_fp8_four_type
+
+/* ---- powers of two ---- */
+
+/* e8m0 has an exponent and nothing else: 2^-127 to 2^127, and NaN. Signs are dropped. */
+__mw_both __nv_fp8_storage_t __nv_cvt_float_to_e8m0(float x, __nv_saturation_t saturation, cudaRoundMode rounding) {
+  unsigned size = __float_as_uint(x) & 0x7fffffff, code = size >> 23, fraction = size & 0x7fffff;
+  if (size > 0x7f800000) return 0xff;
+  if (rounding == cudaRoundPosInf) code += fraction > (code == 0 ? 0x400000u : 0u);
+  if (code > 0xfe || size == 0x7f800000) code = saturation == __NV_SATFINITE ? 0xfe : 0xff;
+  return (__nv_fp8_storage_t)code;
+}
+__mw_both float __mw_e8m0_to_float(__nv_fp8_storage_t x) {
+  return __uint_as_float(x == 0xff ? 0x7fffffffu : x == 0 ? 0x400000u : (unsigned)x << 23);
+}
+struct __nv_fp8_e8m0 {
+  __nv_fp8_storage_t __x;
+  __nv_fp8_e8m0() = default;
+  explicit __mw_member __nv_fp8_e8m0(float x) : __x(__nv_cvt_float_to_e8m0(x, __NV_SATFINITE, cudaRoundPosInf)) {}
+  explicit __mw_member __nv_fp8_e8m0(double x) : __nv_fp8_e8m0(__double2float_ru(fabs(x))) {}
+  explicit __mw_member __nv_fp8_e8m0(int x) : __nv_fp8_e8m0((double)x) {}
+  explicit __mw_member __nv_fp8_e8m0(__half x) : __nv_fp8_e8m0(__half2float(x)) {}
+  explicit __mw_member __nv_fp8_e8m0(__nv_bfloat16 x) : __nv_fp8_e8m0(__bfloat162float(x)) {}
+  explicit __mw_member operator float() const { return __mw_e8m0_to_float(__x); }
+  explicit __mw_member operator double() const { return __mw_e8m0_to_float(__x); }
+  explicit __mw_member operator __nv_bfloat16() const { return __float2bfloat16(__mw_e8m0_to_float(__x)); }
+};

@@ -15,6 +15,8 @@ typedef struct cuda_diagnosis {
 } cuda_diagnosis;
 typedef struct cuda_headers cuda_headers;
 void cuda_log_translate(const char *log, const cuda_headers *ours, mw_text *out, cuda_diagnosis *first);
+/* Whether the source provides the header, itself or in one of its -I folders. */
+bool cuda_has_header(const mw_source *source, const char *name);
 
 /* The device headers, except those that the source provides itself or that one of its -I folders has. */
 struct cuda_headers {

@@ -53,6 +53,15 @@ static const char *const built_in[] = {"cuda_runtime.h",
                                        "math_functions_dbl_ptx3.h",
                                        "vector_functions.h",
                                        "vector_types.h",
+                                       "library_types.h",
+                                       "cuda_profiler_api.h",
+                                       "cuda_stdint.h",
+                                       "cuda_occupancy.h",
+                                       "crt/host_defines.h",
+                                       "crt/host_config.h",
+                                       "crt/device_functions.h",
+                                       "crt/math_functions.h",
+                                       "crt/common_functions.h",
                                        "cfloat",
                                        "climits",
                                        "cstdio",
@@ -73,8 +82,7 @@ static const char *const built_in[] = {"cuda_runtime.h",
                                        "moonwarp/math/libm.h",
                                        "moonwarp/make_vector.h"};
 
-/* Whether the source provides the header, itself or in one of its -I folders. */
-static bool has_own(const mw_source *source, const char *name) {
+bool cuda_has_header(const mw_source *source, const char *name) {
   for (size_t i = 0; i < source->header_count; i++)
     if (strcmp(source->headers[i].name, name) == 0) return true;
   for (size_t i = 0; i < source->option_count; i++) {
@@ -112,13 +120,14 @@ void cuda_headers_collect(const mw_source *source, cuda_headers *out) {
   for (size_t i = 0; i < source->header_count; i++) add(out, source->headers[i].name, source->headers[i].text);
   out->first = out->count;
   for (size_t i = 0; i < MW_COUNT(embedded_headers); i++)
-    if (!has_own(source, embedded_headers[i].name)) add(out, embedded_headers[i].name, embedded_headers[i].text);
-  if (!has_own(source, "cstdint")) add(out, "cstdint", cstdint);
-  if (!has_own(source, "cstring")) add(out, "cstring", cstring);
-  if (!has_own(source, "assert.h")) add(out, "assert.h", assert_again);
-  if (!has_own(source, "cassert")) add(out, "cassert", assert_again);
+    if (strncmp(embedded_headers[i].name, "cub/", 4) == 0 || !cuda_has_header(source, embedded_headers[i].name))
+      add(out, embedded_headers[i].name, embedded_headers[i].text);
+  if (!cuda_has_header(source, "cstdint")) add(out, "cstdint", cstdint);
+  if (!cuda_has_header(source, "cstring")) add(out, "cstring", cstring);
+  if (!cuda_has_header(source, "assert.h")) add(out, "assert.h", assert_again);
+  if (!cuda_has_header(source, "cassert")) add(out, "cassert", assert_again);
   for (size_t i = 0; i < MW_COUNT(built_in); i++)
-    if (!has_own(source, built_in[i])) add(out, built_in[i], "\n");
+    if (!cuda_has_header(source, built_in[i])) add(out, built_in[i], "\n");
 }
 
 void cuda_headers_free(cuda_headers *headers) {

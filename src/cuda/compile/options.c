@@ -1,5 +1,6 @@
 /* Compile options: NVRTC's names, which mwcc shares, checked here so that a wrong one is reported at once and in our
  * wording. */
+#include "compiler.h"
 #include "cuda/cuda.h"
 
 #include <stdlib.h>
@@ -115,6 +116,7 @@ int cuda_options(const cuda_device *device, const mw_source *source, cuda_list *
   cuda_list_add(out, mw_format("--gpu-architecture=%s", name));
   free(name);
   cuda_list_add(out, mw_strdup("-default-device"));
+  if (cuda_has_header(source, "cuda/std/cstdint")) cuda_list_add(out, mw_strdup("-D__MW_CCCL__=1"));
   /* CUDA 13 warns "double4 is deprecated" in cuRAND's functions too, without a place, so that no pragma suppresses
      it. */
   cuda_list_add(out, mw_strdup("-diag-suppress=1444"));

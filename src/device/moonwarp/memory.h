@@ -60,6 +60,7 @@ __mw_device size_t __cvta_generic_to_shared(const void *address) { return (size_
 __mw_device size_t __cvta_generic_to_global(const void *address) { return (size_t)address; }
 __mw_device size_t __cvta_generic_to_local(const void *address) { return (size_t)address; }
 __mw_device size_t __cvta_generic_to_constant(const void *address) { return (size_t)address; }
+__mw_device size_t __cvta_generic_to_grid_constant(const void *address) { return (size_t)address; }
 __mw_device void *__cvta_shared_to_generic(size_t address) { return (void *)address; }
 __mw_device void *__cvta_global_to_generic(size_t address) { return (void *)address; }
 __mw_device void *__cvta_local_to_generic(size_t address) { return (void *)address; }

@@ -166,4 +166,6 @@ typedef struct CUgraph_st *cudaGraph_t;
 typedef struct CUgraphExec_st *cudaGraphExec_t;
 typedef unsigned long long cudaGraphConditionalHandle;
 
+#include "moonwarp/runtime_attributes.h"
+
 #endif

@@ -20,6 +20,18 @@ __mw_memory_space(Shared, shared, 3)
 __mw_memory_space(Constant, const, 4)
 __mw_memory_space(Local, local, 5)
 #undef __mw_memory_space
+/* Shared memory of any block of the cluster. */
+__mw_device unsigned int __isClusterShared(const void *address) {
+#if __CUDA_ARCH__ >= 900
+  unsigned int is;
+  asm("{ .reg .pred p; isspacep.shared::cluster p, %1; selp.u32 %0, 1, 0, p; }" : "=r"(is) : "l"(address));
+  return is;
+#else
+  return __isShared(address);
+#endif
+}
+__mw_device unsigned int __isGridConstant(const void *) { return 0; }
+__mw_device size_t __cvta_generic_to_grid_constant(const void *address) { return (size_t)address; }
 __mw_device size_t __cvta_generic_to_constant(const void *address) { return __cvta_generic_to_const(address); }
 __mw_device void *__cvta_constant_to_generic(size_t address) { return __cvta_const_to_generic(address); }
 /* clang-format on */

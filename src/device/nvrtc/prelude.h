@@ -20,6 +20,10 @@
 typedef unsigned short ushort;
 typedef unsigned int uint;
 typedef unsigned long ulong;
+#ifdef __MW_CCCL__ /* CCCL's own, which differ */
+#include <cuda/std/climits>
+#include <cuda/std/cstdint>
+#else
 typedef signed char int8_t;
 typedef short int16_t;
 typedef int int32_t;
@@ -30,10 +34,10 @@ typedef unsigned int uint32_t;
 typedef unsigned long uint64_t;
 typedef long intptr_t;
 typedef unsigned long uintptr_t;
+#include "moonwarp/arithmetic/limits.h"
+#endif
 typedef float float_t;
 typedef double double_t;
-
-#include "moonwarp/arithmetic/limits.h"
 
 /* ---- how our headers declare functions; moonwarp/keywords.h explains the two kinds ---- */
 
@@ -43,6 +47,7 @@ typedef double double_t;
 #define __mw_both            template <int = 0> __mw_both_template
 #define __mw_member          __device__ __forceinline__
 #define __mw_exactly
+#include "moonwarp/checked_events.h"
 
 __device__ __forceinline__ unsigned int __nvvm_read_ptx_sreg_laneid() {
   unsigned int lane;
@@ -103,8 +108,7 @@ __mw_device unsigned int umul24(unsigned int x, unsigned int y) { return __umul2
 __mw_device int mulhi(int x, int y) { return __mulhi(x, y); }
 __mw_device unsigned int umulhi(unsigned int x, unsigned int y) { return __umulhi(x, y); }
 #include "moonwarp/math/math_overloads.h"
-__mw_device bool isnormal(float x) { return fabsf(x) >= 1.17549435e-38f && !isinf(x); }
-__mw_device bool isnormal(double x) { return fabs(x) >= 2.2250738585072014e-308 && !isinf(x); }
+#include "moonwarp/math/long_double.h"
 
 #include "nvrtc/cache_hints.h"
 
@@ -129,6 +133,8 @@ struct _Float16 {
     return x;
   }
 };
+
+#include "moonwarp/sync/dependent_launch.h"
 
 /* The old warp functions without masks, which NVRTC no longer has: of the active lanes. */
 #define __mw_without_mask(name, second)                                                                                \

@@ -22,6 +22,7 @@
 struct front_job {
   strings command; /* clang and the options that a precompiled header has to agree with */
   char *header;    /* the device headers' main file, included before the source */
+  char *first;     /* the folder of those that are searched before all others */
   pch pch;
   unit unit;        /* the one of the source's that clang compiles */
   const char *rest; /* the units after it, and the line where they begin */
@@ -101,6 +102,29 @@ static strings make_command(const options *o, const char *device) {
   return command;
 }
 
+/* Whether a folder has a CUDA toolkit's headers, of which those that moonwarp has too are not to be used. */
+static bool is_toolkit(const char *folder) {
+  char *path = mw_format("%s/cuda_runtime_api.h", folder);
+  bool there = access(path, R_OK) == 0;
+  free(path);
+  return there;
+}
+
+/* Folders of -I; before them the few headers of ours that stand for a library's own. */
+static void add_folders(strings *args, const front_job *f, const options *o) {
+  bool any = false;
+  for (size_t i = 0; i < o->front.count; i++) {
+    const char *item = o->front.items[i];
+    if (item[1] != 'I') continue;
+    if (!any) strings_add(args, "-I"), strings_add(args, f->first);
+    any = true;
+    if (is_toolkit(item + 2))
+      strings_add(args, "-idirafter"), strings_add(args, item + 2);
+    else
+      strings_add(args, item);
+  }
+}
+
 /* Clang's arguments, with the precompiled header, or (NULL) with the header itself. */
 static strings arguments(const front_job *f, const options *o, const char *precompiled) {
   strings args = {0};
@@ -108,8 +132,7 @@ static strings arguments(const front_job *f, const options *o, const char *preco
   const char *outputs[] = {"-emit-llvm-bc", "-sys-header-deps", "-MT", "x", "-dependency-file", f->dependency_file};
   add_all(&args, outputs, MW_COUNT(outputs));
   if (o->headers) strings_add(&args, "-I"), strings_add(&args, o->headers);
-  for (size_t i = 0; i < o->front.count; i++)
-    if (o->front.items[i][1] == 'I') strings_add(&args, o->front.items[i]);
+  add_folders(&args, f, o);
   strings_add(&args, precompiled ? "-include-pch" : "-include");
   strings_add(&args, precompiled ? precompiled : f->header);
   /* Quoted includes are searched next to the source; clang does not know its folder, since it reads from a pipe. */
@@ -312,6 +335,7 @@ front_job *front_begin(program *p) {
   *f = (front_job){.rest = p->source.data ? p->source.data : "", .rest_line = 1};
   char *device = find_device_headers();
   f->header = find_prefix_header(device);
+  f->first = mw_format("%s/first", device);
   f->command = make_command(o, device);
   f->pch = pch_find(&f->command, device, f->header);
   choose_dependency_file(f, o->output);

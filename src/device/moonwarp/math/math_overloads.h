@@ -104,21 +104,9 @@ __mw_both float frexp(float x, int *exponent) { return frexpf(x, exponent); }
 __mw_both float modf(float x, float *integral) { return modff(x, integral); }
 __mw_both float remquo(float x, float y, int *quotient) { return remquof(x, y, quotient); }
 __mw_both void sincos(float x, float *sine, float *cosine) { sincosf(x, sine, cosine); }
-
-/* Classification: functions, not C's macros, so that a program may use the names for its own members. */
-/* clang-format off */
-#define __mw_classify(name, builtin)                                                                                   \
-  __mw_both constexpr bool name(float x) { return builtin(x); }                                                        \
-  __mw_both constexpr bool name(double x) { return builtin(x); }
-__mw_classify(isnan, __builtin_isnan) __mw_classify(isinf, __builtin_isinf)
-__mw_classify(isfinite, __builtin_isfinite) __mw_classify(isnormal, __builtin_isnormal);
-#undef __mw_classify
-
-/* clang-format on */
-
-__mw_both bool signbit(float x) { return __builtin_signbitf(x); }
-__mw_both bool signbit(double x) { return __builtin_signbit(x); }
 #endif
 #undef __mw_for_float
+
+#include "moonwarp/math/classification.h"
 
 #endif

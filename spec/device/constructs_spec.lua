@@ -1,0 +1,155 @@
+-- Constructs of CUDA C as programs of a few lines, on each way to compile: the CPU device, mwcc for a GPU, and NVRTC.
+-- What they compute is tested elsewhere; here it matters that all ways take them.
+-- Lua 5.4 only: the bindings have nothing to do with it.
+
+local paths = require "support.compile.paths"
+
+-- name = the body of a kernel with `int *p, float x, double y`, or a whole source
+local constructs = {
+  ["functions of a number's kind"] = "p[0] = (fpclassify)(x) + (isnan)(y) + isgreater(x, y) + isunordered(x, x);",
+  ["functions of long double"] = "p[0] = (int)(fmodl(y, 2) + erfcl(y) + fdiml(y, 1) + remainderl(y, 3) + sqrtl(y));",
+  ["enumerations of the host's"] = [[
+    cudaError_t e = cudaErrorInvalidValue;
+    cudaSharedMemConfig s = cudaSharedMemBankSizeEightByte;
+    cudaMemcpyKind m = cudaMemcpyDefault;
+    cudaRoundMode r = cudaRoundZero;
+    cudaDeviceAttr d = cudaDevAttrWarpSize;
+    cudaChannelFormatKind c = cudaChannelFormatKindFloat;
+    p[0] = e + s + m + r + d + c + cudaHostAllocMapped + cudaEventDisableTiming;]],
+  ["address spaces"] = [[
+    __shared__ int s;
+    p[0] = __isShared(&s) + __isGlobal(p) + __isLocal(p) + __isConstant(p) + __isGridConstant(p);
+    p[1] = (int)__cvta_generic_to_grid_constant(p);]],
+  ["orders of atom's qualifiers"] = [[
+    int old;
+    asm volatile("atom.add.acq_rel.gpu.s32 %0, [%1], 2;" : "=r"(old) : "l"(p) : "memory");
+    asm volatile("atom.relaxed.gpu.global.add.s32 %0, [%1], 1;" : "=r"(old) : "l"(p) : "memory");
+    p[1] = old;]],
+  ["bmsk and szext"] = [[
+    asm("bmsk.clamp.b32 %0, %1, %2;" : "=r"(p[0]) : "r"(p[1]), "r"(p[2]));
+    asm("szext.wrap.s32 %0, %1, %2;" : "=r"(p[0]) : "r"(p[1]), "r"(p[2]));]],
+  ["%globaltimer with one %"] = [[
+    unsigned long long t;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(t));
+    p[0] = (int)t;]],
+  ["register, assumptions, a trigger"] = [[
+    register int i = p[1];
+    __assume(i > 0);
+    __builtin_assume(i > 1);
+    __prof_trigger(1);
+    p[0] = i;]],
+  ["SIMD in a word, DPX"] = [[
+    bool a, b;
+    p[0] = __vabsdiffs4(p[1], p[2]) ^ __vsetltu2(p[1], p[2]) ^ __vimax3_s32(p[1], p[2], p[3]) ^
+           __viaddmax_s16x2_relu(p[1], p[2], p[3]) ^ __vibmin_u16x2(p[1], p[2], &a, &b);]],
+  ["conversions to 8 bits in PTX"] = [[
+    unsigned short h;
+    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(h) : "f"(x), "f"((float)y));
+    asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(p[0]) : "h"(h));]],
+  ["programmatic dependent launches"] = [[
+    cudaGridDependencySynchronize();
+    p[0] = 1;
+    cudaTriggerProgrammaticLaunchCompletion();]],
+  ["headers of the toolkit"] = [[
+    #include <crt/host_defines.h>
+    #include <library_types.h>
+    #include <cuda_profiler_api.h>
+    #include <device_launch_parameters.h>
+    __global__ void k(int *p) { p[0] = 1; }]],
+  ["cuda_fp8.h"] = [[
+    #include <cuda_fp8.h>
+    __global__ void k(float *p) {
+      __nv_fp8x2_e4m3 two(make_float2(p[0], p[1]));
+      p[2] = float2(two).y + float(__nv_fp8_e8m0(p[1]));
+    }]],
+  ["vectors of 32 bytes by alignment"] = "double4_16a v = make_double4_16a(1, 2, 3, 4); p[0] = (int)v.w;",
+  ["types of the host's in signatures"] = [[
+    #include <cuda.h>
+    __global__ void k(cudaPitchedPtr p, cudaExtent e, CUtexObject t, cudaGraphConditionalHandle h, float *o) {
+      o[0] = tex1Dfetch<float>(t, 0) + p.pitch + e.width + h;
+    }]],
+  ["templates of nested types"] = [[
+    template <class T> struct vec4;
+    template <> struct vec4<float> { typedef float4 Type; };
+    template <class T> __global__ void k(typename vec4<T>::Type *p, typename vec4<T>::Type v) { p[0] = v; }
+    template __global__ void k<float>(vec4<float>::Type *, vec4<float>::Type);]],
+  ["parameters of 32,700 bytes"] = [[
+    struct Big { char a[32700]; };
+    __global__ void k(int *p, const __grid_constant__ Big b) { p[0] = b.a[threadIdx.x]; }]],
+  ["pointers to functions"] = [[
+    typedef float (*op)(float, float);
+    __global__ void k(op f, float *p) { p[0] = f(1, 2); }]],
+  ["tiles of 128 threads"] = [[
+    #include <cooperative_groups.h>
+    #include <cooperative_groups/reduce.h>
+    namespace cg = cooperative_groups;
+    __global__ void k(int *p) {
+      __shared__ cg::block_tile_memory<256> memory;
+      auto tile = cg::tiled_partition<128>(cg::this_thread_block(memory));
+      p[threadIdx.x] = cg::reduce(tile, 1, cg::plus<int>()) + tile.any(1);
+    }]],
+  ["pipelines of all scopes"] = [[
+    #include <cuda/pipeline>
+    #include <cooperative_groups.h>
+    __global__ void k(const int *g, int *p) {
+      __shared__ int s[2][64];
+      __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;
+      auto block = cooperative_groups::this_thread_block();
+      auto pipe = cuda::make_pipeline(block, &state);
+      pipe.producer_acquire();
+      cuda::memcpy_async(block, s[0], g, sizeof s[0], pipe);
+      pipe.producer_commit();
+      pipe.consumer_wait();
+      p[threadIdx.x] = s[0][threadIdx.x];
+      pipe.consumer_release();
+      auto own = cuda::make_pipeline();
+      own.producer_acquire();
+      cuda::memcpy_async(&s[1][threadIdx.x], g + threadIdx.x, sizeof(int), own);
+      own.producer_commit();
+      cuda::pipeline_consumer_wait_prior<0>(own);
+      own.consumer_release();
+    }]],
+  ["copies of memcpy_async of all forms"] = [[
+    #include <cuda/barrier>
+    #include <cooperative_groups.h>
+    #include <cooperative_groups/memcpy_async.h>
+    namespace cg = cooperative_groups;
+    __global__ void k(const int *g, int *p) {
+      __shared__ alignas(16) int s[64];
+      __shared__ cuda::barrier<cuda::thread_scope_block> b;
+      auto block = cg::this_thread_block();
+      if (block.thread_rank() == 0) init(&b, block.size());
+      block.sync();
+      cuda::memcpy_async(block, s, g, cuda::aligned_size_t<16>(sizeof s), b);
+      cuda::memcpy_async(s + threadIdx.x, g + threadIdx.x, 4, b);
+      b.arrive_and_wait();
+      cg::memcpy_async(block, s, 64, g, 64);
+      cg::wait_prior<0>(block);
+      p[threadIdx.x] = s[threadIdx.x];
+    }]],
+}
+
+local names = {}
+for name in pairs(constructs) do names[#names + 1] = name end
+table.sort(names)
+
+describe("every way to compile", function()
+  it("takes each construct", function()
+    local lines = {}
+    for _, name in ipairs(names) do
+      local text = constructs[name]
+      if not text:find "__global__" then
+        text = "__global__ void k(int *p, float x, double y) {\n" .. text .. "\n}"
+      end
+      lines[#lines + 1] = ("try(%q, %q)"):format(name, text)
+    end
+    local script = [==[
+      mw.warnings(false)
+      local function try(name, text)
+        local m, why = mw.try_compile { source = text, options = { "-O1" } }
+        if not m then print(name, why.message) end
+      end
+    ]==] .. table.concat(lines, "\n") .. "\nprint 'all'"
+    for path, output in pairs(paths.outputs(script)) do assert.equal("all\n", output, path) end
+  end)
+end)
