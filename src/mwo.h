@@ -81,14 +81,26 @@ enum {
 };
 
 typedef enum mw_check_event {
-  MW_CHECK_FENCE,  /* value: 1 for the block only, 0 for the device */
-  MW_CHECK_WAITED, /* value: the address of the word */
-  MW_CHECK_ATOMIC, /* of the thread's next atomic access: 4: for the block only; 8: its order is value >> 4, CUDA's */
-  MW_CHECK_ASYNC,  /* 1: accesses are of an asynchronous copy; 0: no more */
-  MW_CHECK_COMMIT, /* asynchronous copies so far are a group */
-  MW_CHECK_COPIED, /* all but the latest `value` groups are done */
-  MW_CHECK_TRACK   /* asynchronous copies so far are done where the word at `value` is waited for */
+  MW_CHECK_FENCE,    /* value: 1 for the block only, 0 for the device */
+  MW_CHECK_WAITED,   /* value: the address of the word */
+  MW_CHECK_ATOMIC,   /* of the thread's next atomic access: 4: for the block only; 8: its order is value >> 4, CUDA's */
+  MW_CHECK_ASYNC,    /* 1: accesses are of an asynchronous copy; 0: no more */
+  MW_CHECK_COMMIT,   /* asynchronous copies so far are a group */
+  MW_CHECK_COPIED,   /* all but the latest `value` groups are done */
+  MW_CHECK_TRACK,    /* asynchronous copies so far are done where the word at `value` is waited for */
+  MW_CHECK_UNWRITTEN /* a value that nothing has written is used; value >> 32: the line that read it, or 0, with bit 31
+                        if that is a shuffle; its low half: this line */
 } mw_check_event;
+
+/* Of the shadow of memory, in which a set bit is one that nothing has written (src/mwcc/prepare/value_check.c). */
+typedef enum mw_shadow_operation {
+  MW_SHADOW_LOAD,      /* of `address`, to `memory` */
+  MW_SHADOW_STORE,     /* from `memory` */
+  MW_SHADOW_COPY,      /* of the memory at `memory` to that at `address` */
+  MW_SHADOW_UNWRITTEN, /* set all bits */
+  MW_SHADOW_CLEAN,
+  MW_SHADOW_ABSENT /* to `memory`: all set if the thread's latest shuffle read an absent lane */
+} mw_shadow_operation;
 
 /* Calls of the device runtime. (CUDA guide, "CUDA Dynamic Parallelism") */
 typedef enum mw_device_call {
@@ -152,6 +164,7 @@ typedef struct mw_services {
                        const char *name, uint32_t flags);
   /* In code for checked runs: a fence, or a wait for a word that has ended. */
   void (*check_event)(mw_worker *worker, mw_check_event event, uint64_t value);
+  void (*check_shadow)(mw_worker *worker, mw_shadow_operation what, uint64_t address, uint64_t bytes, void *memory);
   uint64_t (*clock)(mw_worker *worker);                      /* nanoseconds, monotonic */
   void *(*device_malloc)(mw_worker *worker, uint64_t bytes); /* NULL when the device heap is exhausted */
   void (*device_free)(mw_worker *worker, void *memory);

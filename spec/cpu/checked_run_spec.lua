@@ -48,7 +48,8 @@ local function is_there(finding, text)
   return finding.line == first and other == second or finding.line == second and other == first
 end
 
-local themes = { "shared", "tiles", "cooperation", "global", "ordering", "memory", "bounds", "waits", "initialisation" }
+local themes = { "shared", "tiles", "cooperation", "global", "ordering", "memory", "bounds", "waits", "participation",
+  "initialisation", "values" }
 for _, theme in ipairs(themes) do
   describe("a checked run of " .. theme, function()
     for _, case in ipairs(require("support.check_suite." .. theme)) do

@@ -150,7 +150,14 @@ int mw_buffer_read(mw_buffer *buffer, size_t offset, void *target, size_t bytes)
 
 void *mw_buffer_host(mw_buffer *buffer) {
   if (mw_buffer_is_freed(buffer) || !buffer->host) return NULL;
-  return mw_device_wait(buffer->device) == MW_SUCCESS ? buffer->host : NULL;
+  if (mw_device_wait(buffer->device) != MW_SUCCESS) return NULL;
+  mw_buffer_wrote(buffer, 0, buffer->bytes);
+  return buffer->host;
+}
+
+void mw_buffer_wrote(const mw_buffer *buffer, size_t offset, size_t bytes) {
+  const mw_device *device = buffer->device;
+  if (device->driver->wrote) device->driver->wrote(device->state, buffer->address + offset, bytes);
 }
 
 /* ---- commands ---- */

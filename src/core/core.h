@@ -178,6 +178,8 @@ typedef struct mw_driver {
   bool (*reserves)(void *device, uint64_t address);
   /* A host pointer to device memory, or NULL if the host cannot access it. */
   void *(*host)(void *device, uint64_t address);
+  /* The host writes there by the pointer of `host`, or may do so. NULL: nobody asks. */
+  void (*wrote)(void *device, uint64_t address, uint64_t bytes);
 
   /* Texture hardware. NULL without it: device code then reads textures by records (texture_descriptor.h). With it, CUDA
      arrays belong to the driver. A texture reads `array`, all of it or its `level` >= 0, or (array 0) the memory that
@@ -417,6 +419,8 @@ mw_buffer *mw_buffer_of_handle(mw_device *device, uint64_t handle, void (*give_b
 
 /* Acquire the memory for a command, and release it when the command is done. Acquiring fails on a freed buffer. */
 int mw_buffer_use(mw_buffer *buffer);
+/* The host has written, or may write, by the buffer's host pointer. */
+void mw_buffer_wrote(const mw_buffer *buffer, size_t offset, size_t bytes);
 void mw_buffer_unuse(mw_buffer *buffer);
 
 /* ---- the compile cache (cache.c): files by key ---- */

@@ -436,6 +436,8 @@ enum { MASKED_STORE_MASK = MASKED_LOAD_MASK + 1 };                              
 #define BLOCK_WAIT "__mw_block_wait"
 /* What a checked run is to know (mw_check_event): of the headers, of inline PTX, and of bounds_check.c. */
 #define CHECK_EVENT_FUNCTION "__mw_check_event"
+/* mw_services.check_shadow, of value_check.c */
+#define CHECK_SHADOW_FUNCTION "__mw_check_shadow"
 /* A call of a function for the 32 lanes of a warp: widen/calls/warp_helper.c. It returns four words of 32 bits. */
 #define WARP_APPLY "__mw_warp_apply"
 enum { WARP_APPLY_RESULTS = 4 };

@@ -175,7 +175,8 @@ __global__ void k(float *y) {
   @{__syncwarp|__syncthreads}();
   y[threadIdx.x] -= m; //2
 }]==] },
-  { "array of struct in shared, neighbour's member", kind = "race", run = { 1, 64, {"float:64"} }, text = [==[
+  { "array of struct in shared, neighbour's member",
+    kind = "race", more = true, run = { 1, 64, {"float:64"} }, text = [==[
 struct P { float x, y, z; };
 __global__ void k(float *y) {
   __shared__ P p[64];

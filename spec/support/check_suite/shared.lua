@@ -74,7 +74,7 @@ __global__ void k(int *y) {
   __syncthreads();
   y[threadIdx.x] = flag;
 }]] },
-  { "two threads per element", kind = "race", run = { 1, 64, { "int:64" } }, text = [[
+  { "two threads per element", kind = "race", more = true, run = { 1, 64, { "int:64" } }, text = [[
 __global__ void k(int *y) {
   __shared__ int s[64];
   s[threadIdx.x @{/ 2|* 1}] = threadIdx.x; //1 //2

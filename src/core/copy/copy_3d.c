@@ -130,6 +130,7 @@ static int read_row(const side *s, size_t at, unsigned char *out, size_t bytes) 
 static int write_row(const side *s, size_t at, const unsigned char *in, size_t bytes) {
   if (s->host) {
     memcpy(s->host + at, in, bytes);
+    if (s->buffer) mw_buffer_wrote(s->buffer, at, bytes);
     return MW_SUCCESS;
   }
   mw_device *device = s->buffer->device;
@@ -137,6 +138,7 @@ static int write_row(const side *s, size_t at, const unsigned char *in, size_t b
 }
 
 static int copy_row(const side *target, size_t to, const side *source, size_t from, size_t bytes) {
+  if (target->host && target->buffer) mw_buffer_wrote(target->buffer, to, bytes);
   if (target->host) return read_row(source, from, target->host + to, bytes);
   if (source->host) return write_row(target, to, source->host + from, bytes);
   unsigned char *row = mw_try_alloc(bytes, "a row between two devices");

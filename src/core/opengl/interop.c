@@ -85,6 +85,7 @@ int mw_graphics_is_mapped(mw_graphics *graphics) {
 /* ---- mapping, under the lock ---- */
 
 static int fill(const mw_graphics *graphics, const mw_gl_context *context, mw_buffer *buffer) {
+  if (buffer->host) mw_buffer_wrote(buffer, 0, buffer->bytes);
   if (buffer->host) return mw_gl_buffer_read(context, graphics->name, buffer->host, buffer->bytes);
   void *between = mw_try_alloc(buffer->bytes, "a buffer of OpenGL's");
   if (!between) return MW_MEMORY_ALLOCATION;

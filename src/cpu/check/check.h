@@ -76,6 +76,7 @@ void cpu_check_grid_part(cpu_worker *worker);
 /* A lane calls a warp function; a group of lanes is about to get its results. */
 void cpu_check_mask(cpu_worker *worker, uint32_t thread, uint32_t mask);
 void cpu_check_group(cpu_worker *worker, uint32_t thread, uint32_t group);
+void cpu_check_places(cpu_worker *worker, uint32_t first, uint32_t group);
 void cpu_check_absent(cpu_worker *worker, uint32_t thread, uint32_t from);
 
 /* ---- lifetime.c ---- */
@@ -84,7 +85,7 @@ void cpu_check_absent(cpu_worker *worker, uint32_t thread, uint32_t from);
 bool cpu_check_frees(cpu_device *device, uint64_t address);
 /* An array was allocated; the host or a library has written to it. */
 void cpu_check_allocated(cpu_device *device, uint64_t address, uint64_t bytes);
-void cpu_check_wrote(const cpu_device *device, uint64_t address, uint64_t bytes);
+void cpu_check_wrote(void *device, uint64_t address, uint64_t bytes);
 /* Whether the address lies in memory that was freed. */
 bool cpu_check_is_freed(cpu_check *check, uint64_t address);
 uint64_t cpu_check_frees_count(const cpu_check *check);

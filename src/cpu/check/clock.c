@@ -193,7 +193,8 @@ void cpu_check_block(cpu_worker *worker, uint32_t count) {
   self->epoch = self->grids = 0;
   self->accesses = 0;
   memset(self->sites, 0, sizeof self->sites);
-  if (check_wants(check, MW_CHECK_INITIALISATION)) memset(self->written, 0, worker->command->kernel.shared / 8 + 1);
+  if (check_wants(check, MW_CHECK_INITIALISATION))
+    check_set_unwritten(check, (uint64_t)(uintptr_t)worker->base.shared, worker->command->kernel.shared);
   check_launch *launch = check_launch_at(check, self->launch);
   memcpy(launch->grid, worker->work->frame.grid, sizeof launch->grid);
   memcpy(launch->block, worker->work->frame.block, sizeof launch->block);
@@ -337,6 +338,7 @@ void cpu_check_event(mw_worker *base, mw_check_event event, uint64_t value) {
   case MW_CHECK_ATOMIC: t->told = (uint8_t)value; break;
   case MW_CHECK_ASYNC: t->copies = value; break;
   case MW_CHECK_COMMIT: t->groups++; break;
+  case MW_CHECK_UNWRITTEN: check_unwritten(worker, value); break;
   case MW_CHECK_COPIED:
     if (t->groups > value) learn_copies(self, thread, t->groups - (uint32_t)value, &t->known);
     break;

@@ -1,53 +1,72 @@
-/* Reads of memory that nothing has written: shared memory since the block began, blocks of malloc in kernels, and
+/* Values that nothing has written: shared memory since the block began, local variables, blocks of malloc in kernels, and
  * arrays that were allocated in the run.
  *
- * A bit for each byte says whether it was written. The compiler says which reads are uses (MW_ACCESS_USED): a value
- * that is only moved, as the padding of structs is, may be undefined. What is moved counts as written. */
+ * Each byte of the device's range has a byte of bits, in a range of its own that takes memory where it is written. A
+ * set bit is one that nothing has written. Generated code computes shadows of values (src/mwcc/prepare/value_check.c);
+ * loads, stores and copies of shadows come here, and so do uses of unwritten values. */
 #include "session.h"
 
-#include <stdlib.h>
+#include "cpu/execution/services.h"
+#include "cpu/memory/heap.h"
+
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
-static bool are_set(const uint8_t *bits, uint64_t from, uint64_t count) {
-  for (uint64_t i = from; i < from + count; i++)
-    if (!(bits[i / 8] >> i % 8 & 1)) return false;
-  return true;
+/* ---- the shadow ---- */
+
+void check_values_open(cpu_check *check) {
+  uint64_t base, size;
+  cpu_heap_range(check->device->heap, &base, &size);
+  void *bits = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (bits == MAP_FAILED) return; /* values are then not followed */
+  check->values = bits;
+  check->values_base = base;
+  check->values_size = size;
 }
 
-static void set(uint8_t *bits, uint64_t from, uint64_t count) {
-  for (uint64_t i = from; i < from + count; i++) bits[i / 8] |= (uint8_t)(1u << i % 8);
+void check_values_close(cpu_check *check) {
+  if (check->values) munmap(check->values, check->values_size);
 }
 
-void check_initialised(cpu_worker *worker, const check_touch *touch) {
-  cpu_checked *self = worker->checked;
-  uint8_t *bits = self->written;
-  uint64_t at = touch->address - (uint64_t)(uintptr_t)worker->base.shared, bytes = touch->bytes;
-  if (!touch->shared) {
-    check_range *range = check_range_of(self->check, touch->address);
-    if (!range || !range->written) return;
-    bits = range->written;
-    at = touch->address - range->base;
-    if (bytes > range->bytes - at) bytes = range->bytes - at;
+static uint8_t *shadow_at(const cpu_check *check, uint64_t address, uint64_t bytes) {
+  uint64_t at = address - check->values_base;
+  return check->values && at < check->values_size && bytes <= check->values_size - at ? check->values + at : NULL;
+}
+
+void check_set_unwritten(cpu_check *check, uint64_t address, uint64_t bytes) {
+  uint8_t *bits = shadow_at(check, address, bytes);
+  if (bits) memset(bits, 0xff, bytes);
+}
+
+static void set_written(const cpu_check *check, uint64_t address, uint64_t bytes) {
+  uint8_t *bits = shadow_at(check, address, bytes);
+  for (uint64_t at = 0, part; bits && at < bytes; at += part) { /* pages that were never used stay so */
+    enum { PART = 4096 };
+    part = bytes - at < PART ? bytes - at : PART;
+    for (uint64_t i = 0; i < part; i++)
+      if (bits[at + i]) {
+        memset(bits + at + i, 0, part - i);
+        break;
+      }
   }
-  if (touch->flags & MW_ACCESS_USED && !are_set(bits, at, bytes)) {
-    set(bits, at, bytes);
-    check_end here = {check_site_here(worker), checked_thread_of(worker), self->block, self->launch, "read"};
-    check_found(self->check,
-                &(check_fact){.kind = "uninitialised",
-                              .here = here,
-                              .array = touch->name,
-                              .has_index = touch->object && bytes && bytes <= 16,
-                              .index = (int64_t)(touch->address - touch->object) / (int64_t)(bytes ? bytes : 1),
-                              .text = "used a value that nothing has written"});
-  }
-  if (touch->flags & MW_ACCESS_STORE) set(bits, at, bytes);
 }
+
+static void copy(const cpu_check *check, uint64_t to, uint64_t from, uint64_t bytes) {
+  uint8_t *target = shadow_at(check, to, bytes), *source = shadow_at(check, from, bytes);
+  if (target && source)
+    memmove(target, source, bytes);
+  else
+    set_written(check, to, bytes);
+}
+
+void check_copied(cpu_check *check, uint64_t to, uint64_t from, uint64_t bytes) { copy(check, to, from, bytes); }
 
 void check_wrote(cpu_check *check, uint64_t address, uint64_t bytes) {
-  check_range *range = check_range_of(check, address);
-  if (!range || !range->written) return;
-  uint64_t at = address - range->base;
-  set(range->written, at, bytes < range->bytes - at ? bytes : range->bytes - at);
+  const check_range *range = check_range_of(check, address);
+  if (!range) return;
+  uint64_t left = range->bytes - (address - range->base);
+  set_written(check, address, bytes < left ? bytes : left);
 }
 
 void check_wrote_all(cpu_check *check) {
@@ -55,10 +74,71 @@ void check_wrote_all(cpu_check *check) {
     if (check->ranges[i].is_array) check_wrote(check, check->ranges[i].base, check->ranges[i].bytes);
 }
 
-void cpu_check_wrote(const cpu_device *device, uint64_t address, uint64_t bytes) {
-  cpu_check *check = cpu_check_of(device);
+void cpu_check_wrote(void *handle, uint64_t address, uint64_t bytes) {
+  cpu_check *check = cpu_check_of(handle);
   if (!check) return;
   mw_lock(&check->lock);
   check_wrote(check, address, bytes);
   mw_unlock(&check->lock);
+}
+
+/* ---- of running code ---- */
+
+static bool take_absent(cpu_checked *self, uint32_t thread) {
+  bool was = self->threads[thread].absent;
+  self->threads[thread].absent = false;
+  return was;
+}
+
+void cpu_check_shadow(mw_worker *base, mw_shadow_operation what, uint64_t address, uint64_t bytes, void *memory) {
+  CPU_SERVICE_ENTER(base);
+  cpu_worker *worker = (cpu_worker *)base;
+  cpu_checked *self = worker->checked;
+  bool runs = worker->holds_check && self->check && check_wants(self->check, MW_CHECK_INITIALISATION);
+  uint8_t *bits = runs ? shadow_at(self->check, address, bytes) : NULL;
+  switch (what) {
+  case MW_SHADOW_LOAD:
+    if (bits)
+      memcpy(memory, bits, bytes);
+    else
+      memset(memory, 0, bytes);
+    return;
+  case MW_SHADOW_STORE:
+    if (bits && memcmp(bits, memory, bytes) != 0) memcpy(bits, memory, bytes);
+    return;
+  case MW_SHADOW_COPY:
+    if (bits) copy(self->check, address, (uint64_t)(uintptr_t)memory, bytes);
+    return;
+  case MW_SHADOW_UNWRITTEN:
+    if (bits) memset(bits, 0xff, bytes);
+    return;
+  case MW_SHADOW_CLEAN:
+    if (bits) set_written(self->check, address, bytes);
+    return;
+  case MW_SHADOW_ABSENT: memset(memory, runs && take_absent(self, checked_thread_of(worker)) ? 0xff : 0, bytes); return;
+  }
+}
+
+/* A place of the same file, of which the line is known as the compiler counts them. */
+static uint32_t site_at_line(cpu_check *check, uint32_t site, uint32_t line, uint32_t own) {
+  return line && own && line != own ? check_site_beside(check, site, (int)line - (int)own) : site;
+}
+
+void check_unwritten(cpu_worker *worker, uint64_t value) {
+  cpu_checked *self = worker->checked;
+  cpu_check *check = self->check;
+  if (!check_wants(check, MW_CHECK_INITIALISATION)) return;
+  uint32_t origin = (uint32_t)(value >> 32), line = origin & 0x7fffffff;
+  uint32_t thread = checked_thread_of(worker),
+           site = site_at_line(check, check_site_here(worker), line, (uint32_t)value);
+  check_end here = {site, thread, self->block, self->launch, "read"};
+  check_fact fact = {.kind = "uninitialised", .here = here, .text = "used a value that nothing has written"};
+  if (origin != line) {
+    fact.kind = "warp_mask";
+    fact.scope = "warp";
+    fact.here.access = NULL;
+    fact.text = "used what a shuffle read from a lane that does not take part in it: the value is undefined";
+    fact.hint = "name all lanes that are read from, and let them call";
+  }
+  check_found(check, &fact);
 }

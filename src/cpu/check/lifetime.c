@@ -33,22 +33,14 @@ check_range *check_range_of(cpu_check *check, uint64_t address) {
   return NULL;
 }
 
-static void drop(cpu_check *check, size_t i) {
-  free(check->ranges[i].written);
-  check->ranges[i] = check->ranges[--check->range_count];
-}
-
-static uint8_t *bits_for(const cpu_check *check, uint64_t bytes) {
-  enum { MOST = 64 << 20 };
-  return check_wants(check, MW_CHECK_INITIALISATION) && bytes <= MOST ? mw_alloc(bytes / 8 + 1) : NULL;
-}
+static void drop(cpu_check *check, size_t i) { check->ranges[i] = check->ranges[--check->range_count]; }
 
 void cpu_check_allocated(cpu_device *device, uint64_t address, uint64_t bytes) {
   cpu_check *check = cpu_check_of(device);
   if (!check || !check_wants(check, MW_CHECK_INITIALISATION)) return;
   mw_lock(&check->lock);
-  *add(check) =
-      (check_range){.base = address, .bytes = bytes, .live = true, .is_array = true, .written = bits_for(check, bytes)};
+  *add(check) = (check_range){.base = address, .bytes = bytes, .live = true, .is_array = true};
+  check_set_unwritten(check, address, bytes);
   mw_unlock(&check->lock);
 }
 
@@ -107,8 +99,8 @@ void cpu_check_malloced(cpu_worker *worker, uint64_t address, uint64_t bytes) {
                               .thread = checked_thread_of(worker),
                               .block = self->block,
                               .launch = self->launch,
-                              .live = true,
-                              .written = bits_for(check, bytes)};
+                              .live = true};
+  if (check_wants(check, MW_CHECK_INITIALISATION)) check_set_unwritten(check, address, bytes);
   cpu_service_leave(worker);
 }
 
@@ -138,7 +130,6 @@ void check_lifetime_end(cpu_check *check) {
     const check_range *r = &check->ranges[i];
     if (r->quarantined) cpu_heap_free(check->device->heap, r->base);
     const check_launch *launch = check_launch_at(check, r->launch);
-    free(r->written);
     if (!r->live || r->is_array || !check_wants(check, MW_CHECK_MEMORY) || (launch && launch->stopped)) continue;
     char text[120];
     snprintf(text, sizeof text, "allocated %llu bytes by malloc that nothing has freed", (unsigned long long)r->bytes);

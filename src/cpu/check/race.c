@@ -346,8 +346,7 @@ static void let_others_run(cpu_worker *worker, uint32_t thread, uint64_t address
 void cpu_check_watch(cpu_worker *worker, uint64_t address, uint64_t bytes, uint64_t object, const char *name,
                      uint32_t flags) {
   cpu_checked *self = worker->checked;
-  if (!worker->holds_check || !self->check || !(self->check->kinds & (MW_CHECK_RACES | MW_CHECK_INITIALISATION)))
-    return;
+  if (!worker->holds_check || !self->check || !check_wants(self->check, MW_CHECK_RACES)) return;
   uint64_t low = (uint64_t)(uintptr_t)worker->base.shared, high = (uint64_t)(uintptr_t)worker->shared_end;
   bool shared = address >= low && address < high;
   if (!shared && !cpu_check_is_global(worker, address)) return;
@@ -356,12 +355,6 @@ void cpu_check_watch(cpu_worker *worker, uint64_t address, uint64_t bytes, uint6
   if (strong) let_others_run(worker, thread, address);
   worker->in_service = 1;
   if (++self->accesses % PAUSE == 0) cpu_check_pause(worker);
-  if (check_wants(self->check, MW_CHECK_INITIALISATION))
-    check_initialised(worker, &(check_touch){address, bytes, object, name, flags, shared});
-  if (!check_wants(self->check, MW_CHECK_RACES)) {
-    cpu_service_leave(worker);
-    return;
-  }
   checked_thread *t = &self->threads[thread];
   bool is_relaxed = false;
   if (flags & MW_ACCESS_ATOMIC && t->told) {
@@ -415,15 +408,17 @@ void cpu_check_transfer(const cpu_command *command) {
   mw_lock(&check->lock);
   bool races = check_wants(check, MW_CHECK_RACES);
   if (races && (command->kind == CPU_COPY || command->kind == CPU_FILL)) {
-    uint64_t bytes = (uint64_t)work->size * work->count;
-    uint64_t base, size;
+    uint64_t base, size, whole = (uint64_t)work->size * work->count;
     uint64_t ends[] = {(uint64_t)(uintptr_t)work->target, (uint64_t)(uintptr_t)work->source};
     for (int i = 0; i < (command->kind == CPU_COPY ? 2 : 1); i++)
       if (cpu_heap_find(check->device->heap, ends[i], &base, &size))
-        host_access(check, command->checked, ends[i], bytes, i == 0);
+        host_access(check, command->checked, ends[i], whole, i == 0);
   }
-  if (command->kind == CPU_COPY || command->kind == CPU_FILL)
-    check_wrote(check, (uint64_t)(uintptr_t)work->target, (uint64_t)work->size * work->count);
+  uint64_t target = (uint64_t)(uintptr_t)work->target, bytes = (uint64_t)work->size * work->count;
+  if (command->kind == CPU_COPY)
+    check_copied(check, target, (uint64_t)(uintptr_t)work->source, bytes);
+  else if (command->kind == CPU_FILL)
+    check_wrote(check, target, bytes);
   else
     check_wrote_all(check);
   mw_unlock(&check->lock);

@@ -24,6 +24,7 @@ int cpu_check_begin(void *handle, unsigned kinds) {
   check->global = shadow_new();
   check->published = views_new();
   check_order_open(check);
+  if (kinds & MW_CHECK_INITIALISATION) check_values_open(check);
   atomic_store(&device->check, check);
   return MW_SUCCESS;
 }
@@ -50,6 +51,7 @@ int cpu_check_end(void *handle, mw_report **out) {
   free_sites(&check->sites);
   check_order_close(check);
   shadow_free(check->global);
+  check_values_close(check);
   views_free(check->published);
   pthread_mutex_destroy(&check->lock);
   free(check);
@@ -137,6 +139,18 @@ uint32_t check_site_of(cpu_worker *worker, uintptr_t pc) {
   bool within = worker->in_service;
   cpu_service_call(&worker->base, add_site, &n);
   worker->in_service = within;
+  return sites->count;
+}
+
+uint32_t check_site_beside(cpu_check *check, uint32_t site, int lines) {
+  check_sites *sites = &check->sites;
+  uintptr_t pc = sites->items[site - 1].pc + ((uintptr_t)lines << 48); /* no code address, and the same for both */
+  if (sites->slots[slot_of(sites, pc)]) return sites->slots[slot_of(sites, pc)];
+  grow_sites(sites);
+  check_site from = sites->items[site - 1], *made = &sites->items[sites->count++];
+  *made =
+      (check_site){pc, from.unit, mw_strdup(from.kernel), from.file ? mw_strdup(from.file) : NULL, from.line + lines};
+  sites->slots[slot_of(sites, pc)] = sites->count;
   return sites->count;
 }
 

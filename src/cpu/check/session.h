@@ -42,7 +42,6 @@ typedef struct check_range {
   uint64_t base, bytes;
   uint32_t site, thread, block, launch; /* of malloc */
   bool live, quarantined, is_array;
-  uint8_t *written; /* a bit for each byte; NULL: not known, or not asked for */
 } check_range;
 
 typedef struct shadow shadow;
@@ -61,6 +60,9 @@ struct cpu_check {
   check_launch **launches; /* by number; [0] is unused */
   uint32_t launch_count, launch_capacity;
   struct check_streams *streams;
+  /* initialised.c: the shadow of the device's range; NULL: there was no room */
+  uint8_t *values;
+  uint64_t values_base, values_size;
   /* race.c */
   shadow *global;
   /* clock.c: what was published at words of global memory */
@@ -76,6 +78,8 @@ static inline bool check_wants(const cpu_check *check, mw_check_kind kind) { ret
 /* The number of the place of the worker's latest service call. */
 uint32_t check_site_here(cpu_worker *worker);
 uint32_t check_site_of(cpu_worker *worker, uintptr_t pc);
+/* The place some lines after or before another one. */
+uint32_t check_site_beside(cpu_check *check, uint32_t site, int lines);
 static inline const check_site *check_site_at(const cpu_check *check, uint32_t site) {
   return site ? &check->sites.items[site - 1] : NULL;
 }
@@ -121,6 +125,7 @@ typedef struct checked_thread {
   uint32_t step;
   uint32_t groups; /* of asynchronous copies: committed ones */
   bool copies;     /* is within an asynchronous copy */
+  bool absent;     /* its latest shuffle read a lane that takes no part */
   uint8_t told;    /* of its next atomic access: MW_CHECK_ATOMIC's value */
   bool has_fenced;
   check_time fenced[2]; /* at the last fence for the device, for the block; valid if has_fenced */
@@ -138,8 +143,7 @@ struct cpu_checked {
   view *known; /* of other blocks, by all its threads */
   checked_thread threads[CPU_MAX_THREADS];
   shadow *shared;
-  views *published;                             /* at words of shared memory */
-  uint8_t written[(CPU_SHARED_MAX + 4096) / 8]; /* bytes of shared memory: initialised.c */
+  views *published; /* at words of shared memory */
   struct {
     uintptr_t pc;
     uint32_t site;
@@ -164,15 +168,13 @@ void views_free(views *all);
 check_range *check_range_of(cpu_check *check, uint64_t address);
 
 /* initialised.c */
-typedef struct check_touch { /* an access */
-  uint64_t address, bytes, object;
-  const char *name;
-  uint32_t flags;
-  bool shared;
-} check_touch;
-void check_initialised(cpu_worker *worker, const check_touch *touch);
+void check_values_open(cpu_check *check);
+void check_values_close(cpu_check *check);
+void check_set_unwritten(cpu_check *check, uint64_t address, uint64_t bytes);
 void check_wrote(cpu_check *check, uint64_t address, uint64_t bytes);
 void check_wrote_all(cpu_check *check); /* arrays: what has written is not seen */
+void check_copied(cpu_check *check, uint64_t to, uint64_t from, uint64_t bytes);
+void check_unwritten(cpu_worker *worker, uint64_t value); /* MW_CHECK_UNWRITTEN */
 
 /* race.c */
 shadow *shadow_new(void);

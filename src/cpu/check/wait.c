@@ -115,8 +115,31 @@ void cpu_check_group(cpu_worker *worker, uint32_t thread, uint32_t group) {
   found_mask(worker, thread, l->place, text, "compute the mask with __ballot_sync() before the branch");
 }
 
+/* Lanes that exchange values have to call the same function. */
+void cpu_check_places(cpu_worker *worker, uint32_t first, uint32_t group) {
+  if (!is_running(worker) || !check_wants(worker->checked->check, MW_CHECK_BARRIERS)) return;
+  const lane *lanes = &worker->warps->lanes[first];
+  if (lanes[lowest(group)].call == MW_WARP_SYNC || lanes[lowest(group)].call == MW_WARP_APPLY) return;
+  EACH_LANE(n, group) {
+    if (lanes[n].place == lanes[lowest(group)].place) continue;
+    check_end here = end_at(worker, first + lowest(group), lanes[lowest(group)].place);
+    check_end other = end_at(worker, first + n, lanes[n].place);
+    if (is_same_line(worker->checked->check, here.site, other.site)) continue;
+    check_found(worker->checked->check,
+                &(check_fact){.kind = "warp_mask",
+                              .here = here,
+                              .other = &other,
+                              .scope = "warp",
+                              .text = "calls a warp function, and other lanes of its mask call another one instead",
+                              .hint = "name the lanes that take this branch: __ballot_sync() before it"});
+    return;
+  }
+}
+
 void cpu_check_absent(cpu_worker *worker, uint32_t thread, uint32_t from) {
   if (!is_running(worker) || !check_wants(worker->checked->check, MW_CHECK_BARRIERS)) return;
+  worker->checked->threads[thread].absent = true; /* a finding where the value is used */
+  if (check_wants(worker->checked->check, MW_CHECK_INITIALISATION) && worker->checked->check->values) return;
   char text[160];
   snprintf(text, sizeof text,
            "reads lane %u in a shuffle in which that lane does not take part: the value is undefined", from);

@@ -131,6 +131,7 @@ const mw_services cpu_services = {
     .print = cpu_services_print,
     .check_access = cpu_check_access,
     .check_event = cpu_check_event,
+    .check_shadow = cpu_check_shadow,
     .clock = service_clock,
     .device_malloc = cpu_services_malloc,
     .device_free = cpu_services_free,

@@ -13,6 +13,8 @@ int cpu_malloc_limit(cpu_malloc *region, size_t bytes);
 void *cpu_services_malloc(mw_worker *worker, uint64_t bytes);
 void cpu_services_free(mw_worker *worker, void *memory);
 
+/* check/initialised.c: for shadows of values. */
+void cpu_check_shadow(mw_worker *worker, mw_shadow_operation what, uint64_t address, uint64_t bytes, void *memory);
 /* bounds_check.c: before each access of code with memory checks. */
 void cpu_check_access(mw_worker *worker, uint64_t object, uint64_t address, uint64_t bytes, uint64_t size,
                       const char *name, uint32_t is_store);

@@ -44,6 +44,7 @@ static void finish_meeting(cpu_worker *worker, warp *w, lane *lanes, uint32_t gr
   if (worker->holds_check) {
     if (lanes[lowest(group)].call == MW_WARP_SYNC) cpu_check_warp(worker, first, group);
     cpu_check_group(worker, first + lowest(group), group);
+    cpu_check_places(worker, first, group);
     if (cpu_warp_shuffles(lanes[lowest(group)].call)) EACH_LANE(n, group)
     if (!(group >> cpu_warp_source(&lanes[n], n) & 1))
       cpu_check_absent(worker, first + n, cpu_warp_source(&lanes[n], n));

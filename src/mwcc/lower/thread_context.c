@@ -101,6 +101,7 @@ typedef enum action {
   CHECK_ACCESS,
   WATCH,
   CHECK_EVENT,
+  CHECK_SHADOW,
   CALL_RUNTIME,
   TRAP
 } action;
@@ -162,6 +163,7 @@ static const struct builtin {
     {WATCH_ADDRESS, WATCH, 0},
     {WATCH_NUMBER, WATCH, 0},
     {CHECK_EVENT_FUNCTION, CHECK_EVENT, 0},
+    {CHECK_SHADOW_FUNCTION, CHECK_SHADOW, 0},
     {DEVICE_RUNTIME, CALL_RUNTIME, 0},
     {"llvm.trap", TRAP, 0},
     {"llvm.debugtrap", NOTHING, 0},
@@ -285,6 +287,7 @@ static LLVMValueRef lower_builtin(site *s, const struct builtin *builtin) {
   case MEMORY_KIND: return service(s, offsetof(mw_services, memory_kind), p->i32, arguments, 1);
   case GRID_WAIT: name_thread(s); return service(s, offsetof(mw_services, grid_wait), p->void_type, arguments, 1);
   case WATCH: return service(s, offsetof(mw_services, watch_thread), p->void_type, arguments, 2);
+  case CHECK_SHADOW: return service(s, offsetof(mw_services, check_shadow), p->void_type, arguments, 4);
   case CHECK_EVENT: return service(s, offsetof(mw_services, check_event), p->void_type, arguments, 2);
   case CHECK_ACCESS:
     if (!p->options->checks) name_thread(s); /* else they are fibers, and the worker has it */

@@ -30,6 +30,7 @@ static void mark_mergeable(program *p, LLVMValueRef f) {
 }
 
 void mark_pure_helpers(program *p) {
+  if (p->options->checks) return; /* value_check.c follows values through inlined helpers only */
   EACH_FUNCTION(p, f) {
     if (is_of_source(f)) mark_mergeable(p, f);
   }

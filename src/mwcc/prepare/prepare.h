@@ -24,6 +24,7 @@ void check_memory(program *p);
 void mark_watched(program *p); /* watch_markers.c */
 void mark_steps(program *p);   /* step_markers.c */
 void keep_calls(program *p);
+void check_values(program *p);     /* value_check.c */
 void promote_scalars(program *p); /* scalar_promotion.c */
 
 #endif

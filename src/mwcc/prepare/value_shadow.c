@@ -1,0 +1,171 @@
+/* MemorySanitizer's calls become those of the runtime (src/cpu/check/initialised.c): its shadow memory is that of the
+ * device's range, and an origin is the line of a load. The second half of value_check.c. */
+#include "value_check.h"
+#include "prepare.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONTEXT = 4096 /* more than MemorySanitizer's context state */ };
+
+/* An origin with this bit is a shuffle. */
+static const unsigned FROM_SHUFFLE = 1u << 31;
+
+void copy_memory(value_check *c, LLVMValueRef call, const char *what, alignments known) {
+  LLVMValueRef target = LLVMGetOperand(call, 0), from = LLVMGetOperand(call, 1), bytes = LLVMGetOperand(call, 2);
+  if (strcmp(what, "memset") == 0)
+    LLVMBuildMemSet(c->b, target, LLVMBuildTrunc(c->b, from, c->p->i8, ""), bytes, known.target);
+  else if (strcmp(what, "memcpy") == 0)
+    LLVMBuildMemCpy(c->b, target, known.target, from, known.source, bytes);
+  else
+    LLVMBuildMemMove(c->b, target, known.target, from, known.source, bytes);
+  LLVMReplaceAllUsesWith(call, target);
+}
+
+static LLVMValueRef slot(value_check *c, LLVMValueRef call, unsigned bytes) {
+  LLVMValueRef f = LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
+  LLVMPositionBuilderBefore(c->b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(f)));
+  LLVMValueRef made = LLVMBuildAlloca(c->b, LLVMArrayType2(c->p->i8, bytes), "");
+  LLVMSetAlignment(made, 16);
+  return made;
+}
+
+static void call_shadow(value_check *c, mw_shadow_operation what, LLVMValueRef address, LLVMValueRef bytes,
+                        LLVMValueRef memory) {
+  LLVMValueRef number = LLVMBuildPtrToInt(c->b, address, c->p->i64, "");
+  LLVMValueRef arguments[] = {constant_i32(c->p, what), number, bytes, memory};
+  LLVMBuildCall2(c->b, c->shadow_type, c->shadow, arguments, MW_COUNT(arguments), "");
+}
+
+/* Where a load's or a store's shadow and origin are, as a pair of pointers. */
+static void make_metadata(value_check *c, LLVMValueRef call, bool stores) {
+  program *p = c->p;
+  LLVMValueRef address = LLVMGetOperand(call, 0), root = root_of(address);
+  const char *suffix = strrchr(callee_name(call), '_') + 1;
+  LLVMValueRef bytes = *suffix == 'n' ? LLVMGetOperand(call, 1) : constant_i64(p, strtoul(suffix, NULL, 10));
+  uint64_t count = LLVMIsAConstantInt(bytes) ? LLVMConstIntGetZExtValue(bytes) : 0;
+  LLVMValueRef shadow = slot(c, call, (unsigned)(count > WIDEST ? count : WIDEST));
+  LLVMValueRef origin = slot(c, call, (unsigned)(count > WIDEST ? count : WIDEST));
+  LLVMPositionBuilderBefore(c->b, call);
+  unsigned line = LLVMGetDebugLocLine(call);
+  if (!stores && root == c->unwritten) {
+    LLVMBuildMemSet(c->b, shadow, LLVMConstInt(p->i8, 0xff, 0), bytes, 16);
+  } else if (!stores) {
+    bool is_absent = root == c->absent;
+    call_shadow(c, is_absent ? MW_SHADOW_ABSENT : MW_SHADOW_LOAD, is_absent ? shadow : address, bytes, shadow);
+    if (is_absent) line |= FROM_SHUFFLE;
+  }
+  if (!stores) LLVMBuildStore(c->b, constant_i32(p, line), origin);
+  for (LLVMUseRef use = LLVMGetFirstUse(call), next; use; use = next) {
+    next = LLVMGetNextUse(use);
+    LLVMValueRef part = LLVMGetUser(use);
+    bool is_shadow = LLVMIsAExtractValueInst(part) && *LLVMGetIndices(part) == 0;
+    for (LLVMUseRef at = is_shadow && stores ? LLVMGetFirstUse(part) : NULL; at; at = LLVMGetNextUse(at)) {
+      LLVMValueRef store = LLVMGetUser(at);
+      if (!LLVMIsAStoreInst(store)) continue;
+      LLVMPositionBuilderBefore(c->b, LLVMGetNextInstruction(store));
+      LLVMSetCurrentDebugLocation2(c->b, LLVMInstructionGetDebugLoc(call));
+      call_shadow(c, MW_SHADOW_STORE, address, bytes, shadow);
+    }
+    LLVMReplaceAllUsesWith(part, is_shadow ? shadow : origin);
+    LLVMInstructionEraseFromParent(part);
+  }
+}
+
+static void make_context(value_check *c, LLVMValueRef call) {
+  LLVMValueRef state = slot(c, call, CONTEXT);
+  LLVMPositionBuilderBefore(c->b, LLVMGetNextInstruction(state));
+  LLVMBuildMemSet(c->b, state, LLVMConstInt(c->p->i8, 0, 0), constant_i64(c->p, CONTEXT), 16);
+  LLVMReplaceAllUsesWith(call, state);
+}
+
+static void make_warning(value_check *c, LLVMValueRef call) {
+  program *p = c->p;
+  LLVMValueRef origin = LLVMBuildZExt(c->b, LLVMGetOperand(call, 0), p->i64, "");
+  origin = LLVMBuildShl(c->b, origin, constant_i64(p, 32), "");
+  LLVMValueRef arguments[] = {constant_i32(p, MW_CHECK_UNWRITTEN),
+                              LLVMBuildOr(c->b, origin, constant_i64(p, LLVMGetDebugLocLine(call)), "")};
+  LLVMValueRef made = LLVMBuildCall2(c->b, c->event_type, c->event, arguments, 2, "");
+  add_call_attribute(p, made, "nomerge");
+}
+
+static void make_copy(value_check *c, LLVMValueRef call, const char *what) {
+  LLVMValueRef target = LLVMGetOperand(call, 0), from = LLVMGetOperand(call, 1), bytes = LLVMGetOperand(call, 2);
+  bool sets = strcmp(what, "memset") == 0;
+  copy_memory(c, call, what, c->next_copy < c->copy_count ? c->copies[c->next_copy++] : (alignments){1, 1});
+  call_shadow(c, sets ? MW_SHADOW_CLEAN : MW_SHADOW_COPY, target, bytes, sets ? LLVMConstNull(c->p->pointer) : from);
+}
+
+/* True: the call is to go. */
+static bool rewrite(value_check *c, LLVMValueRef call) {
+  const char *name = callee_name(call);
+  if (starts_with(name, USE) || strcmp(name, "llvm.donothing") == 0) return true;
+  if (starts_with(name, HIDDEN)) {
+    LLVMValueRef shown = LLVMGetNamedFunction(c->p->module, name + sizeof HIDDEN);
+    LLVMSetOperand(call, (unsigned)LLVMGetNumOperands(call) - 1, shown);
+  }
+  if (!starts_with(name, "__msan_")) return false;
+  const char *what = name + strlen("__msan_");
+  LLVMPositionBuilderBefore(c->b, call);
+  LLVMValueRef none = LLVMConstNull(c->p->pointer);
+  if (starts_with(what, "metadata_ptr_for_"))
+    make_metadata(c, call, starts_with(what, "metadata_ptr_for_store"));
+  else if (strcmp(what, "get_context_state") == 0)
+    make_context(c, call);
+  else if (strcmp(what, "warning") == 0)
+    make_warning(c, call);
+  else if (strcmp(what, "poison_alloca") == 0)
+    call_shadow(c, MW_SHADOW_UNWRITTEN, LLVMGetOperand(call, 0), LLVMGetOperand(call, 1), none);
+  else if (strcmp(what, "unpoison_alloca") == 0)
+    call_shadow(c, MW_SHADOW_CLEAN, LLVMGetOperand(call, 0), LLVMGetOperand(call, 1), none);
+  else if (strcmp(what, "chain_origin") == 0)
+    LLVMReplaceAllUsesWith(call, LLVMGetOperand(call, 0));
+  else if (starts_with(what, "mem"))
+    make_copy(c, call, what);
+  return true;
+}
+
+static bool drop_freeze(LLVMValueRef i) {
+  size_t length;
+  if (!LLVMIsAFreezeInst(i) || !starts_with(LLVMGetValueName2(i, &length), FOUND)) return false;
+  LLVMReplaceAllUsesWith(i, LLVMGetOperand(i, 0));
+  return true;
+}
+
+static void rewrite_calls(value_check *c, LLVMValueRef f) {
+  instructions list = instructions_of_function(f);
+  for (size_t n = 0; n < list.count; n++)
+    if (drop_freeze(list.items[n]) || (LLVMIsACallInst(list.items[n]) && rewrite(c, list.items[n])))
+      LLVMInstructionEraseFromParent(list.items[n]);
+  free(list.items);
+}
+
+static void drop_loads(LLVMValueRef global) {
+  for (LLVMUseRef use = LLVMGetFirstUse(global), next; use; use = next) {
+    next = LLVMGetNextUse(use);
+    LLVMValueRef load = LLVMGetUser(use);
+    LLVMReplaceAllUsesWith(load, LLVMConstNull(LLVMTypeOf(load)));
+    LLVMInstructionEraseFromParent(load);
+  }
+  LLVMDeleteGlobal(global);
+}
+
+static void drop_functions(program *p) {
+  for (LLVMValueRef f = LLVMGetFirstFunction(p->module), next; f; f = next) {
+    size_t length;
+    const char *name = LLVMGetValueName2(f, &length);
+    next = LLVMGetNextFunction(f);
+    bool own = starts_with(name, USE) || starts_with(name, HIDDEN) || starts_with(name, "__msan_");
+    if (own && !LLVMGetFirstUse(f)) LLVMDeleteFunction(f);
+  }
+}
+
+void make_shadows(value_check *c) {
+  EACH_FUNCTION(c->p, f) {
+    rewrite_calls(c, f);
+    remove_attribute(f, "sanitize_memory");
+  }
+  drop_loads(c->unwritten);
+  drop_loads(c->absent);
+  drop_functions(c->p);
+}
