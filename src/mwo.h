@@ -92,7 +92,7 @@ typedef enum mw_check_event {
                         if that is a shuffle; its low half: this line */
 } mw_check_event;
 
-/* Of the shadow of memory, in which a set bit is one that nothing has written (src/mwcc/prepare/value_check.c). */
+/* Of the shadow of memory, in which a set bit is one that nothing has written (src/mwcc/prepare/values/value_check.c). */
 typedef enum mw_shadow_operation {
   MW_SHADOW_LOAD,      /* of `address`, to `memory` */
   MW_SHADOW_STORE,     /* from `memory` */

@@ -2,7 +2,7 @@
  * arrays that were allocated in the run.
  *
  * Each byte of the device's range has a byte of bits, in a range of its own that takes memory where it is written. A
- * set bit is one that nothing has written. Generated code computes shadows of values (src/mwcc/prepare/value_check.c);
+ * set bit is one that nothing has written. Generated code computes shadows of values (src/mwcc/prepare/values/value_check.c);
  * loads, stores and copies of shadows come here, and so do uses of unwritten values. */
 #include "session.h"
 

@@ -1,7 +1,7 @@
 /* MemorySanitizer's calls become those of the runtime (src/cpu/check/initialised.c): its shadow memory is that of the
  * device's range, and an origin is the line of a load. The second half of value_check.c. */
 #include "value_check.h"
-#include "prepare.h"
+#include "mwcc/prepare/prepare.h"
 
 #include <stdlib.h>
 #include <string.h>

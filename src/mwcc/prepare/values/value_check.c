@@ -10,7 +10,7 @@
  * Before: all calls are inlined, and variables are in memory. After: scalar variables are in registers, and nothing has
  * been simplified, since LLVM takes an undefined value to be whatever suits it. */
 #include "value_check.h"
-#include "prepare.h"
+#include "mwcc/prepare/prepare.h"
 
 #include <llvm-c/DebugInfo.h>
 #include <stdlib.h>
