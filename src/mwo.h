@@ -297,6 +297,9 @@ typedef struct mw_mwo_separate {
   uint32_t stored, other;
 } mw_mwo_separate;
 
+/* Other gangs that the kernel may be faster with, at most: mw_mwo_kernel.candidates. */
+enum { MW_MOST_CANDIDATES = 3 };
+
 typedef struct mw_mwo_kernel {
   mw_kernel_info info;
   mw_block_function *run;
@@ -321,6 +324,9 @@ typedef struct mw_mwo_kernel {
   /* Pointers that `run` takes to point into different allocations. Other launches do not suit it. */
   const mw_mwo_separate *separate;
   uint64_t separate_count;
+  /* Of code for one block class: the lanes << 16 | vectors of gangs that may be faster than the code's own, and compute
+     the same bits (mwcc --width); 0: none. */
+  uint32_t candidates[MW_MOST_CANDIDATES];
 } mw_mwo_kernel;
 
 /* A variable's initial bytes contain, at `offset`, the address of another variable plus `addend`. */

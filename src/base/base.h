@@ -125,5 +125,7 @@ typedef struct mw_child mw_child;
 int mw_child_begin(const char *const *argv, const mw_text *input, const mw_child_limits *limits, mw_child **out);
 int mw_child_finish(mw_child *child, mw_child_result *out);
 void mw_child_result_free(mw_child_result *result);
+/* From now on children that this thread runs are killed soon after *flag is set. */
+void mw_child_cancel(const atomic_bool *flag);
 
 #endif

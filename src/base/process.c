@@ -127,6 +127,11 @@ static bool drain(int *pipe, mw_text *text) {
   return true;
 }
 
+/* The calling thread's, or NULL. */
+static _Thread_local const atomic_bool *cancelled __attribute__((tls_model("initial-exec")));
+
+void mw_child_cancel(const atomic_bool *flag) { cancelled = flag; }
+
 static bool has_ended(pid_t child) {
   siginfo_t info = {0};
   return waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) != 0 || info.si_pid == child;
@@ -151,11 +156,12 @@ static bool collect(pid_t child, double deadline, int pipes[2], mw_child_result 
     struct pollfd events[] = {{pipes[0], POLLIN, 0}, {pipes[1], POLLIN, 0}, {handle, POLLIN, 0}};
     int wait = milliseconds_until(deadline);
     if (handle < 0 && (wait < 0 || wait > 5)) wait = 5; /* Linux before 5.3: poll repeatedly */
+    if (cancelled && (wait < 0 || wait > 10)) wait = 10;
     poll(events, MW_COUNT(events), wait);
     ended = handle < 0 ? has_ended(child) : events[2].revents != 0;
     if (fits) fits = drain(&pipes[0], &result->output) && drain(&pipes[1], &result->errors);
     result->timed_out = result->timed_out || (!ended && deadline != 0 && now() >= deadline);
-    if (ended || result->timed_out || !fits) kill_group(child);
+    if (ended || result->timed_out || !fits || (cancelled && atomic_load(cancelled))) kill_group(child);
     if (result->timed_out || !fits) deadline = 0;
     if (!fits) close_if_open(&pipes[0]), close_if_open(&pipes[1]);
   }

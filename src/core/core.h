@@ -122,8 +122,12 @@ typedef struct mw_launch_class {
   unsigned block[3];
   unsigned columns; /* the width of their grids is a multiple of this: 1 or 2 */
   mw_block_count blocks;
-  bool checked; /* in a checked run: all launches are one class */
+  bool checked;  /* in a checked run: all launches are one class */
+  uint32_t gang; /* which of the driver's `rivals` to compile; 0: the code that it takes for the best */
 } mw_launch_class;
+
+/* The most rivals of a specialised kernel: rivals.c. */
+enum { MW_RIVALS = 3 };
 
 enum {
   MW_ANY_WIDTH = 1, /* grids of even and of odd width use the same code */
@@ -274,6 +278,16 @@ typedef struct mw_driver {
   unsigned (*specialises)(void *kernel);
   /* Compile the kernel, and no other, for these launches to a file at `path`, as `compile` does. */
   int (*specialise)(void *kernel, const mw_source *source, const mw_launch_class *launches, const char *path);
+  /* Other code for a specialised kernel that may be faster and computes the same; all NULL if there is none. rivals: the
+     values of mw_launch_class.gang, and their number. ripen: call `ripe` once, on any thread, when the kernel's blocks
+     have taken so many seconds of the device's threads. compete: time `rival` against the best so far, in some launches
+     of the kernel; call `decided` once, on any thread. prefer: run `rival` in its place, without a trial. preferred: the
+     best so far. A kernel has one of ripen and compete at a time. */
+  size_t (*rivals)(void *kernel, uint32_t gangs[MW_RIVALS]);
+  void (*ripen)(void *kernel, double seconds, mw_completion ripe);
+  void (*compete)(void *kernel, void *rival, mw_completion decided);
+  void (*prefer)(void *kernel, void *rival);
+  void *(*preferred)(void *kernel);
   /* The other launches that suit a specialised kernel equally well: MW_ANY_WIDTH and MW_ANY_COUNT. */
   unsigned (*takes)(void *kernel);
   /* Watching launches (watch.c); all NULL if the device cannot. observe: compile the whole unit for watchers of what
@@ -362,6 +376,7 @@ struct mw_device {
   mw_stream *streams;
   atomic_int stream_count;
   struct mw_thread_stream *thread_streams;
+  struct mw_background *_Atomic background; /* background.c's */
 };
 
 /* elementwise/copy.c: destroy the device's internal elementwise functions. */

@@ -4,6 +4,7 @@
  * the list before closing it. Only host threads hold device handles (see core.h), so closing may wait for the streams.
  * A forked child starts with an empty list: the devices that it inherits are lost (forked.h). */
 #include "core.h"
+#include "core/module/background.h"
 #include "core/graph/capture.h"
 #include "failure.h"
 #include "forked.h"
@@ -162,9 +163,11 @@ fail_open:
 }
 
 static void close_device(mw_device *device) {
+  mw_background_close(device);
   mw_elementwise_close(device);
   mw_peers_forget(device);
   mw_streams_close(device);
+  mw_background_free(device);
   device->driver->close(device->state);
   mw_failures_close(device);
   free(device);

@@ -114,9 +114,9 @@ static int add_bitcode(compiler_args *args, const char *mwcc, const compiler_job
   return code;
 }
 
-/* Compile the unit's bitcode once more, with the option. */
+/* Compile the unit's bitcode once more, with the option and its value, if any, and perhaps another option. */
 static int compile_bitcode(const cpu_unit *unit, const mw_source *source, const char *option, const char *value,
-                           const char *path) {
+                           const char *another, const char *path) {
   const mw_mwo *image = unit->image;
   compiler_job job = compiler_job_new(path);
   char *mwcc = NULL, *bitcode = mw_format("%s/" BITCODE, job.folder),
@@ -126,6 +126,7 @@ static int compile_bitcode(const cpu_unit *unit, const mw_source *source, const 
   if (code == MW_SUCCESS) code = add_bitcode(&args, mwcc, &job, source);
   if (code == MW_SUCCESS) compiler_args_add(&args, option);
   if (code == MW_SUCCESS && value) compiler_args_add(&args, value);
+  if (code == MW_SUCCESS && another) compiler_args_add(&args, another);
   if (code == MW_SUCCESS) add_reach(&args, unit->device);
   if (code == MW_SUCCESS) code = mw_file_write(bitcode, image->bitcode, image->bitcode_bytes);
   if (code == MW_SUCCESS) code = mw_file_write(dependencies, list, strlen(list));
@@ -146,11 +147,13 @@ int cpu_specialise(void *argument, const mw_source *source, const mw_launch_clas
   static const char *const counts[] = {[MW_BLOCKS_MANY] = "", [MW_BLOCKS_FEW] = ":few", [MW_BLOCKS_ONE] = ":one"};
   const cpu_kernel *kernel = argument;
   const unsigned *block = launches->block;
-  if (launches->checked) return compile_bitcode(kernel->unit, source, "--checks", NULL, path);
+  if (launches->checked) return compile_bitcode(kernel->unit, source, "--checks", NULL, NULL, path);
   char *launch = mw_format("%s:%ux%ux%u%s%s", kernel->image->info.linkage, block[0], block[1], block[2],
                            launches->columns == 2 ? ":2" : "", counts[launches->blocks]);
-  int code = compile_bitcode(kernel->unit, source, "--launch", launch, path);
+  char *width = launches->gang ? mw_format("--width=%ux%u", launches->gang >> 16, launches->gang & 0xffff) : NULL;
+  int code = compile_bitcode(kernel->unit, source, "--launch", launch, width, path);
   free(launch);
+  free(width);
   return code;
 }
 
@@ -164,7 +167,7 @@ int cpu_observe(void *argument, const mw_source *source, unsigned observes, cons
   mw_text_addf(&option, "--observe=");
   for (unsigned i = 0, any = 0; i < MW_COUNT(words); i++)
     if (observes & 1u << i) mw_text_addf(&option, "%s%s", any++ ? "," : "", words[i]);
-  int code = compile_bitcode(unit, source, option.data, NULL, path);
+  int code = compile_bitcode(unit, source, option.data, NULL, NULL, path);
   mw_text_free(&option);
   return code;
 }

@@ -114,6 +114,9 @@ struct cpu_kernel {
   uint32_t *pointers;           /* pointer_arguments.c's: offsets of pointers in the parameter block */
   size_t pointer_count;
   size_t *references; /* for each of info->references, its index among the image's variables */
+  /* trial.c's: the trial that the kernel takes part in, or NULL; and the kernel that has won against this one. */
+  struct cpu_trial *_Atomic trial;
+  cpu_kernel *_Atomic preferred;
 };
 
 /* A loaded .mwo. cpu_load fills the fields, which are constant afterwards; only load.c frees them. */

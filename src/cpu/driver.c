@@ -11,6 +11,7 @@
 #include "cpu/execution/services.h"
 #include "simulated_devices.h"
 #include "cpu/schedule/stream.h"
+#include "cpu/schedule/trial.h"
 #include "cpu/watch/watch.h"
 
 #include <math.h>
@@ -289,6 +290,11 @@ const mw_driver mw_cpu_driver = {
     .specialises = cpu_specialises,
     .takes = cpu_takes,
     .specialise = cpu_specialise,
+    .rivals = cpu_rivals,
+    .ripen = cpu_ripen,
+    .compete = cpu_compete,
+    .prefer = cpu_prefer,
+    .preferred = cpu_preferred,
     .observe = cpu_observe,
     .watch_new = cpu_watch_new,
     .watch_result = cpu_watch_result,

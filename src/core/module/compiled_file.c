@@ -32,6 +32,7 @@ static void add_special(mw_hash *key, const mw_special *special) {
   mw_hash_add(key, &special->launches.columns, sizeof special->launches.columns);
   mw_hash_add(key, &special->launches.blocks, sizeof special->launches.blocks);
   mw_hash_add(key, &special->launches.checked, sizeof special->launches.checked);
+  mw_hash_add(key, &special->launches.gang, sizeof special->launches.gang);
 }
 
 static int make_key(const mw_module *module, const mw_recipe *recipe, mw_hash *key) {
@@ -127,4 +128,40 @@ int mw_module_with_file(mw_module *module, const mw_recipe *recipe, mw_file_acti
     if (!use_cache || !blames_file(code)) return code;
     if (!file.is_shipped) mw_cache_remove(&file.key);
   }
+}
+
+/* ---- the best code for a launch class, remembered in the cache ---- An entry with a gang, as text. */
+
+static int make_choice_key(const mw_module *module, const mw_special *special, mw_hash *key) {
+  int code = make_key(module, &(mw_recipe){.special = special}, key);
+  mw_hash_add_text(key, "choice");
+  return code;
+}
+
+bool mw_module_recall_choice(const mw_module *module, const mw_special *special, uint32_t *gang) {
+  mw_hash key;
+  char path[PATH_MAX];
+  mw_text text = {0};
+  bool known = make_choice_key(module, special, &key) == MW_SUCCESS && mw_cache_find(&key, path, sizeof path) &&
+               mw_file_read(path, &text) == MW_SUCCESS && text.length > MW_CACHE_KEY_SIZE &&
+               sscanf(text.data, "gang %u\n", gang) == 1;
+  mw_text_free(&text);
+  return known;
+}
+
+void mw_module_remember_choice(const mw_module *module, const mw_special *special, uint32_t gang) {
+  static const char no_key[MW_CACHE_KEY_SIZE];
+  mw_hash key;
+  compiled_file file = {.folder = NULL};
+  mw_text text = {0};
+  char written[PATH_MAX];
+  mw_text_addf(&text, "gang %u\n", gang);
+  mw_text_add(&text, no_key, sizeof no_key);
+  if (make_choice_key(module, special, &key) == MW_SUCCESS && mw_directory_temporary(&file.folder) == MW_SUCCESS) {
+    snprintf(written, sizeof written, "%s/choice", file.folder);
+    if (mw_file_write(written, text.data, text.length) == MW_SUCCESS)
+      mw_cache_store(&key, written, file.path, sizeof file.path);
+  }
+  drop_file(&file);
+  mw_text_free(&text);
 }

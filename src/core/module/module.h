@@ -32,7 +32,8 @@ typedef struct mw_special {
   uint64_t threads; /* the number of threads launched in this class */
   void *made;       /* the specialised kernel; NULL: not yet, or impossible */
   bool tried;
-  unsigned takes; /* if tried: the other launches that it suits, MW_ANY_WIDTH and MW_ANY_COUNT */
+  unsigned takes;           /* if tried: the other launches that it suits, MW_ANY_WIDTH and MW_ANY_COUNT */
+  struct mw_rivals *rivals; /* rivals.c's */
 } mw_special;
 
 /* A unit compiled again for watchers: observed.c. */
@@ -101,6 +102,13 @@ int mw_module_with_file(mw_module *module, const mw_recipe *recipe, mw_file_acti
 void *mw_module_special(mw_module *module, const mw_kernel_info *info, void *handle, const unsigned grid[3],
                         const unsigned block[3], uint64_t times, bool *settled);
 void mw_module_forget_specials(mw_module *module);
+/* rivals.c: look for code that is faster than the specialised kernel's, in the background. */
+void mw_rivals_begin(mw_module *module, mw_special *special);
+/* Compile and load the class's kernel; NULL if it cannot be compiled. No failure is reported. (specialize.c) */
+void *mw_module_make_special(mw_module *module, const mw_special *special);
+/* compiled_file.c: the gang that was found to be the fastest for the special's class, in this process or another. */
+bool mw_module_recall_choice(const mw_module *module, const mw_special *special, uint32_t *gang);
+void mw_module_remember_choice(const mw_module *module, const mw_special *special, uint32_t gang);
 /* The driver's kernel to launch for watchers: `handle`, compiled for them. */
 int mw_module_observed(mw_module *module, const mw_kernel_info *info, void *handle, unsigned observes, void **out);
 /* The kernel of the unit with that linkage name; the unit that contains the kernel; or NULL. (specialize.c) */

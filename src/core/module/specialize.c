@@ -86,7 +86,7 @@ static void *make(mw_module *module, const mw_special *special) {
 }
 
 /* Failures to specialise are not reported: the error slot is restored. */
-static void *make_quietly(mw_module *module, const mw_special *special) {
+void *mw_module_make_special(mw_module *module, const mw_special *special) {
   mw_error *before = mw_error_last() ? mw_error_copy(mw_error_last()) : NULL;
   void *made = make(module, special);
   if (before)
@@ -118,7 +118,7 @@ static void *checked_kernel(mw_module *module, const mw_kernel_info *info, void 
   mw_unlock(&module->lock);
   mw_lock(&module->making);
   if (!special->tried) {
-    special->made = make_quietly(module, special);
+    special->made = mw_module_make_special(module, special);
     special->tried = true;
   }
   void *made = special->made;
@@ -149,12 +149,13 @@ void *mw_module_special(mw_module *module, const mw_kernel_info *info, void *han
   if (due) {
     mw_lock(&module->making);
     if (!special->tried) {
-      void *made = make_quietly(module, special);
+      void *made = mw_module_make_special(module, special);
       mw_lock(&module->lock);
       special->made = made;
       special->tried = true;
       special->takes = made ? device->driver->takes(made) : MW_ANY_WIDTH | MW_ANY_COUNT;
       mw_unlock(&module->lock);
+      if (made) mw_rivals_begin(module, special);
     }
     mw_unlock(&module->making);
   }
@@ -166,6 +167,9 @@ void *mw_module_special(mw_module *module, const mw_kernel_info *info, void *han
 }
 
 void mw_module_forget_specials(mw_module *module) {
-  for (size_t i = 0; i < module->special_count; i++) free(module->specials[i]);
+  for (size_t i = 0; i < module->special_count; i++) {
+    free(module->specials[i]->rivals);
+    free(module->specials[i]);
+  }
   free(module->specials);
 }

@@ -7,6 +7,7 @@
 #include "capability.h"
 #include "dwarf_lines.h"
 #include "object.h"
+#include "cpu/schedule/trial.h"
 #include "cpu/memory/pointer_arguments.h"
 #include "core/compile/source_map.h"
 
@@ -231,6 +232,7 @@ static void destroy(cpu_unit *unit) {
   free(own->infos);
   free(unit->symbols);
   for (size_t i = 0; unit->kernels && i < unit->image->kernel_count; i++) {
+    cpu_trial_free(&unit->kernels[i]);
     free(unit->kernels[i].pointers);
     free(unit->kernels[i].references);
   }

@@ -4,6 +4,7 @@
 #include "cpu/memory/heap.h"
 #include "cpu/memory/pointer_arguments.h"
 #include "stream.h"
+#include "trial.h"
 
 /* Limits that the core does not check: it knows only the device's published ones. */
 static int check_launch(const cpu_device *device, const mw_kernel_info *info, size_t shared, uint64_t threads) {
@@ -64,6 +65,8 @@ int cpu_launch_configure(cpu_device *device, const mw_launch_request *request, c
   if (!fits) {
     asked = asked->otherwise;
     frame->symbols = asked->unit->symbols;
+  } else {
+    asked = cpu_trial_winner(asked, frame);
   }
   if (asked->image->iterations && !request->cooperative) frame->iterations = asked->image->iterations(frame);
   cpu_kernel *kernel = (cpu_kernel *)(uintptr_t)asked;

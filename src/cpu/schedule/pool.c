@@ -6,6 +6,7 @@
 #include "cpu/children/children.h"
 #include "cpu/execution/cooperative.h"
 #include "stream.h"
+#include "trial.h"
 
 #include <limits.h>
 #include <sched.h>
@@ -142,19 +143,22 @@ static void run_kernel(cpu_pool *pool, const cpu_slot *slot, cpu_command *comman
   cpu_worker_current = worker;
   bool children = runs_children(command);
   bool good = children || cpu_worker_prepare(worker, command, &command->kernel);
-  double start = mw_time();
+  cpu_bout bout;
+  bool competes = !children && good && cpu_bout_begin(&bout, command, (int)(slot - pool->slot));
+  double start = mw_time(), seconds;
   uint64_t blocks = 0;
   while (good) {
-    good = run_blocks(worker, command, &taken);
+    good = competes ? cpu_bout_run(&bout, worker, &taken) : run_blocks(worker, command, &taken);
     blocks += taken.last - taken.first;
     if (!good || !take_more(pool, slot, command, &taken)) break;
   }
   cpu_worker_current = NULL;
+  seconds = mw_time() - start;
   if (!good)
     cpu_pool_fail(pool, worker, command);
-  else if (!children)
-    atomic_store_explicit(&command->kernel.kernel->block_seconds, (mw_time() - start) / (double)blocks,
-                          memory_order_relaxed);
+  else if (!children && !competes)
+    atomic_store_explicit(&command->kernel.kernel->block_seconds, seconds / (double)blocks, memory_order_relaxed);
+  if (good && !children) cpu_trial_ran(command, seconds);
   cpu_family_leave(worker, command);
   worker->work = NULL;
 }

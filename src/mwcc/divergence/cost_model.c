@@ -34,6 +34,8 @@ enum {
 
 static const char MOST[] = "default";
 
+int operations_of(LLVMValueRef i) { return LLVMIsACallInst(i) && starts_with(callee_name(i), "llvm.fma.") ? 2 : 1; }
+
 /* Whether lanes leave by comparing an index that is affine over the gang: they all leave in the same iteration, or
    nearly. */
 static bool exits_by_affine_index(const shapes *s, LLVMValueRef condition) {
@@ -215,8 +217,9 @@ static bool is_long(const graph *g) {
   int much = MUCH_CODE;
   for (int n = 0; n < g->count; n++)
     if (g->nodes[n].barrier) much = MUCH_CODE / 2;
-  size_t length = (size_t)g->value_count;
-  for (int i = 0; i < g->value_count; i++) length += cold_call_length(g->values[i]);
+  size_t length = 0;
+  for (int i = 0; i < g->value_count; i++)
+    length += (size_t)operations_of(g->values[i]) + cold_call_length(g->values[i]);
   return length > (size_t)much;
 }
 
@@ -348,7 +351,7 @@ static unsigned reads_streams(const graph *g, const order *o, const shapes *s) {
       loads += load, stores += store;
       if (bytes > widest) widest = bytes;
     } else if (shape_of(s, value).kind == SHAPE_VARYING && LLVMTypeOf(value) != g->program->i1) {
-      arithmetic++;
+      arithmetic += (unsigned)operations_of(value);
     }
   }
   return loads >= SEVERAL && stores && arithmetic <= loads + stores && widest >= LEAST ? widest : 0;

@@ -9,6 +9,7 @@
  * tier are built by the widening; build_dispatch adds the choice between them and these. */
 #include "mwcc/mwcc.h"
 #include "entry.h"
+#include "mwcc/read/read.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -211,9 +212,12 @@ static void build_fiber(program *p, kernel *k, const char *name) {
 void build_block_functions(program *p) {
   for (size_t i = 0; i < p->kernel_count; i++) {
     kernel *k = &p->kernels[i];
-    if (p->options->launch_kernel && !k->variant_count)
+    bool as_loop = p->options->width == 1 && !k->waits; /* a candidate: candidates.c */
+    if (p->options->launch_kernel && !k->variant_count && !as_loop)
       die("%s cannot be specialised for a block size: %s", k->name, k->tier_reason);
-    if (p->options->launch_kernel) {
+    if (p->options->launch_kernel && k->variant_count) {
+      k->run = k->variants[0].function;
+      k->outlined_scope = program_new_scope(p, k, NULL);
       build_launched(p, k);
       continue;
     }
@@ -227,6 +231,7 @@ void build_block_functions(program *p) {
       build_loop(p, k, name);
     }
     if (k->variant_count) build_dispatch(p, k);
+    if (p->options->launch_kernel) build_launched(p, k);
     free(name);
   }
   verify_module(p, "building block functions");

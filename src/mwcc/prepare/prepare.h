@@ -12,6 +12,7 @@ void mark_pure_helpers(program *p); /* before anything is inlined; helper_cse.c 
 void mark_cold_helpers(program *p);
 void inline_cold(program *p);
 bool merge_pure_calls(program *p); /* after all other calls are inlined; true: values have been promoted to registers */
+void contract(program *p); /* contraction.c */
 void choose_tiers(program *p);
 void keep_launched(program *p);    /* removes all kernels but the one to launch */
 void fix_block(program *p);        /* makes blockDim a constant; for grids of one block all ids but threadIdx */

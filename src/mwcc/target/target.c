@@ -162,6 +162,10 @@ int vector_registers(const program *p) {
   return many ? 32 : 16;
 }
 
+bool has_fused_multiply_add(const program *p) {
+  return !starts_with(p->triple, "x86_64") || strstr(p->features, "+fma");
+}
+
 /* On most processors without AVX-512, AVX2's gathers take three times as long as scalar loads (or LLVM scalarises
    them). */
 bool has_slow_gathers(const program *p) { return !strstr(p->features, "+avx512f"); }

@@ -7,6 +7,7 @@
 void choose_target(program *p);            /* target.c: triple, processor, features */
 bool has_mask_registers(const program *p); /* masks of one bit per lane; otherwise a mask is a vector of whole lanes */
 bool has_half_units(const program *p);     /* 512-bit operations are done as two of 256 bits */
+bool has_fused_multiply_add(const program *p);
 bool has_slow_gathers(const program *p);   /* gathers are slower than a scalar load for each lane */
 int register_lanes(const program *p);      /* 32-bit lanes of a vector register */
 int vector_registers(const program *p);

@@ -29,6 +29,8 @@ enum {
   TUNE_GATHER_ARITHMETIC = 4,       /* arithmetic instructions that outweigh one gather (spmv, bfs) */
   TUNE_ONE_GANG_CODE = 4000,        /* instructions times vectors: limit for a block as one gang (scan, radix) */
   TUNE_ONE_GANG_CODE_SMALL = 36000, /* instructions times threads: the same with small registers (scan, radix) */
+  /* Instructions for each gather or scatter, below which other gangs are measured (bench/held/widths). */
+  TUNE_CANDIDATE_GATHERS = 16,
   TUNE_ONE_GANG_THREADS = 256, /* threads of such a block (scan: 75 % less time with 8 lanes; radix, transpose: 50 %) */
 };
 

@@ -145,14 +145,13 @@ void build_launched(program *p, kernel *k) {
   LLVMTypeRef type = LLVMFunctionType(p->i32, &p->pointer, 1, 0);
   char *name = mw_format("fits.%s", k->linkage);
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
-  k->run = k->variants[0].function;
-  k->outlined_scope = program_new_scope(p, k, NULL);
   k->fits = LLVMAddFunction(p->module, name, type);
   LLVMSetLinkage(k->fits, LLVMInternalLinkage);
   prefer_widest(p, k->fits);
   LLVMPositionBuilderAtEnd(b, LLVMAppendBasicBlockInContext(p->context, k->fits, "entry"));
-  LLVMValueRef fits = in_class(p, b, k, LLVMGetParam(k->fits, 0));
-  fits = LLVMBuildAnd(b, fits, gangs_have_room(p, b, &k->variants[0], LLVMGetParam(k->fits, 0)), "");
+  LLVMValueRef fits = k->variant_count ? in_class(p, b, k, LLVMGetParam(k->fits, 0)) : LLVMConstInt(p->i1, 1, 0);
+  if (k->variant_count)
+    fits = LLVMBuildAnd(b, fits, gangs_have_room(p, b, &k->variants[0], LLVMGetParam(k->fits, 0)), "");
   fits = LLVMBuildAnd(b, fits, has_blocks_of_that_size(p, b, LLVMGetParam(k->fits, 0)), "");
   LLVMValueRef several = has_several_blocks(p, b, LLVMGetParam(k->fits, 0));
   if (k->reads_rows_in_place) {

@@ -51,7 +51,7 @@ static bool is_arithmetic(LLVMValueRef i) {
          !LLVMIsAPHINode(i) && !LLVMIsATerminatorInst(i);
 }
 
-static bool is_left_divergently(const graph *g, const shapes *s, const loop *l) {
+bool is_left_divergently(const graph *g, const shapes *s, const loop *l) {
   for (int n = 0; n < g->count; n++) {
     if (!l->contains[n] || !s->divergent[n]) continue;
     for (int i = 0; i < g->nodes[n].succ_count; i++)
@@ -70,7 +70,7 @@ static bool mostly_gathers(const graph *g, const order *o, const shapes *s) {
       if (!here->contains[n]) continue;
       for (LLVMValueRef i = g->nodes[n].first;; i = LLVMGetNextInstruction(i)) {
         gathers += is_gather(s, i);
-        arithmetic += is_arithmetic(i);
+        if (is_arithmetic(i)) arithmetic += (unsigned)operations_of(i);
         if (i == g->nodes[n].last) break;
       }
     }
@@ -276,6 +276,8 @@ static bool widen_with_cut(program *p, kernel *k, int lanes, int vector_count, b
       add_variant(&q, choose_cut(&q, lanes, 1));
     }
   }
+  if (k->variant_count) list_candidates(p, k, &g, &o, &s);
+  if (k->variant_count && p->options->report) report_candidates(k);
   shapes_free(&s);
   if (k->variant_count) {
     k->tier = "simd";
@@ -296,17 +298,19 @@ static bool widen_with_cut(program *p, kernel *k, int lanes, int vector_count, b
   return k->variant_count > 0;
 }
 
-static size_t count_instructions(LLVMValueRef function) {
+static size_t count_operations(LLVMValueRef function) {
+  size_t count = 0;
   instructions all = instructions_of_function(function);
+  for (size_t i = 0; i < all.count; i++) count += (size_t)operations_of(all.items[i]);
   free(all.items);
-  return all.count;
+  return count;
 }
 
 /* Whether a whole block as one gang would be too much code. Where registers are small the limit is by threads: gangs
    that wait for each other cost as much more there as whole blocks are more code. */
 static bool is_much_code(const program *p, const kernel *k, unsigned threads, int vector_count) {
   enum { MOST = TUNE_ONE_GANG_CODE, LARGE = 16, MOST_BY_THREADS = TUNE_ONE_GANG_CODE_SMALL };
-  size_t count = count_instructions(k->body);
+  size_t count = count_operations(k->body);
   if (register_lanes(p) >= LARGE) return count * (size_t)vector_count > MOST;
   return count * threads > MOST_BY_THREADS;
 }
