@@ -330,17 +330,6 @@ cut rows_that_pay(const graph *g, const order *o, cut c, const unsigned block[3]
 /* Operations of an instruction, for limits on code: a multiply-add has two, also where the processor has none. */
 int operations_of(LLVMValueRef i);
 
-/* ---- candidates.c ---- */
-
-/* List gangs to measure besides the kernel's own, the most promising first. `s`: the shapes of gangs of one vector. */
-void list_candidates(const program *p, kernel *k, const graph *g, const order *o, const shapes *s);
-void report_candidates(const kernel *k);
-/* Whether a loop carries more vectors from one iteration to the next than fit into registers, with gangs of so many
-   threads. */
-bool carries_many_vectors(const graph *g, const order *o, const shapes *s, int threads);
-/* Whether some lanes may leave the loop before others. (variants.c) */
-bool is_left_divergently(const graph *g, const shapes *s, const loop *l);
-
 /* ---- cold_helpers.c ---- */
 size_t cold_call_length(LLVMValueRef call); /* instructions of the called helper; 0: not such a call */
 

@@ -343,4 +343,12 @@ bool is_rematerialized(const widener *w, LLVMValueRef value, LLVMValueRef by, bo
 void begin_rematerialization(widener *w, LLVMValueRef value); /* before the first lane */
 LLVMValueRef rematerialize(widener *w, LLVMValueRef value, LLVMValueRef lane);
 
+/* ---- flow/candidates.c ---- */
+
+/* List gangs to measure besides the kernel's own, the most promising first. `s`: the shapes of gangs of one vector. */
+void list_candidates(const program *p, kernel *k, const graph *g, const order *o, const shapes *s);
+void report_candidates(const kernel *k);
+/* Whether some lanes may leave the loop before others. (variants.c) */
+bool is_left_divergently(const graph *g, const shapes *s, const loop *l);
+
 #endif

@@ -17,6 +17,7 @@
 #include "mwcc/support/predicates.h"
 #include "mwcc/target/target.h"
 #include "mwcc/target/tuning.h"
+#include "mwcc/widen/widen.h"
 
 #include <stdio.h>
 
@@ -73,15 +74,16 @@ static uint64_t carried_words(const graph *g, const order *o, const shapes *s) {
   return most;
 }
 
-bool carries_many_vectors(const graph *g, const order *o, const shapes *s, int threads) {
+/* Whether it carries more than fit into registers, with gangs of so many threads. */
+static bool carries_many_vectors(const graph *g, const order *o, const shapes *s, int threads) {
   uint64_t registers = carried_words(g, o, s) * (uint64_t)threads / (uint64_t)register_lanes(g->program);
   return registers > (uint64_t)vector_registers(g->program);
 }
 
-static void add(kernel *k, int lanes, int vectors) {
-  uint32_t gang = (uint32_t)lanes << 16 | (uint32_t)vectors;
+static void add(kernel *k, int lanes, int each) {
+  uint32_t gang = (uint32_t)lanes << 16 | (uint32_t)each;
   const cut *own = &k->variants[0].cut;
-  if (own->lanes == lanes && own->vectors == vectors) return;
+  if (own->lanes == lanes && own->vectors == each) return;
   for (int i = 0; i < k->candidate_count; i++)
     if (k->candidates[i] == gang) return;
   if (k->candidate_count < MW_MOST_CANDIDATES) k->candidates[k->candidate_count++] = gang;
