@@ -232,8 +232,7 @@ typedef struct kernel {
   bool private_shared;   /* each of these blocks has its own copy of shared memory: shared_privatization.c */
   uint32_t column_bytes; /* as in mw_mwo_kernel: nontemporal_stores.c */
   uint32_t loop_depth;   /* as in mw_mwo_kernel */
-  uint32_t candidates[MW_MOST_CANDIDATES]; /* as in mw_mwo_kernel: candidates.c */
-  int candidate_count;
+  uint32_t candidates[MW_MOST_CANDIDATES], candidate_count; /* as in mw_mwo_kernel: candidates.c */
   const char *thread_code; /* the function whose stack is local_bytes: stack_depth.c */
   size_t local_bytes;
 } kernel;

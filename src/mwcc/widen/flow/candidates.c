@@ -84,7 +84,7 @@ static void add(kernel *k, int lanes, int each) {
   uint32_t gang = (uint32_t)lanes << 16 | (uint32_t)each;
   const cut *own = &k->variants[0].cut;
   if (own->lanes == lanes && own->vectors == each) return;
-  for (int i = 0; i < k->candidate_count; i++)
+  for (uint32_t i = 0; i < k->candidate_count; i++)
     if (k->candidates[i] == gang) return;
   if (k->candidate_count < MW_MOST_CANDIDATES) k->candidates[k->candidate_count++] = gang;
 }
@@ -118,7 +118,7 @@ void list_candidates(const program *p, kernel *k, const graph *g, const order *o
 }
 
 void report_candidates(const kernel *k) {
-  for (int i = 0; i < k->candidate_count; i++)
+  for (uint32_t i = 0; i < k->candidate_count; i++)
     printf("%s%u x %u lanes%s", i ? ", " : "  long launches measure other gangs: ", k->candidates[i] & 0xffff,
            k->candidates[i] >> 16, i + 1 == k->candidate_count ? "\n" : "");
 }
