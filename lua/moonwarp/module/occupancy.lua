@@ -48,6 +48,26 @@ local function capability()
   return facts.major .. "." .. facts.minor
 end
 
+-- How many blocks each limit allows: { { what limits, blocks } }.
+local function candidates_of(limits, what)
+  local threads = what.threads
+  return {
+    { "threads", threads > limits.threads_per_block and 0 or math.floor(limits.warps / math.ceil(threads / 32)) },
+    { "registers", by_registers(limits, math.ceil(threads / 32), what.registers or 0) },
+    { "shared memory", by_shared(limits, what.shared or 0) },
+    { "blocks", limits.blocks },
+  }
+end
+
+---How many blocks "threads", "registers", "shared memory" and "blocks" each allow on a multiprocessor.
+---@param what table as for M.calculate, with a capability
+---@return table<string, integer>
+function M.limits(what)
+  local by = {}
+  for _, candidate in ipairs(candidates_of(M.find(what.capability), what)) do by[candidate[1]] = candidate[2] end
+  return by
+end
+
 ---The occupancy of a multiprocessor.
 ---@param what { capability?: string, threads: integer, registers?: integer, shared?: integer } threads of a block,
 ---registers of a thread (0: none to speak of), bytes of shared memory of a block
@@ -63,12 +83,7 @@ function M.calculate(what)
     errors.usage("mw.occupancy wants the threads of a block, got %s", tostring(threads))
   end
   local warps = math.ceil(threads / 32)
-  local candidates = {
-    { "threads", threads > limits.threads_per_block and 0 or math.floor(limits.warps / warps) },
-    { "registers", by_registers(limits, warps, what.registers or 0) },
-    { "shared memory", by_shared(limits, what.shared or 0) },
-    { "blocks", limits.blocks },
-  }
+  local candidates = candidates_of(limits, what)
   local least = candidates[1]
   for _, candidate in ipairs(candidates) do
     if candidate[2] < least[2] then least = candidate end

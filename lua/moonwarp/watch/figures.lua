@@ -139,6 +139,8 @@ local function ncu_of(r)
     n["smsp__sass_average_data_bytes_per_sector_mem_global_op_" .. short .. ".ratio"] =
       ratio(t["global_" .. operation .. "_used_bytes"], sectors)
     n["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_" .. short .. ".sum"] = t["shared_" .. operation .. "_wavefronts"]
+    n["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_" .. short .. ".sum"] =
+      t["shared_" .. operation .. "_wavefronts"] - t["shared_" .. operation .. "_ideal_wavefronts"]
     n["smsp__inst_executed_op_global_" .. short .. ".sum"] = t["global_" .. operation .. "_instructions"]
     n["smsp__inst_executed_op_shared_" .. short .. ".sum"] = t["shared_" .. operation .. "_instructions"]
     n["smsp__inst_executed_op_local_" .. short .. ".sum"] = t["local_" .. operation .. "_requests"]
@@ -147,6 +149,18 @@ local function ncu_of(r)
     t.shared_atomic_wavefronts + t.shared_reduction_wavefronts
   n["smsp__inst_executed_op_shared_atom.sum"] = t.shared_atomic_instructions + t.shared_reduction_instructions
   n["smsp__inst_executed_op_global_red.sum"] = t.global_reduction_instructions
+  local limits, shared = r.limits, r.shared_bytes
+  n["launch__occupancy_limit_warps"] = limits.threads
+  n["launch__occupancy_limit_blocks"] = limits.blocks
+  if r.occupancy.limited_by == "shared memory" then -- else the driver gives the cache a part of the memory
+    n["launch__occupancy_limit_shared_mem"] = limits["shared memory"]
+  end
+  n["sm__maximum_warps_per_active_cycle_pct"] = 100 * r.occupancy.occupancy
+  n["launch__block_size"] = r.block.x * r.block.y * r.block.z
+  n["launch__grid_size"] = r.grid.x * r.grid.y * r.grid.z
+  n["launch__thread_count"] = n["launch__block_size"] * n["launch__grid_size"]
+  n["launch__shared_mem_per_block_dynamic"] = r.shared
+  n["launch__shared_mem_per_block_static"] = shared - r.shared
   return n
 end
 

@@ -75,24 +75,27 @@ end
 
 -- ---- one launch ----
 
+-- The occupancy, and how many blocks each limit allows.
 local function occupancy_of(kernel, launch, capability)
-  local block = launch.block
-  local shared = kernel.shared_bytes + launch.shared
-  return raw.part("module.occupancy").calculate {
+  local block, occupancy = launch.block, raw.part "module.occupancy"
+  local what = {
     capability = capability or "9.0", threads = block.x * block.y * block.z, registers = kernel.registers,
-    shared = shared,
+    shared = kernel.shared_bytes + launch.shared,
   }
+  return occupancy.calculate(what), occupancy.limits(what)
 end
 
 local function finish(launch, options, text)
   local kernel = launch.kernel
   local seen = read_result(text)
+  local occupancy, limits = occupancy_of(kernel, launch, options.capability)
   local r = setmetatable({
     kernel = kernel.name, grid = launch.grid, block = launch.block, shared = launch.shared,
+    shared_bytes = kernel.shared_bytes + launch.shared,
     capability = options.capability or "9.0", sites = seen.sites, work = seen.work, samples = seen.samples,
     timeline = seen.timeline, file = kernel.file, line = kernel.line, text = raw.module_sources[kernel.module],
     tier = seen.kernels[1] and seen.kernels[1].tier,
-    occupancy = occupancy_of(kernel, launch, options.capability),
+    occupancy = occupancy, limits = limits,
   }, measured)
   figures.fill(r, options.capability)
   return r
