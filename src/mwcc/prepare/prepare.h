@@ -18,6 +18,7 @@ void keep_launched(program *p);    /* removes all kernels but the one to launch 
 void fix_block(program *p);        /* makes blockDim a constant; for grids of one block all ids but threadIdx */
 void merge_blocks(program *p);     /* block_merge.c: two adjacent blocks of a row as one, if that pays */
 void widen_indices(program *p);    /* index_widening.c */
+void merge_loads(program *p);      /* load_merging.c */
 void drop_scalar_code(program *p); /* deletes the kernel's code for single threads, which no launch runs */
 /* False if the access cannot be out of bounds, or nothing is known to check it against. */
 bool find_accessed(const program *p, LLVMValueRef address, accessed *out);
