@@ -12,13 +12,13 @@ void mark_pure_helpers(program *p); /* before anything is inlined; helper_cse.c 
 void mark_cold_helpers(program *p);
 void inline_cold(program *p);
 bool merge_pure_calls(program *p); /* after all other calls are inlined; true: values have been promoted to registers */
-void contract(program *p); /* contraction.c */
+void contract(program *p);         /* contraction.c */
 void choose_tiers(program *p);
 void keep_launched(program *p);    /* removes all kernels but the one to launch */
 void fix_block(program *p);        /* makes blockDim a constant; for grids of one block all ids but threadIdx */
 void merge_blocks(program *p);     /* block_merge.c: two adjacent blocks of a row as one, if that pays */
-void widen_indices(program *p);    /* index_widening.c */
-void merge_loads(program *p);      /* load_merging.c */
+void widen_indices(program *p);    /* addresses/index_widening.c */
+void merge_loads(program *p);      /* addresses/load_merging.c */
 void drop_scalar_code(program *p); /* deletes the kernel's code for single threads, which no launch runs */
 /* False if the access cannot be out of bounds, or nothing is known to check it against. */
 bool find_accessed(const program *p, LLVMValueRef address, accessed *out);
@@ -26,7 +26,7 @@ void check_memory(program *p);
 void mark_watched(program *p); /* watch_markers.c */
 void mark_steps(program *p);   /* step_markers.c */
 void keep_calls(program *p);
-void check_values(program *p);     /* value_check.c */
+void check_values(program *p);    /* value_check.c */
 void promote_scalars(program *p); /* scalar_promotion.c */
 
 #endif

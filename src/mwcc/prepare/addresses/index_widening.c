@@ -11,7 +11,7 @@
  * to wrap in any: others stay 32-bit indices, of which gathers take more at a time. */
 #include "mwcc/analysis/simt.h"
 #include "mwcc/support/predicates.h"
-#include "prepare.h"
+#include "mwcc/prepare/prepare.h"
 
 #include <stdlib.h>
 

@@ -11,7 +11,7 @@
  * lie four or more apart in lanes, or anywhere. All hosts are little-endian. */
 #include "mwcc/analysis/simt.h"
 #include "mwcc/support/predicates.h"
-#include "prepare.h"
+#include "mwcc/prepare/prepare.h"
 
 #include <stdlib.h>
 
