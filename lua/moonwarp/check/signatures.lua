@@ -234,7 +234,11 @@ M.dist_array = {
   count_nonzero = folded,
   cumsum = "options?: {axis: integer}",
   cumprod = "options?: {axis: integer}",
-  sort = "",
+  sort = "options?: {axis: integer}",
+  argmax = folded, argmin = folded,
+  var = "options?: {axis: integer|table, keepdims: boolean, ddof: number}",
+  std = "options?: {axis: integer|table, keepdims: boolean, ddof: number}",
+  median = "options: {axis: integer, keepdims: boolean}",
   mm = "b: table",
   save_npy = "path: path",
 }

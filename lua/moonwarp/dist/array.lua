@@ -283,14 +283,23 @@ function dist_array:exchange(width, options)
   return mover.move(self.comm, self.part, function(rank) return layout:runs(rank) end, target, wanted)
 end
 
----Apply a stencil: f gets the part with its halos and returns an array of the part's shape.
+-- The array in blocks over the same grid, if it is in blocks that the ranks have in turn.
+function M.in_blocks(d)
+  if not d.layout.block then return d end
+  return d:redistribute(layouts.new(d.comm, d.shape, { grid = d.layout.grid }))
+end
+
+---Apply a stencil: f gets the part with its halos and returns an array of the part's shape. An array in blocks that the
+---ranks have in turn is moved into plain blocks for that, and back.
 ---@param width integer|integer[]
 ---@param f fun(padded: moonwarp.array): moonwarp.array
 ---@param options? { boundary?: "zero"|"periodic"|"edge" }
 ---@return moonwarp.dist_array
 function dist_array:stencil(width, f, options)
-  local part = self:exchange(width, options)
-  return M.new(self.layout, self.part.count > 0 and f(part) or self.part:copy())
+  local d = M.in_blocks(self)
+  local part = d:exchange(width, options)
+  local result = M.new(d.layout, d.part.count > 0 and f(part) or d.part:copy())
+  return self.layout.block and result:redistribute(self.layout) or result
 end
 
 -- Check the arguments of all methods, once the files that add methods are read.

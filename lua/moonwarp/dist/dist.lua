@@ -190,7 +190,7 @@ function dist.npy_shape(path)
   return facts.shape, facts.dtype
 end
 
-for _, part in ipairs { "reduction", "sort", "product", "files" } do raw.part("dist." .. part) end
+for _, part in ipairs { "reduction", "statistics", "sort", "product", "files" } do raw.part("dist." .. part) end
 arrays.finish()
 
 return dist

@@ -4,27 +4,10 @@
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
 local arrays = require "moonwarp.dist.array"
+local pencils = require "moonwarp.dist.pencil"
 
 local usage = errors.usage
 local M = {}
-
--- A grid with one rank along `axis`: its ranks go to an axis that has one rank, the longest there is.
-local function pencil(d, axis)
-  local grid, best = {}, nil
-  for e, n in ipairs(d.layout.grid) do
-    grid[e] = n
-    if e ~= axis and n == 1 and (not best or d.shape[e] > d.shape[best]) then best = e end
-  end
-  if grid[axis] == 1 then return d end
-  if best then
-    grid[best], grid[axis] = grid[axis], 1
-  else
-    local other = axis == 1 and 2 or 1
-    grid[other], grid[axis] = grid[other] * grid[axis], 1
-  end
-  local layout = raw.part("dist.layout").new(d.comm, d.shape, { grid = grid })
-  return d:redistribute(layout)
-end
 
 local function transform(name, d, axes, norm)
   arrays.check(d, "mw.dist." .. name)
@@ -35,7 +18,7 @@ local function transform(name, d, axes, norm)
   local result = d
   for _, axis in ipairs(axes) do
     if not d.shape[axis] then usage("mw.dist.%s: axis %s of an array with %d axes", name, tostring(axis), #d.shape) end
-    result = pencil(result, axis)
+    result = pencils.along(result, axis)
     local part = result.part
     if part.count > 0 then
       part = one(part, { axis = axis, norm = norm })

@@ -40,8 +40,8 @@ local wide = { float = "double", half = "double", bfloat16 = "double", complex64
 local reductions = {
   sum = { combine = function(a, b) return a + b end, widens = true },
   prod = { combine = function(a, b) return a * b end, widens = true },
-  max = { combine = function(a, b) return operators.maximum(a, b) end, nothing = true },
-  min = { combine = function(a, b) return operators.minimum(a, b) end, nothing = true },
+  max = { combine = function(a, b) return operators.fmax(a, b) end, nothing = true }, -- which ignore NaN, as a:max does
+  min = { combine = function(a, b) return operators.fmin(a, b) end, nothing = true },
   any = { combine = function(a, b) return operators.maximum(a, b) end },
   all = { combine = function(a, b) return operators.minimum(a, b) end },
   count_nonzero = { combine = function(a, b) return a + b end },
@@ -162,13 +162,14 @@ end
 
 -- ---- scans ----
 
-local function scan(d, name, options, combine)
+local scan
+function scan(d, name, options, combine)
   local axis = options and options.axis
   if axis == nil and #d.shape > 1 then usage("d:%s of an array with %d axes: name one, {axis = 1}", name, #d.shape) end
   axis = axis or 1
   if not d.shape[axis] then usage("d:%s: axis %s of an array with %d axes", name, tostring(axis), #d.shape) end
-  if d.layout.block then
-    usage("d:%s is of blocks; d:redistribute a cyclic array into a layout without block", name)
+  if d.layout.block then -- neighbours are ranks' neighbours in blocks only
+    return scan(arrays.in_blocks(d), name, options, combine):redistribute(d.layout)
   end
   local part = d.part[name](d.part, { axis = axis })
   local set = {}
@@ -200,4 +201,4 @@ function dist_array:cumsum(options) return scan(self, "cumsum", options, functio
 ---@return moonwarp.dist_array
 function dist_array:cumprod(options) return scan(self, "cumprod", options, function(a, b) return a * b end) end
 
-return {}
+return { axes_of = axes_of, list_of = list_of }

@@ -1,10 +1,12 @@
--- Sample sort: each rank sorts its part and names evenly spaced samples; size - 1 of all samples split the values among
--- the ranks; what each rank received is sorted again, and moved into the layout.
+-- Sorting. Along an axis of several: by pencils. Of one axis by sample sort: each rank sorts its part and names samples
+-- at even distances; size - 1 of all samples split the values among the ranks; what each rank received is sorted again,
+-- and moved into the layout.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
 local arrays = require "moonwarp.dist.array"
 local mover = require "moonwarp.dist.move"
+local pencils = require "moonwarp.dist.pencil"
 local transport = require "moonwarp.dist.transport"
 
 local usage = errors.usage
@@ -64,10 +66,24 @@ local function shares(sorted, split, size)
   return list
 end
 
----The elements in rising order, NaN last, in the same layout: an array of one axis.
+-- Along an axis of several: each rank sorts whole lines.
+local function sort_lines(d, axis)
+  axis = axis or #d.shape
+  if not d.shape[axis] or axis % 1 ~= 0 then
+    usage("d:sort: axis %s of an array with %d axes", tostring(axis), #d.shape)
+  end
+  local lines = pencils.along(d, axis)
+  local part = lines.part.count > 0 and lines.part:sort { axis = axis } or lines.part
+  return arrays.new(lines.layout, part):redistribute(d.layout)
+end
+
+---The elements in rising order, NaN last, in the same layout.
+---@param options? { axis?: integer } the last axis by default
 ---@return moonwarp.dist_array
-function dist_array:sort()
-  if #self.shape ~= 1 then usage("d:sort is of arrays with one axis; this one has %d", #self.shape) end
+function dist_array:sort(options)
+  local axis = options and options.axis
+  if #self.shape ~= 1 then return sort_lines(self, axis) end
+  if axis ~= nil and axis ~= 1 then usage("d:sort: axis %s of an array with 1 axis", tostring(axis)) end
   local comm = self.comm
   local sorted = self.part:sort()
   local list = shares(sorted, splitters(comm, sorted), comm.size)

@@ -10,7 +10,7 @@ local FILES = { "init", "array", "array/views", "array/scan", "array/own", "arra
   "array/linear/products", "array/linear/einsum", "array/complex", "complex",
   "nccl/nccl", "nccl/communicator", "dist/dist", "dist/layout",
   "mpi/mpi", "mpi/communicator", "mpi/message", "mpi/collective", "mpi/begun", "mpi/grid", "mpi/window", "mpi/file",
-  "dist/array", "meta/dist", "dist/reduction", "dist/sort", "dist/product", "dist/files",
+  "dist/array", "meta/dist", "dist/reduction", "dist/statistics", "dist/sort", "dist/product", "dist/files",
   "linalg/linalg", "linalg/measures", "fourier/fft", "fourier/convolve", "array/dlpack",
   "array/files/npy", "array/files/csv",
   "array/files/wav", "module/module", "module/kernel", "watch/measure", "watch/check", "stepping/debug",
