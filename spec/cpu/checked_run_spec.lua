@@ -129,6 +129,16 @@ __global__ void k(float *y) {
     assert.equal(33, y[2])
   end)
 
+  it("take what the library's operations write to be written", function()
+    local y = mw.zeros(64)
+    local double = mw.compile "__global__ void k(const float *x, float *y) { y[threadIdx.x] = 2 * x[threadIdx.x]; }"
+    local report = mw.check(function()
+      double.k(1, 64)(mw.arange(64), y)
+      double.k(1, 64)(mw.linspace(0, 1, 64) + 1, y)
+    end)
+    assert.equal("no findings", tostring(report))
+  end)
+
   it("are a script's and an input's as well", function()
     local path = os.tmpname()
     local file = assert(io.open(path, "w"))

@@ -67,10 +67,13 @@ static bool is_checked(const cpu_worker *worker) {
 void cpu_check_enter(cpu_worker *worker) {
   worker->finding = NULL;
   worker->holds_check = is_checked(worker);
+  worker->follows_values = false;
   if (worker->holds_check) mw_lock(&cpu_check_of(worker->device)->lock);
 }
 
 void cpu_check_leave(cpu_worker *worker) {
+  /* What a kernel without checks has written, as those of the library's operations, is not seen. */
+  if (worker->holds_check && !worker->follows_values) check_wrote_all(cpu_check_of(worker->device));
   if (worker->holds_check) mw_unlock(&cpu_check_of(worker->device)->lock);
   worker->holds_check = false;
 }

@@ -89,7 +89,7 @@ struct cpu_worker {
   /* A checked run's (check/check.h): the current block; whether this worker holds the session's lock; and what a failed
      service found, for cpu_check_keeps: its kind, or NULL. */
   struct cpu_checked *checked;
-  bool holds_check;
+  bool holds_check, follows_values; /* the latter: the kernel has called check_shadow */
   const char *finding, *finding_array;
   bool finding_stores, finding_has_index;
   int64_t finding_index;
