@@ -219,6 +219,8 @@ M.nccl_communicator = {
 }
 
 local folded = "options?: {axis: integer|table, keepdims: boolean}"
+local along = "options?: {axis: integer}"
+local spread = "options?: {axis: integer|table, keepdims: boolean, ddof: number}"
 
 -- Distributed arrays and layouts, which are tables.
 M.dist_array = {
@@ -232,12 +234,7 @@ M.dist_array = {
   stencil = "width: integer|table, f: function, options?: {boundary: string}",
   sum = folded, prod = folded, mean = folded, min = folded, max = folded, any = folded, all = folded,
   count_nonzero = folded,
-  cumsum = "options?: {axis: integer}",
-  cumprod = "options?: {axis: integer}",
-  sort = "options?: {axis: integer}",
-  argmax = folded, argmin = folded,
-  var = "options?: {axis: integer|table, keepdims: boolean, ddof: number}",
-  std = "options?: {axis: integer|table, keepdims: boolean, ddof: number}",
+  cumsum = along, cumprod = along, sort = along, argmax = folded, argmin = folded, var = spread, std = spread,
   median = "options: {axis: integer, keepdims: boolean}",
   mm = "b: table",
   save_npy = "path: path",
