@@ -38,17 +38,21 @@ __mw_device_template T reduce(const thread_block_tile<Size, Parent> &tile, T val
   }
 }
 
-/* For any number of threads: after step k, rank r has the sum of 2^k ranks from r on, or of those up to the last. */
+/* For any threads of a warp: neighbouring runs of 1, 2, 4, … lanes are joined, of which some have no thread of the group.
+   All threads of a run have its sum, so that of the other run is any of its threads'. */
 template <typename T, typename F> __mw_device_template T reduce(const coalesced_group &group, T value, F op) {
   if constexpr (details::whole_warp<T, F>::is_known) {
     return details::whole_warp<T, F>::reduce(group.lanes(), value);
   } else {
-    unsigned int rank = group.thread_rank(), size = group.size();
-    for (unsigned int distance = 1; distance < size; distance *= 2) {
-      T other = group.shfl_down(value, distance);
-      if (rank + distance < size) value = op(value, other);
+    unsigned int lanes = group.lanes(), lane = details::lane_number();
+#pragma unroll
+    for (unsigned int run = 1; run < 32; run *= 2) {
+      unsigned int first = (lane & ~(run - 1)) ^ run, others = lanes & (((1u << run) - 1) << first);
+      int from = others ? __ffs((int)others) - 1 : (int)lane;
+      T other = details::by_words(value, [=](auto word) { return __shfl_sync(lanes, word, from); });
+      if (others) value = first < lane ? op(other, value) : op(value, other);
     }
-    return group.shfl(value, 0);
+    return value;
   }
 }
 

@@ -1,0 +1,87 @@
+-- Collectives of structs and of functions of one's own run on lanes, not on fibers: shuffles of structs are shuffles of
+-- their words, and the functions are inlined before the tier is chosen.
+-- Lua 5.4 only: the compiler is tested.
+-- CPU device only: about the code that mwcc makes for lanes
+
+local mw = require "moonwarp"
+local mwcc = require "support.mwcc"
+
+local head = [[
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cooperative_groups/scan.h>
+namespace cg = cooperative_groups;
+struct best { float value; int index; };
+struct moments { double sum, squares; float low; int count; };
+struct bytes { unsigned char a, b, c; };
+struct largest {
+  __device__ best operator()(best p, best q) const { return p.value >= q.value ? p : q; }
+};
+template <typename F> __device__ __noinline__ float apply(F f, float a, float b) { return f(a, b); }
+extern "C" __global__ void k(const float *x, const int *label, float *out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+  auto eight = cg::tiled_partition<8>(cg::this_thread_block());
+]]
+
+local bodies = {
+  "out[i] = cg::reduce(warp, best{x[i], i}, largest()).index;",
+  "out[i] = cg::reduce(eight, x[i], [](float p, float q) { return fmaxf(fabsf(p), fabsf(q)); });",
+  "int calls = 0; out[i] = cg::reduce(warp, x[i], [&](float p, float q) { calls++; return p + q; }) + calls;",
+  "moments m = cg::reduce(warp, moments{x[i], x[i] * x[i], x[i], 1}, [](const moments &p, const moments &q) {" ..
+    "return moments{p.sum + q.sum, p.squares + q.squares, fminf(p.low, q.low), p.count + q.count}; });" ..
+    "out[i] = m.sum + m.low + m.count;",
+  "bytes v = warp.shfl_down(bytes{(unsigned char)i, 1, 2}, 3); out[i] = v.a + v.b + v.c;",
+  "out[i] = cg::inclusive_scan(warp, best{x[i], i}, largest()).value;",
+  "out[i] = cg::exclusive_scan(eight, x[i], [](float p, float q) { return p > q ? p : q; });",
+  "auto g = cg::labeled_partition(warp, label[i]); out[i] = cg::reduce(g, best{x[i], i}, largest()).index;",
+  "if (x[i] > 0.5f) { auto g = cg::coalesced_threads(); out[i] = cg::reduce(g, best{x[i], i}, largest()).index; }",
+  "auto g = cg::binary_partition(warp, x[i] > 0.5f); out[i] = cg::inclusive_scan(g, x[i], cg::plus<float>());",
+  "for (int k = i; k < n; k += gridDim.x * blockDim.x) out[k] = cg::reduce(warp, best{x[k], k}, largest()).index;",
+  "out[i] = cg::reduce(warp, x[i], [](float p, float q) {" ..
+    "return apply([](float a, float b) { return a * b + 1; }, p, q); });",
+  "__shared__ best part[8]; best b = cg::reduce(warp, best{x[i], i}, largest());" ..
+    "if (warp.thread_rank() == 0) part[threadIdx.x / 32] = b; __syncthreads();" ..
+    "if (threadIdx.x < 32) out[i] = cg::reduce(warp, part[threadIdx.x % 8], largest()).index;",
+}
+
+describe("a collective of structs or of a function of one's own", function()
+  for _, body in ipairs(bodies) do
+    it("runs on lanes: " .. body:sub(1, 70), function()
+      local source = head .. body .. " }"
+      assert.matches("kernel k: simd", mwcc.run(source, "--report --launch=k:256x1x1"))
+      assert.matches("kernel k: simd", mwcc.run(source, "--report"))
+    end)
+  end
+
+  it("of coalesced threads joins them in the order of ranks", function()
+    local m = mw.compile [[
+      #include <cooperative_groups.h>
+      #include <cooperative_groups/reduce.h>
+      namespace cg = cooperative_groups;
+      struct span { int first, last; };
+      __global__ void spans(const int *in, int *first, int *last) {
+        if (!in[threadIdx.x]) return;
+        span s = cg::reduce(cg::coalesced_threads(), span{(int)threadIdx.x, (int)threadIdx.x},
+                            [](span p, span q) { return span{p.first, q.last}; });
+        first[threadIdx.x] = s.first, last[threadIdx.x] = s.last;
+      }]]
+    for step = 1, 31 do
+      local present, low, high = {}, {}, {}
+      for i = 0, 63 do present[i + 1] = (i * step % 7 < 3 or i % 32 == step) and 1 or 0 end
+      for i = 0, 63 do
+        if present[i + 1] == 1 then
+          local warp = math.floor(i / 32)
+          low[warp], high[warp] = low[warp] or i, i
+        end
+      end
+      local first, last = mw.zeros(64, "int"), mw.zeros(64, "int")
+      m.spans(1, 64)(mw.array(present, "int"), first, last)
+      for i = 0, 63 do
+        local warp = math.floor(i / 32)
+        assert.equal(present[i + 1] == 1 and low[warp] or 0, first[i + 1])
+        assert.equal(present[i + 1] == 1 and high[warp] or 0, last[i + 1])
+      end
+    end
+  end)
+end)
