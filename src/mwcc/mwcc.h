@@ -184,8 +184,7 @@ typedef struct footprints {
   int64_t most; /* numbers, at most: with more of them, arithmetic might wrap */
 } footprints;
 
-/* The number of operands that all types have in debug information, which precede those of each kind. LLVM 21 added the
-   size and the offset. */
+/* The operands that all types have in debug information, before those of each kind. LLVM 21 added size and offset. */
 enum { TYPE_OPERANDS = LLVM_VERSION_MAJOR >= 21 ? 5 : 3 };
 
 typedef struct kernel {
@@ -221,8 +220,7 @@ typedef struct kernel {
   size_t reference_count;
   const char *tier, *tier_reason;
   bool gather_bound; /* it mostly gathers, so scalar code is faster: variants.c */
-  /* The bound of the grid-stride loop whose iterations the body runs, or NULL: interchange.c. */
-  LLVMValueRef iterations_end;
+  LLVMValueRef iterations_end; /* the bound of the grid-stride loop whose iterations it runs, or NULL: interchange.c */
   bool iterations_signed;
   /* The memory that its iterations access; none if they may depend on each other: parallel_iterations.c. */
   footprints iteration_footprints;
