@@ -255,9 +255,11 @@ static int pass_in_place(mw_array *array, access_mode mode, size_t first, size_t
     code = mw_device_synchronize(buffer->device);
   else
     code = mw_device_wait(buffer->device); /* a kernel's failure does not prevent the write */
+  size_t at = array->offset + first * array->dtype->size;
   if (code == MW_SUCCESS && count > 0) {
+    if (buffer->host && mode == WRITE) mw_buffer_wrote(buffer, at, count * array->dtype->size);
     if (buffer->host)
-      pass(context, buffer->host + array->offset + first * array->dtype->size, count);
+      pass(context, buffer->host + at, count);
     else
       code = pass_pieces(array, mode, first, count, pass, context);
   }
