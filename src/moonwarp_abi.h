@@ -570,7 +570,7 @@ int mw_array_view_strided(mw_array *array, int64_t offset, const mw_type *dtype,
 int mw_array_row(mw_array *array, size_t i, mw_array **out);
 mw_array *mw_array_retain(mw_array *array);
 void mw_array_release(mw_array *array);
-int mw_array_free(mw_array *array);                /* mw_buffer_free of its buffer: every view of it is freed */
+int mw_array_free(mw_array *array); /* mw_buffer_free of its buffer: every view of it is freed */
 /* Memory that another library works on: after mw_array_free it is released only when its last use ends. Retain the array
    as well. MW_INVALID_RESOURCE_HANDLE if it was freed. */
 int mw_array_use(mw_array *array);
@@ -1427,11 +1427,11 @@ int mw_mpi_begin(mw_mpi_comm *comm, const mw_mpi_call *call, const char *what, c
 typedef struct mw_mpi_window mw_mpi_window;
 
 typedef enum mw_mpi_access_kind {
-  MW_MPI_PUT,            /* origin -> target */
-  MW_MPI_GET,            /* target -> result */
-  MW_MPI_ACCUMULATE,     /* target = target op origin */
-  MW_MPI_GET_ACCUMULATE, /* the same; result: the target before */
-  MW_MPI_FETCH_AND_OP,   /* the same of one element */
+  MW_MPI_PUT,             /* origin -> target */
+  MW_MPI_GET,             /* target -> result */
+  MW_MPI_ACCUMULATE,      /* target = target op origin */
+  MW_MPI_GET_ACCUMULATE,  /* the same; result: the target before */
+  MW_MPI_FETCH_AND_OP,    /* the same of one element */
   MW_MPI_COMPARE_AND_SWAP /* target = origin if it is `compare`; result: the target before. One integer */
 } mw_mpi_access_kind;
 
