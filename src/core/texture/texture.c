@@ -201,7 +201,7 @@ static int renew_record(mw_texture *texture, const mw_tex_record *record) {
   if (texture->device->driver->texture_new)
     ; /* nothing to do */
   else if (buffer->host)
-    memcpy(buffer->host, record, sizeof *record);
+    memcpy(buffer->host, record, sizeof *record), mw_buffer_wrote(buffer, 0, sizeof *record);
   else
     code = mw_buffer_write(buffer, 0, record, sizeof *record);
   if (code != MW_SUCCESS) {
