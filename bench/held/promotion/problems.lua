@@ -13,7 +13,8 @@ return function(make)
   function problems.rank_two_update()
     local n, m = 384, 256
     local c = uniform(n * n, 3, 0, 1)
-    return { source = source, result = c, restore = { c, c:copy() }, steps = { step("rank_two_update", { n / 32, n / 8 },
+    local restore = { c, c:copy() }
+    return { source = source, result = c, restore = restore, steps = { step("rank_two_update", { n / 32, n / 8 },
       { 32, 8 }, n, m, 1.5, 1.2, uniform(n * m, 1, 0, 1), uniform(n * m, 2, 0, 1), c) } }
   end
 

@@ -66,7 +66,8 @@ describe("scalar promotion", function()
 
   it("is reported", function()
     local text = mwcc.run(kernel "c[i] += a[k];", "--report --launch=sums:64x1x1")
-    assert.matches("kernel sums: 5:%d+ is in a register during the loop, if its array shares memory with no other", text)
+    local said = "kernel sums: 5:%d+ is in a register during the loop, if its array shares memory with no other"
+    assert.matches(said, text)
     text = mwcc.run(kernel "c[i] += c[k];", "--report --launch=sums:64x1x1")
     assert.matches("kernel sums: 5:%d+ stays in memory: it may be what 5:%d+ accesses", text)
   end)

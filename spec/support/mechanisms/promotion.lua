@@ -35,7 +35,8 @@ return function(draw)
   local early = draw.chance(50)
   local body = (early and leave or "") .. " " .. table.concat(updates, " ") .. " " .. (early and "" or leave)
   if draw.chance(25) then
-    body = ("for (int j = %s; j < %s; j++) { %s }"):format(draw.pick { "0", "k", "1" }, draw.pick { "3", "m", "k" }, body)
+    local from, to = draw.pick { "0", "k", "1" }, draw.pick { "3", "m", "k" }
+    body = ("for (int j = %s; j < %s; j++) { %s }"):format(from, to, body)
   end
   local before = draw.pick { "", "", element(0) .. " = (T)1;", element(0) .. " = " .. element(0) .. " + (T)2;" }
   local restrict = draw.chance(25) and "__restrict__" or ""

@@ -1,8 +1,8 @@
 /* Scalar promotion: memory that a loop reads and writes at one address is in a register while the loop runs.
  *
  * In `for (k …) c[i] += a[k] * b[k]` the store to c[i] cannot leave the loop, since it might change a or b. With
- * --launch, parameters that point into different allocations are assumed; the runtime runs other code for launches whose
- * pointers do not (mw_mwo_kernel.separate). Without --launch, only what is apart by itself counts: __restrict__,
+ * --launch, parameters that point into different allocations are assumed; the runtime runs other code for launches
+ * whose pointers do not (mw_mwo_kernel.separate). Without --launch, only what is apart by itself counts: __restrict__,
  * different variables, fields of one struct.
  *
  * For a loop and an address that is invariant in it, all of these hold:
@@ -10,11 +10,11 @@
  *     the register is what the memory would be whenever the thread itself reads it;
  *   - nothing in the loop waits, synchronises or is volatile, so that no other thread may read or write the memory
  *     meanwhile without a data race;
- *   - the memory is accessed in each execution of the loop: by an access that precedes all exits in the first iteration,
- *     or one before the loop. So the load before the loop does not fault where the source would not.
+ *   - the memory is accessed in each execution of the loop: by an access that precedes all exits in the first
+ *     iteration, or one before the loop. So the load before the loop does not fault where the source would not.
  * Where no store precedes all exits, nor the loop, a flag says whether there was one: memory that the source does not
- * write is not written. Each exit stores the last value; the order of a thread's own operations is unchanged. Loops are taken from the
- * outside to the inside. Values become registers by mem2reg. */
+ * write is not written. Each exit stores the last value; the order of a thread's own operations is unchanged. Loops are
+ * taken from the outside to the inside. Values become registers by mem2reg. */
 #include "mwcc/analysis/simt.h"
 #include "mwcc/read/read.h"
 #include "mwcc/support/predicates.h"

@@ -1,16 +1,16 @@
 /* Block guards: a kernel that begins with `if (i > k && i < n)` tests first whether any thread of its block passes.
  *
- * The test is the source's condition over intervals: an id of a thread is 0 to blockDim - 1, everything else in it is the
- * same for the whole block. A comparison that fails for the extremes fails for all threads, and a conjunction with such
- * a comparison, too; then the block returns. The test depends on blockIdx and parameters alone: it is scalar code before the
- * loop over gangs, and a block whose threads all fail costs little more than a branch.
+ * The test is the source's condition over intervals: an id of a thread is 0 to blockDim - 1, everything else in it is
+ * the same for the whole block. A comparison that fails for the extremes fails for all threads, and a conjunction
+ * with such a comparison, too; then the block returns. The test depends on blockIdx and parameters alone: it is
+ * scalar code before the loop over gangs, and a block whose threads all fail costs little more than a branch.
  *
- * Intervals are computed in 64 bits from 32-bit values as the comparison interprets them, signed or unsigned. Where the
- * source's arithmetic may wrap, the test also asks whether both ends are in the type's range; if not, threads may pass.
- * The block's code still has its own condition: the test only decides that nothing remains to be done.
+ * Intervals are computed in 64 bits from 32-bit values as the comparison interprets them, signed or unsigned. Where
+ * the source's arithmetic may wrap, the test also asks whether both ends are in the type's range; if not, threads may
+ * pass. The block's code still has its own condition: the test only decides that nothing remains to be done.
  *
- * Only for code of one block class, and for conditions that keep whole blocks away: comparisons from below (i > k), or
- * with more than a parameter (i < n - k). Grids are as large as `i < n` needs, so such a test would cost and never
+ * Only for code of one block class, and for conditions that keep whole blocks away: comparisons from below (i > k),
+ * or with more than a parameter (i < n - k). Grids are as large as `i < n` needs, so such a test would cost and never
  * gain. */
 #include "mwcc/analysis/analysis.h"
 #include "emission.h"
@@ -129,7 +129,7 @@ static interval interval_of(guard_builder *g, LLVMValueRef value, int depth) {
   return checked(g, value, found);
 }
 
-/* ---- conditions: NULL, or i1, false where no thread of the block has the condition `value` (`wanted`: its value) ---- */
+/* ---- conditions: NULL, or i1, false where no thread of the block has the condition (`wanted`: its value) ---- */
 
 static bool is_plain(LLVMValueRef bound) { return LLVMIsAArgument(bound) || LLVMIsAConstant(bound); }
 

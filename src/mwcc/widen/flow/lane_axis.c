@@ -1,11 +1,12 @@
-/* The axis of the lanes: a gang's lanes are neighbours along threadIdx.x as a rule. Kernels that use threadIdx.x for rows,
- * `a[x * n + y]`, would gather what a gang of neighbours along threadIdx.y loads as a vector. For such a kernel the two
- * ids change places, and the block is turned: loop interchange of the two innermost of the loops that threads stand for.
+/* The axis of the lanes: a gang's lanes are neighbours along threadIdx.x as a rule. Kernels that use threadIdx.x for
+ * rows, `a[x * n + y]`, would gather what a gang of neighbours along threadIdx.y loads as a vector. For such a kernel
+ * the two ids change places, and the block is turned: loop interchange of the two innermost of the loops that threads
+ * stand for.
  *
- * Only in code for one block class, and only where no thread can observe which others are its neighbours or ran before
- * it: no barrier, no shared memory, no warp function, no call and no atomic operation. Then a block's threads may run in
- * any order, and each has the ids that it had: the built-ins are renamed, and what the widening takes for the block's
- * width is its height. The grid is not turned.
+ * Only in code for one block class, and only where no thread can observe which others are its neighbours or ran
+ * before it: no barrier, no shared memory, no warp function, no call and no atomic operation. Then a block's threads
+ * may run in any order, and each has the ids that it had: the built-ins are renamed, and what the widening takes for
+ * the block's width is its height. The grid is not turned.
  *
  * Both ways are analysed, and the accesses that are not contiguous are counted, those in loops eight times a level. */
 #include "mwcc/analysis/analysis.h"
