@@ -88,3 +88,29 @@ void polynomials(int n, int degree, unsigned long long pitch, const double *coef
     y[i] = s;
   }
 }
+
+void causal_values(int n, int d, const float *weights, const float *values, float *out) {
+#pragma omp parallel for schedule(dynamic, 16)
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j <= i; j++) {
+      float w = weights[i * n + j];
+      for (int k = 0; k < d; k++) out[i * d + k] += w * values[j * d + k];
+    }
+}
+
+void sparse_rows(int rows, int columns, const int *start, const int *column, const float *value, const float *x,
+                 float *y) {
+#pragma omp parallel for
+  for (int r = 0; r < rows; r++)
+    for (int e = start[r]; e < start[r + 1]; e++)
+      for (int c = 0; c < columns; c++) y[r * columns + c] += value[e] * x[column[e] * columns + c];
+}
+
+void segment_maxima(int segments, const int *start, const int *value, int *greatest) {
+#pragma omp parallel for
+  for (int s = 0; s < segments; s++) {
+    int most = -2147483647 - 1;
+    for (int e = start[s]; e < start[s + 1]; e++) most = value[e] > most ? value[e] : most;
+    greatest[s] = most;
+  }
+}

@@ -61,5 +61,48 @@ return function(make)
       doubles(n, 2), y)
   end
 
+  -- ---- segments.cu
+
+  local function segmented(result, kernel, ...)
+    local p = one(result, kernel, ...)
+    p.source = "bench/held/rows/segments.cu"
+    return p
+  end
+
+  -- Where each of n segments starts, of `least` to least + 31 elements, and where the last ends.
+  local function starts_of(n, least)
+    local lengths, starts = make.bits(n, 7, 27):totable(), { 0 }
+    for i = 1, n do starts[i + 1] = starts[i] + lengths[i] + least end
+    return mw.array(starts, "int"), starts[n + 1]
+  end
+
+  function problems.causal_values()
+    local n, d = 400, 64
+    local out = mw.zeros(n * d)
+    local p = segmented(out, "causal_values", cdiv(n, 64), 64, n, d, uniform(n * n, 1, 0, 1),
+      uniform(n * d, 2, -1, 1), out)
+    p.restore = { out, mw.zeros(n * d) }
+    return p
+  end
+
+  function problems.sparse_rows()
+    local rows, columns = 4000, 24
+    local y = mw.zeros(rows * columns)
+    local starts, count = starts_of(rows, 4)
+    local column = make.bits(count, 3, 21):totable()
+    for i = 1, count do column[i] = column[i] % rows end
+    local p = segmented(y, "sparse_rows", cdiv(rows, 128), 128, rows, columns, starts, mw.array(column, "int"),
+      uniform(count, 1, -1, 1), uniform(rows * columns, 2, -1, 1), y)
+    p.restore = { y, mw.zeros(rows * columns) }
+    return p
+  end
+
+  function problems.segment_maxima()
+    local segments, greatest = 20000, mw.zeros(20000, "int")
+    local starts, count = starts_of(segments, 40)
+    return segmented(greatest, "segment_maxima", cdiv(segments, 128), 128, segments, starts,
+      make.bits(count, 4, 8):as "int", greatest)
+  end
+
   return problems
 end

@@ -50,19 +50,101 @@ static bool step_in(const program *p, LLVMBasicBlockRef block, LLVMValueRef valu
   }
 }
 
-static bool walks_row(const program *p, LLVMValueRef load) {
-  LLVMBasicBlockRef block = LLVMGetInstructionParent(load), before, after;
-  int64_t step, bytes = (int64_t)LLVMABISizeOfType(p->layout, LLVMTypeOf(load));
+static bool walks(const program *p, LLVMValueRef access, LLVMValueRef address, LLVMTypeRef type) {
+  LLVMBasicBlockRef block = LLVMGetInstructionParent(access), before, after;
+  int64_t step, bytes = (int64_t)LLVMABISizeOfType(p->layout, type);
   if (!is_own_loop(block, &before, &after)) return false;
-  return step_in(p, block, LLVMGetOperand(load, 0), &step, DEEPEST) && (step == bytes || step == -bytes);
+  return step_in(p, block, address, &step, DEEPEST) && (step == bytes || step == -bytes);
+}
+
+/* Whether lanes access elements that are far from each other, in global memory. */
+static bool is_scattered(const shapes *s, LLVMValueRef address, LLVMTypeRef type) {
+  shape at = shape_of(s, address);
+  int64_t bytes = (int64_t)LLVMABISizeOfType(s->graph->program->layout, type);
+  bool strided = at.kind == SHAPE_AFFINE || at.kind == SHAPE_VECTOR_AFFINE;
+  if (at.kind != SHAPE_VARYING && (!strided || (at.stride <= FEW_STEPS * bytes && at.stride >= -FEW_STEPS * bytes)))
+    return false;
+  return memory_of(address) != MEMORY_LOCAL;
 }
 
 bool is_walked_row(const shapes *s, LLVMValueRef load) {
   LLVMValueRef address = LLVMGetOperand(load, 0);
-  shape at = shape_of(s, address);
-  int64_t bytes = (int64_t)LLVMABISizeOfType(s->graph->program->layout, LLVMTypeOf(load));
-  bool strided = at.kind == SHAPE_AFFINE || at.kind == SHAPE_VECTOR_AFFINE;
-  if (at.kind != SHAPE_VARYING && (!strided || (at.stride <= FEW_STEPS * bytes && at.stride >= -FEW_STEPS * bytes)))
-    return false;
-  return is_plain_access(load) && memory_of(address) != MEMORY_LOCAL && walks_row(s->graph->program, load);
+  LLVMTypeRef type = LLVMTypeOf(load);
+  return is_scattered(s, address, type) && is_plain_access(load) && walks(s->graph->program, load, address, type);
+}
+
+/* ---- loops that are vectorised for one thread ---- */
+
+/* Whether the addresses are the same, or from different pointers: then no iteration needs another one's result, as far
+   as can be seen. */
+static bool is_apart(LLVMValueRef load, LLVMValueRef store) {
+  LLVMValueRef a = LLVMGetOperand(load, 0), b = LLVMGetOperand(store, 1);
+  if (a == b || root_of(a) != root_of(b)) return true;
+  if (!LLVMIsAGetElementPtrInst(a) || !LLVMIsAGetElementPtrInst(b)) return false;
+  if (LLVMGetNumOperands(a) != LLVMGetNumOperands(b)) return false;
+  for (int n = 0; n < LLVMGetNumOperands(a); n++)
+    if (LLVMGetOperand(a, (unsigned)n) != LLVMGetOperand(b, (unsigned)n)) return false;
+  return true;
+}
+
+static bool is_apart_from_loads(LLVMBasicBlockRef block, LLVMValueRef store) {
+  for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i))
+    if (LLVMIsALoadInst(i) && !is_apart(i, store)) return false;
+  return true;
+}
+
+static bool is_induction(const program *p, LLVMBasicBlockRef block, LLVMValueRef phi) {
+  int64_t step;
+  return step_in(p, block, phi, &step, DEEPEST);
+}
+
+/* Whether iterations are independent, and what they load and store is contiguous: a loop vectoriser's easiest task.
+   `integers`: they may carry integers, whose sums have no order. */
+static bool is_vectorisable(const shapes *s, LLVMBasicBlockRef block, bool integers, bool *stores) {
+  const program *p = s->graph->program;
+  for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) {
+    int64_t step, bytes;
+    if (LLVMIsAPHINode(i)) {
+      bool integer = LLVMGetTypeKind(LLVMTypeOf(i)) == LLVMIntegerTypeKind;
+      if (!is_induction(p, block, i) && !(integers && integer)) return false;
+    } else if (LLVMIsALoadInst(i)) {
+      bytes = (int64_t)LLVMABISizeOfType(p->layout, LLVMTypeOf(i));
+      if (!is_plain_access(i) || !step_in(p, block, LLVMGetOperand(i, 0), &step, DEEPEST)) return false;
+      if (step != 0 && step != bytes) return false;
+    } else if (LLVMIsAStoreInst(i)) {
+      LLVMTypeRef type = LLVMTypeOf(LLVMGetOperand(i, 0));
+      bytes = (int64_t)LLVMABISizeOfType(p->layout, type);
+      if (!is_plain_access(i) || !step_in(p, block, LLVMGetOperand(i, 1), &step, DEEPEST) || step != bytes)
+        return false;
+      if (!is_scattered(s, LLVMGetOperand(i, 1), type) || !is_apart_from_loads(block, i)) return false;
+      *stores = true;
+    } else if (!LLVMIsATerminatorInst(i) && !is_pure(i)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool are_vectorisable(const graph *g, const order *o, const shapes *s, bool integers, bool *stores) {
+  enum { FEW_ITERATIONS = 8 };
+  for (int l = 0; l < o->loop_count; l++) {
+    bool inner = true;
+    LLVMBasicBlockRef block = g->nodes[o->loops[l].header].block, before, after;
+    for (int other = 0; inner && other < o->loop_count; other++) inner = o->loops[other].parent != l;
+    if (!inner) continue;
+    if (!is_own_loop(block, &before, &after) || !is_vectorisable(s, block, integers, stores)) return false;
+    size_t iterations = trip_count(block, block);
+    if (iterations && iterations < FEW_ITERATIONS) return false;
+  }
+  return o->loop_count > 0;
+}
+
+bool suits_one_thread(const graph *g, const order *o, const shapes *s) {
+  bool stores = false;
+  return are_vectorisable(g, o, s, false, &stores) && stores;
+}
+
+bool has_vectorisable_loops(const graph *g, const order *o, const shapes *s) {
+  bool stores;
+  return are_vectorisable(g, o, s, true, &stores);
 }

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 /* Do not spend compile time on the general variant, for launches that no SIMD variant fits: it is rarely run, so its
-   loops are not vectorised and unrolled. Nor are loops that mainly gather: their trip counts are small and vary, and an
-   unrolled copy adds a branch that is hard to predict. */
+   loops are not vectorised and unrolled. Nor are loops that mainly gather, unless a thread's own loads are contiguous:
+   their trip counts are small and vary, and an unrolled copy adds a branch that is hard to predict. */
 static void mark_general_cold(program *p, const kernel *k) {
-  if (k->gather_bound) add_attribute(p, k->run, "optsize");
+  if (k->gather_bound && !k->vectorisable) add_attribute(p, k->run, "optsize");
   if (!k->general) return;
   add_attribute(p, k->general, "optsize");
   if (k->thread_function) add_attribute(p, k->thread_function, "optsize");

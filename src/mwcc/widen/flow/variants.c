@@ -204,8 +204,13 @@ static cut choose_cut(variant_query *q, int lanes, int vector_count) {
 
 static bool pays(variant_query *q, const shapes *s) {
   q->k->gather_bound = !q->k->waits && !q->p->options->width && mostly_gathers(q->g, q->o, s);
+  q->k->vectorisable = q->k->gather_bound && has_pass(q->p, PASS_THREAD_LOOPS) && has_vectorisable_loops(q->g, q->o, s);
   if (q->k->gather_bound)
     q->why = "a divergent loop consists mostly of gathers, so scalar code is faster (--width=16 vectorises it anyway)";
+  else if (!q->k->waits && !q->p->options->width && has_pass(q->p, PASS_THREAD_LOOPS) &&
+           suits_one_thread(q->g, q->o, s))
+    q->why = "its inner loops write rows of each thread, and are vectorised for one thread at a time (--width=16 makes "
+             "lanes of threads)";
   else if ((q->why_at = waits_for_other_warps(q->g, q->o)))
     q->why = "a loop polls memory that another warp writes: wait at a barrier instead";
   return !q->why;

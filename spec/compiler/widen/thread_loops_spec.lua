@@ -1,0 +1,88 @@
+-- Kernels whose inner loops write rows of each thread run one thread at a time: LLVM vectorises such loops, where lanes
+-- would scatter.
+-- Lua 5.4 only: the compiler is tested.
+-- CPU device only: about its compiler.
+
+local mw = require "moonwarp"
+local mwcc = require "support.mwcc"
+
+local function kernel(body)
+  return ([[extern "C" __global__ void rows(int n, int m, const float *a, const int *index, float *out, float *sums) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    BODY
+  }]]):gsub("BODY", function() return body end)
+end
+
+local function report(body, options) return mwcc.run(kernel(body), "--mcpu=x86-64-v3 --report " .. (options or "")) end
+
+local alone = "vectorised for one thread at a time"
+
+describe("a kernel whose inner loops write rows", function()
+  for name, body in pairs {
+    ["from rows"] = "for (int k = 0; k < m; k++) out[i * m + k] = 2 * a[i * m + k];",
+    ["in a longer loop for some threads"] =
+      "for (int j = 0; j <= i; j++) for (int k = 0; k < m; k++) out[i * m + k] += a[j] * a[j * m + k];",
+    ["of one number"] = "for (int k = 0; k < m; k++) out[i * m + k] = i;",
+  } do
+    it("runs one thread at a time: " .. name, function()
+      assert.matches(alone, report(body))
+      assert.not_matches(alone, report(body, "--without=thread-loops"))
+      assert.not_matches(alone, report(body, "--width=8"))
+      assert.matches("ymm", mwcc.run(kernel(body), "--mcpu=x86-64-v3 --emit=asm"))
+    end)
+  end
+
+  for name, body in pairs {
+    ["each element needs the one before it"] =
+      "for (int k = 1; k < m; k++) out[i * m + k] = out[i * m + k - 1] + a[i * m + k];",
+    ["a sum runs along the row"] =
+      "float s = 0; for (int k = 0; k < m; k++) { s += a[i * m + k]; out[i * m + k] = s; }",
+    ["threads write side by side"] = "for (int k = 0; k < m; k++) out[k * n + i] = a[k * n + i];",
+    ["elements are looked up"] = "for (int k = 0; k < m; k++) out[i * m + k] = a[index[k]];",
+    ["another loop only reads"] =
+      [[for (int k = 0; k < m; k++) out[i * m + k] = k;
+        float s = 0;
+        for (int k = 0; k < m; k++) s += a[k * n + i];
+        sums[i] = s;]],
+    ["the row is short"] = "for (int k = 0; k < 4; k++) out[i * m + k] = 2 * a[i * m + k];",
+  } do
+    it("has lanes where " .. name, function() assert.not_matches(alone, report(body)) end)
+  end
+
+  it("has the same results, also if its arrays overlap", function()
+    local body = [[for (int j = 0; j <= i % 3; j++)
+      for (int k = 0; k < m; k++) out[2 * i * m + k] += a[2 * i * m + k + j];]]
+    local results = {}
+    for at, options in ipairs { { "-G", "--width=1" }, { "-O2" } } do
+      local m, pieces = mw.compile { source = kernel(body), options = options }, {}
+      for shift = 1, 20, 3 do
+        local all = mw.arange(100 * 80 + 30) % 7
+        m.rows(4, 25)(100, 40, all:sub(1, 8000), mw.zeros(1, "int"), all:sub(shift, 8000 + shift),
+          all:sub(8025, 8030))
+        pieces[#pieces + 1] = all:bytes()
+      end
+      results[at] = table.concat(pieces)
+    end
+    assert.is_true(results[1] == results[2])
+  end)
+end)
+
+describe("a kernel of segments of different lengths", function()
+  local text = [[extern "C" __global__ void maxima(int n, const int *start, const int *value, int *most) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    int greatest = -1;
+    for (int k = start[i]; k < start[i + 1]; k++) greatest = value[VALUE] > greatest ? value[VALUE] : greatest;
+    most[i] = greatest;
+  }]]
+
+  it("is vectorised for each thread where its elements are side by side", function()
+    local function maxima(value, options)
+      local asm = mwcc.run(text:gsub("VALUE", value), "--mcpu=x86-64-v3 --emit=asm " .. (options or ""))
+      return mwcc.count(asm, "vpmaxsd%s+[^\n]*ymm")
+    end
+    assert.is_true(maxima "k" > maxima("k", "--without=thread-loops"))
+    assert.equal(0, maxima "value[k]")
+  end)
+end)
