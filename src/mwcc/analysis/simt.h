@@ -16,7 +16,6 @@
  *   value_range.c          the interval of each integer
  *   raced_loads.c          loads whose value a data race can make differ between gangs
  *   vector_shape.c         the shape of each value across the lanes of a gang, and the divergent branches
- *   row_walk.c             loads by which lanes walk rows of their own
  *   cost_model.c           how many vectors a gang should have
  *   barrier_liveness.c     the values that are live across each barrier
  *   analysis_report.c      all of it as text (mwcc --dump=graph|shapes|rows|plane|live) */

@@ -9,6 +9,8 @@
  *                                      iterations, reconverge
  *   linearization.h and .c             the order and masks in which divergent control flow runs
  *   address_form.h, access_pattern.h   addresses as linear forms, and accesses at constant distances
+ *   row_walk.c                         loads by which lanes walk rows of their own
+ *   division_method.h and .c           how lanes divide integers
  *   cost_model.c                       how many lanes and vectors a gang has
  *
  * Invariant: during the fixpoint shapes only move down the lattice (uniform, block-uniform, raced, gang-uniform,

@@ -4,7 +4,7 @@
 #include "mwcc/analysis/simt.h"
 #include "mwcc/analysis/analysis.h"
 #include "mwcc/read/read.h"
-#include "mwcc/widen/calls/division.h"
+#include "mwcc/divergence/division_method.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
  *
  * Most tests are of scalars. Lane 0's number is computed as the program computes it, and with the known distances of
  * the other lanes, the least or the greatest shows that no lane is clamped, flipped or in another row. */
+#include "mwcc/divergence/division_method.h"
 #include "mwcc/widen/values/shape_test.h"
 #include "mwcc/support/predicates.h"
-#include "mwcc/widen/calls/division.h"
 
 #include <stdlib.h>
 

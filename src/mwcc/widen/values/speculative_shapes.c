@@ -11,7 +11,7 @@
  *
  * Invariant: the test uses only values that are known at the start, that is, made from ids, parameters and constants
  * by operations that cannot trap (is_known_at_start). */
-#include "mwcc/widen/calls/division.h"
+#include "mwcc/divergence/division_method.h"
 #include "mwcc/widen/values/shape_test.h"
 #include "mwcc/target/tuning.h"
 

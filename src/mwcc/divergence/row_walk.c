@@ -1,6 +1,6 @@
 /* Whether a load's address moves by one element in each iteration of a loop, forwards or backwards: then a thread walks
  * a row (opt/row_tiles.h). For the cost model, which does not need a proof: numbers are taken not to wrap. */
-#include "simt.h"
+#include "mwcc/analysis/simt.h"
 #include "mwcc/support/predicates.h"
 
 enum { DEEPEST = 12, FEW_STEPS = 4 /* elements between lanes up to which whole vectors are loaded: interleaved.c */ };
