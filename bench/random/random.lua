@@ -1,7 +1,7 @@
 -- Random numbers in kernels on the CPU device and by mw.random, compared in the same run with NVIDIA's host generators,
 -- which make the same numbers, and with NumPy's and mkl_random's: millions of numbers per second of processor time, and
--- ratios. Each fills an array of its own, by default of 2^20 numbers: with more, the speed is that of memory. The best of
--- several runs counts.
+-- ratios. Each fills an array of its own, by default of 2^20 numbers: with more, the speed is that of memory. The best
+-- of several runs counts.
 --   luajit bench/random/random.lua [MILLIONS]              or make bench ARGS=--random
 -- sh setup.sh --peers downloads NVIDIA's library; $PYTHON, python3 by default, has the others (pip install numpy
 -- mkl_random). What is missing leaves its columns empty.

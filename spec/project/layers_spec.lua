@@ -142,8 +142,8 @@ end)
 -- The compiler's rooms, the lowest first: each may use those before it (docs/build/architecture.md). All rooms share
 -- mwcc.h and the table of passes; main.c and pipeline.c are above all.
 local rooms = {
-  "support", "front", "target", "read", "ptx", "analysis", "divergence", "grid_stride", "staging", "prepare", "prepare/addresses", "prepare/values", "lower",
-  "widen", "widen/values", "widen/memory", "widen/calls", "widen/flow", "opt", "machine", "entry", "link", "codegen",
+  "support", "front", "target", "read", "ptx", "analysis", "divergence", "grid_stride", "staging", "prepare",
+  "prepare/addresses", "prepare/values", "lower", "widen", "widen/values", "widen/memory", "widen/calls", "widen/flow", "opt", "machine", "entry", "link", "codegen",
   "gpu", ".",
 }
 local rank = {}

@@ -39,7 +39,8 @@ describe("PTX's", function()
       local got = results(("bmsk.%s.b32 %%0, %%1, %%2;"):format(mode), from, length, from)
       for i = 1, count do
         local expected = 0
-        for bit = place(from[i]), math.min(place(from[i]) + place(length[i]), 32) - 1 do expected = expected + 2 ^ bit end
+        local first = place(from[i])
+        for bit = first, math.min(first + place(length[i]), 32) - 1 do expected = expected + 2 ^ bit end
         assert.equal(expected, got[i])
       end
     end)

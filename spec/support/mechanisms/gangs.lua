@@ -55,7 +55,8 @@ __global__ void NAME(int n, int steps, const unsigned *t, const T *x, unsigned *
   for (int k = 0; k < PLACES; k++) sum += row[k] * x[k];
   STORE { out[i] = h; y[i] = sum; }
 }]]):gsub("BODY", function() return table.concat(body, "\n    ") end):gsub("SHARES", function() return shares end)
-    :gsub("GUARD", guard):gsub("STORE", guarded and waits and "if (on)" or ""):gsub("LIMIT", function() return limit end)
+    :gsub("GUARD", guard):gsub("STORE", guarded and waits and "if (on)" or "")
+    :gsub("LIMIT", function() return limit end)
     :gsub("fmaf_", "NAME_fma")
     :gsub("PLACES", tostring(places)):gsub("BLOCK", tostring(block))
     :gsub("REAL", "T"):gsub("%f[%w_]T%f[^%w_]", real)

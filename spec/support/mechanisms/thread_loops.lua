@@ -5,8 +5,8 @@ local names = { uchar = "unsigned char" }
 
 return function(draw)
   local t = draw.pick(types)
-  local m, ld = draw.between(1, 40), nil
-  ld = m + draw.between(0, 5)
+  local m = draw.between(1, 40)
+  local ld = m + draw.between(0, 5)
   local rows = draw.between(1, 90)
   local shared = m < ld and draw.chance(30) -- a is in the same array as out, some elements further
   local index = draw.pick { "int", "unsigned", "long long" }
