@@ -143,8 +143,8 @@ end)
 -- mwcc.h and the table of passes; main.c and pipeline.c are above all.
 local rooms = {
   "support", "front", "target", "read", "ptx", "analysis", "divergence", "grid_stride", "staging", "prepare",
-  "prepare/addresses", "prepare/values", "lower", "widen", "widen/values", "widen/memory", "widen/calls", "widen/flow", "opt", "machine", "entry", "link", "codegen",
-  "gpu", ".",
+  "prepare/addresses", "prepare/values", "lower", "widen", "widen/values", "widen/memory", "widen/calls", "widen/flow",
+  "opt", "machine", "entry", "link", "codegen", "gpu", ".",
 }
 local rank = {}
 for i, room in ipairs(rooms) do rank[room] = i end
