@@ -3,6 +3,8 @@
 #include "mwcc/analysis/simt.h"
 #include "mwcc/support/predicates.h"
 
+#include <string.h>
+
 enum { DEEPEST = 12, FEW_STEPS = 4 /* elements between lanes up to which whole vectors are loaded: interleaved.c */ };
 
 static bool adds_constant(LLVMValueRef next, LLVMValueRef phi, int64_t *step) {
@@ -71,6 +73,40 @@ bool is_walked_row(const shapes *s, LLVMValueRef load) {
   LLVMValueRef address = LLVMGetOperand(load, 0);
   LLVMTypeRef type = LLVMTypeOf(load);
   return is_scattered(s, address, type) && is_plain_access(load) && walks(s->graph->program, load, address, type);
+}
+
+enum { MOST_SEEN = 64 };
+
+typedef struct slice {
+  LLVMValueRef seen[MOST_SEEN];
+  int count;
+} slice;
+
+/* Whether a value may depend on threadIdx.y or z. */
+static bool depends_on_row(slice *of, LLVMValueRef value) {
+  if (!LLVMIsAInstruction(value)) return false;
+  for (int i = 0; i < of->count; i++)
+    if (of->seen[i] == value) return false;
+  if (of->count == MOST_SEEN) return true;
+  of->seen[of->count++] = value;
+  if (LLVMIsACallInst(value)) {
+    size_t length;
+    const char *name = LLVMGetValueName2(LLVMGetCalledValue(value), &length);
+    if (!strcmp(name, "llvm.nvvm.read.ptx.sreg.tid.y") || !strcmp(name, "llvm.nvvm.read.ptx.sreg.tid.z")) return true;
+  }
+  bool phi = LLVMIsAPHINode(value) != NULL;
+  int count = phi ? (int)LLVMCountIncoming(value) : LLVMGetNumOperands(value);
+  for (int i = 0; i < count; i++) {
+    unsigned n = (unsigned)i;
+    if (depends_on_row(of, phi ? LLVMGetIncomingValue(value, n) : LLVMGetOperand(value, n))) return true;
+  }
+  return false;
+}
+
+bool is_row_of_column(const shapes *s, LLVMValueRef load) {
+  const unsigned *block = s->graph->program->block;
+  slice of = {.count = 0};
+  return block[1] * block[2] > 1 && !depends_on_row(&of, LLVMGetOperand(load, 0));
 }
 
 /* ---- loops that are vectorised for one thread ---- */
