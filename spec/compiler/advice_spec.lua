@@ -171,7 +171,7 @@ describe("a compiler's output", function()
       "__global__ void k() {\n  auto tile = cg::tiled_partition<33>(cg::this_thread_block());\n}")
     assert.equal("k.cu", err.file)
     assert.equal(4, err.line)
-    assert.matches("error: [^\n]*a tile has 1, 2, 4, 8, 16 or 32 threads[^\n]*\n  auto tile = ", text)
+    assert.matches("error: [^\n]*a tile has 1, 2, 4, … or 1024 threads[^\n]*\n  auto tile = ", text)
   end)
 end)
 

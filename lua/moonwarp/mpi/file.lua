@@ -11,6 +11,8 @@ local mw = require "moonwarp"
 
 local usage = errors.usage
 
+local mpi_communicator = communicators.methods
+
 ---@class moonwarp.mpi_file a file of several ranks; made by comm:open
 ---@field path string
 ---@field comm moonwarp.mpi_communicator
@@ -34,7 +36,7 @@ local READ_AT, WRITE_AT, READ_AT_ALL, WRITE_AT_ALL, READ_SHARED, WRITE_SHARED, R
 ---@param mode? string "r": to read, the default; "r+": also to write; "w" and "w+": the same of an empty file; "a+": to
 ---read and write what is there or is created; "x": of a file that must not exist
 ---@return moonwarp.mpi_file
-function communicators.methods:open(path, mode)
+function mpi_communicator:open(path, mode)
   local flags = modes[mode or "r"]
   if type(path) ~= "string" then usage("comm:open wants the name of a file, got %s", raw.describe(path)) end
   if not flags then usage('comm:open: a mode is "r", "r+", "w", "w+", "a+" or "x", got %s', raw.describe(mode)) end

@@ -14,6 +14,8 @@ local mw = require "moonwarp"
 
 local usage = errors.usage
 
+local mpi_communicator = communicators.methods
+
 ---@class moonwarp.mpi_window a window; made by comm:window
 ---@field array moonwarp.array this rank's
 ---@field comm moonwarp.mpi_communicator
@@ -33,7 +35,7 @@ local UNLOCK_ALL, FLUSH, START, COMPLETE, POST, TEST = 6, 7, 8, 9, 10, 11
 ---window:free(), even if it is freed before.
 ---@param array moonwarp.array contiguous, in memory that MPI reads
 ---@return moonwarp.mpi_window
-function communicators.methods:window(array)
+function mpi_communicator:window(array)
   operands.check_array(array, "comm:window")
   if not array.is_contiguous then
     usage "comm:window: this is a strided view, which is no one piece of memory; write comm:window(a:contiguous())"

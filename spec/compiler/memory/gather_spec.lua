@@ -223,7 +223,7 @@ describe("code for elements anywhere", function()
         for (int k = start[i]; k < start[i + 1]; k++) sum += value[k] * x[column[k]];
         y[i] = sum;
       }]==], "--emit=ir")
-    assert.equal(1, count(output, "= fmul "))
+    assert.equal(1, count(output, "call float @llvm.fma"))
   end)
 
   it("prefetches the consecutive elements that follow in such a loop", function()

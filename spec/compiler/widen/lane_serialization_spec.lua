@@ -239,7 +239,7 @@ describe("memory is prefetched", function()
     local all, text = asks "(tile + ty) * n"
     assert.equal(16, all)
     -- with the loads of an iteration of sums, of which there are two: not all at once
-    for between in text:gsub("fadd contract <16 x float>[^\n]*", "\0"):gmatch "[^\0]+" do
+    for between in text:gsub("call <16 x float> @llvm.fma[^\n]*", "\0"):gmatch "[^\0]+" do
       assert.is_true(count(between, "call void @llvm.prefetch") <= 2)
     end
     assert.equal(16, (asks "(tile + ty) * 2048"))

@@ -26,6 +26,9 @@ enum { FEWEST_ROWS = 4, BETTER = 3, IN_LOOP = 8, DEEPEST = 2 };
 static bool suits_any_axis(const program *p, const kernel *k) {
   const options *o = p->options;
   if (!o->launch_kernel || o->width || !has_pass(p, PASS_LANE_AXIS) || p->block[1] < FEWEST_ROWS) return false;
+  /* the lanes that a gang would have */
+  unsigned lanes = (unsigned)register_lanes(p), full = p->block[0] < lanes ? p->block[0] : lanes;
+  if (p->block[1] < full) return false;
   if (!k->any_order || k->waits || k->sees_warp || k->shared_bytes || k->dynamic_shared) return false;
   if (k->iterations_end || k->saves_state || k->reads_rows_in_place || k->reads_tiles_in_place) return false;
   instructions all = instructions_of_function(k->body);
