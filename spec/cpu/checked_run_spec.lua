@@ -74,6 +74,19 @@ for _, theme in ipairs(themes) do
 end
 
 describe("reports", function()
+  it("fail where a kernel could not be compiled with checks", function()
+    local m = mw.compile "__global__ void add(float *x) { x[threadIdx.x] += 1; }"
+    local x, most = mw.zeros(32), mw.limit "compile_time"
+    mw.limit("compile_time", 0.001)
+    local ok, message = pcall(mw.check, function() m.add(1, 32)(x) end)
+    mw.limit("compile_time", most)
+    assert.is_false(ok)
+    assert.matches("ran without checks, as it could not be compiled with them: the compiler was stopped",
+      tostring(message))
+    assert.equal(0, #mw.check(function() m.add(1, 32)(x) end))
+    assert.equal(1, #mw.check(function() m.add(1, 64)(x) end))
+  end)
+
   local m = mw.compile { name = "racy.cu", source = [[
 __global__ void k(float *y) {
   __shared__ float tile[64];

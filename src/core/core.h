@@ -356,10 +356,10 @@ struct mw_device {
   void *stream;            /* the default stream's state: legacy.state */
   atomic_uint epoch;       /* the number of resets: objects of an earlier epoch are lost */
   atomic_size_t lingering; /* bytes of freed buffers that queued work still uses */
-  /* capture.c's: the number of captures in progress; of those that forbid waiting for the device; and of those that
-     forbid work in the default stream. */
+  /* capture.c's: captures in progress; those that forbid waiting for the device, and work in the default stream. */
   atomic_int captures, loud_captures, legacy_captures;
-  atomic_uint checking; /* the kinds of a checked run: report.c; 0: none */
+  atomic_uint checking;          /* the kinds of a checked run: report.c; 0: none */
+  _Atomic(mw_error *) unchecked; /* why a kernel of the checked run could not be compiled with checks; or NULL */
   mw_stream legacy;
   int ordinal;
   int capability; /* requested when it was opened, major * 10 + minor; 0: its own */

@@ -28,7 +28,16 @@ int mw_check_end(mw_device *device, mw_report **out) {
   mw_error_free(NULL);
   (void)mw_device_synchronize(device); /* failures that are no findings are raised by the next wait */
   change(device, 0);
-  return device->driver->check_end(device->state, out);
+  int code = device->driver->check_end(device->state, out);
+  mw_error *why = atomic_exchange(&device->unchecked, NULL);
+  if (code == MW_SUCCESS && why) {
+    mw_report_release(*out);
+    *out = NULL;
+    code = fail(why->code, "a kernel of the checked run ran without checks, as it could not be compiled with them: %s",
+                why->message);
+  }
+  mw_error_free(why);
+  return code;
 }
 
 mw_report *mw_report_new(mw_finding *findings, size_t count) {

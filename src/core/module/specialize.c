@@ -85,16 +85,22 @@ static void *make(mw_module *module, const mw_special *special) {
   return mw_module_kernel_in(module->device->driver, l.unit, special->linkage);
 }
 
-/* Failures to specialise are not reported: the error slot is restored. */
-void *mw_module_make_special(mw_module *module, const mw_special *special) {
+/* Failures to specialise are not reported: the error slot is restored. `why`: a copy of the failure, unless NULL. */
+static void *make_or_tell(mw_module *module, const mw_special *special, mw_error **why) {
   mw_error *before = mw_error_last() ? mw_error_copy(mw_error_last()) : NULL;
+  mw_error_clear();
   void *made = make(module, special);
+  if (why && !made && mw_error_last()) *why = mw_error_copy(mw_error_last());
   if (before)
     mw_error_raise(before);
   else
     mw_error_clear();
   mw_error_free(before);
   return made;
+}
+
+void *mw_module_make_special(mw_module *module, const mw_special *special) {
+  return make_or_tell(module, special, NULL);
 }
 
 /* 0: it cannot be specialised; else the weight of each thread. */
@@ -109,7 +115,8 @@ static bool has_option(const mw_source *source, const char *name) {
   return false;
 }
 
-/* The kernel with checks, for a checked run: compiled when it is first launched in one. */
+/* The kernel with checks, for a checked run: compiled when it is first launched in one. If that fails, the launch runs
+   without checks, and the end of the checked run fails (report.c). */
 static void *checked_kernel(mw_module *module, const mw_kernel_info *info, void *handle) {
   static const mw_launch_class checked = {.checked = true};
   if (!module->source || has_option(module->source, "--checks")) return handle;
@@ -117,9 +124,11 @@ static void *checked_kernel(mw_module *module, const mw_kernel_info *info, void 
   mw_special *special = find_or_add(module, info, handle, &checked);
   mw_unlock(&module->lock);
   mw_lock(&module->making);
-  if (!special->tried) {
-    special->made = mw_module_make_special(module, special);
+  if (!special->made) {
+    mw_error *why = NULL;
+    special->made = make_or_tell(module, special, &why);
     special->tried = true;
+    mw_error_free(why ? atomic_exchange(&module->device->unchecked, why) : NULL);
   }
   void *made = special->made;
   mw_unlock(&module->making);
