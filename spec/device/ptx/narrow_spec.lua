@@ -8,7 +8,8 @@ local count = 4096
 
 -- Bit patterns of floats: numbers of all sizes, and what is special.
 local function patterns()
-  local list = { 0, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 1, 0x007fffff, 0x3f800000, 0x43e00000, 0x7f7fffff }
+  local list = { 0, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 1, 0x007fffff, 0x3f800000, 0x43e00000, 0x7f7fffff,
+    0xfed34467, 0xc052eafc } -- whose product is no float, and becomes one with the first added
   for i = #list + 1, count do list[i] = random(0, 0xffffffff) end
   for i = 1000, 2000 do list[i] = (110 + i % 40) * 0x800000 + random(0, 0x7fffff) end
   return list

@@ -35,23 +35,23 @@ __mw_device unsigned int __mw_ptx_tf32(float x) {
 }
 __mw_ptx(cvt_rna_tf32_f32, unsigned int, (float x, int), __mw_ptx_tf32(x))
 
-#define __mw_ptx_fma(x, y, z) __mw_sum_to_oddf(__fmul_rn(x, y), z)
 #define __mw_ptx_1(name, expression)                                                                                   \
   __mw_ptx(name, unsigned short, (unsigned short a), __mw_ptx_bf16(expression(__mw_ptx_wide(a))))
 #define __mw_ptx_2(name, expression)                                                                                   \
   __mw_ptx(name, unsigned short, (unsigned short a, unsigned short b),                                                 \
            __mw_ptx_bf16(expression(__mw_ptx_wide(a), __mw_ptx_wide(b))))
-#define __mw_ptx_3(name, expression)                                                                                   \
+/* A product may be too large for a float where the sum is not. */
+#define __mw_ptx_of_three(name, function)                                                                               \
   __mw_ptx(name, unsigned short, (unsigned short a, unsigned short b, unsigned short c),                               \
-           __mw_ptx_bf16(expression(__mw_ptx_wide(a), __mw_ptx_wide(b), __mw_ptx_wide(c))))
-#define __mw_ptx_fma_relu(x, y, z) __mw_ptx_relu(__mw_ptx_fma(x, y, z), 1)
+           __bfloat16_as_ushort(                                                                                       \
+               function(__ushort_as_bfloat16(a), __ushort_as_bfloat16(b), __ushort_as_bfloat16(c))))
 #define __mw_ptx_of_two(name, function)                                                                                 \
   __mw_ptx(name, unsigned short, (unsigned short a, unsigned short b),                                                 \
            __bfloat16_as_ushort(function(__ushort_as_bfloat16(a), __ushort_as_bfloat16(b))))
 __mw_ptx_2(add_bf16, __fadd_rn) __mw_ptx_2(sub_bf16, __fsub_rn) __mw_ptx_2(mul_bf16, __fmul_rn)
 __mw_ptx_of_two(min_bf16, __hmin) __mw_ptx_of_two(max_bf16, __hmax)
 __mw_ptx_of_two(min_bf16_nan, __hmin_nan) __mw_ptx_of_two(max_bf16_nan, __hmax_nan)
-__mw_ptx_3(fma_bf16, __mw_ptx_fma) __mw_ptx_3(fma_bf16_relu, __mw_ptx_fma_relu)
+__mw_ptx_of_three(fma_bf16, __hfma) __mw_ptx_of_three(fma_bf16_relu, __hfma_relu)
 __mw_ptx_1(tanh_bf16, tanhf) __mw_ptx_1(ex2_bf16, exp2f)
 __mw_ptx(neg_bf16, unsigned short, (unsigned short a), (unsigned short)(a ^ 0x8000u))
 __mw_ptx(abs_bf16, unsigned short, (unsigned short a), (unsigned short)(a & 0x7fffu))
