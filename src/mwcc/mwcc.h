@@ -205,12 +205,12 @@ typedef struct kernel {
   footprints row_footprints;         /* and if these memory ranges are disjoint */
   bool reads_tiles_in_place;         /* in place; all threads of the grid wait once (tiles.c) */
   bool sees_warp;                    /* it uses warp functions */
-  bool has_block_wait;   /* it waits for a cuda::barrier: some threads of a block may wait while others continue */
+  bool has_block_wait;       /* it waits for a cuda::barrier: some threads of a block may wait while others continue */
   mw_mwo_separate *separate; /* as in mw_mwo_kernel: scalar_promotion.c */
   size_t separate_count;
-  bool any_order;        /* no block can observe which others ran before it: block_independence.c */
-  LLVMValueRef run;      /* its mw_block_function, from workitem_loops.c */
-  LLVMValueRef outlined; /* a region of the only variant as a function, or NULL: outline.c */
+  bool any_order;                 /* no block can observe which others ran before it: block_independence.c */
+  LLVMValueRef run;               /* its mw_block_function, from workitem_loops.c */
+  LLVMValueRef outlined;          /* a region of the only variant as a function, or NULL: outline.c */
   LLVMMetadataRef outlined_scope; /* the debug scope for one */
   LLVMValueRef fits;              /* a function: whether `run` supports a launch; NULL: it supports all */
   int max_threads;                /* __launch_bounds__, 0: none */
@@ -231,7 +231,7 @@ typedef struct kernel {
   uint32_t column_bytes; /* as in mw_mwo_kernel: nontemporal_stores.c */
   uint32_t loop_depth;   /* as in mw_mwo_kernel */
   uint32_t candidates[MW_MOST_CANDIDATES], candidate_count; /* as in mw_mwo_kernel: candidates.c */
-  const char *thread_code; /* the function whose stack is local_bytes: stack_depth.c */
+  const char *thread_code;                                  /* the function whose stack is local_bytes: stack_depth.c */
   size_t local_bytes;
 } kernel;
 
@@ -285,8 +285,8 @@ struct program {
   size_t variable_count;
   shared *shareds;
   size_t shared_count;
-  mw_text bitcode;              /* clang's; of several sources, linked */
-  mw_text *units;               /* each source's, as clang wrote it */
+  mw_text bitcode; /* clang's; of several sources, linked */
+  mw_text *units;  /* each source's, as clang wrote it */
   size_t unit_count;
   mw_text log;                  /* the front end's warnings */
   mw_text dependencies;         /* as mw_mwo.dependencies */

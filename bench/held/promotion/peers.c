@@ -54,8 +54,7 @@ void filter_in_place_sum(int width, int height, int radius, float *in, float *we
     for (int v = 0; v < size; v++)
       for (int u = 0; u < size; u++) {
 #pragma omp simd
-        for (int x = 0; x < width; x++)
-          out[y * width + x] += in[(y + v) * pitch + x + u] * weights[v * size + u];
+        for (int x = 0; x < width; x++) out[y * width + x] += in[(y + v) * pitch + x + u] * weights[v * size + u];
       }
 }
 

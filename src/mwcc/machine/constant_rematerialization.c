@@ -36,7 +36,9 @@ static size_t add_constants(LLVMValueRef function, LLVMValueRef *found, size_t c
 void rematerialise_constants(program *p) {
   static const char *const words[] = {"mwcc", "-disable-machine-licm"}; /* as LLVM 19 calls it */
   LLVMValueRef found[MOST + 1];
-  if (LLVM_VERSION_MAJOR != 19 || !p->options->launch_kernel || !p->kernels[0].variant_count || !strstr(p->features, "+avx512f")) return;
+  if (LLVM_VERSION_MAJOR != 19 || !p->options->launch_kernel || !p->kernels[0].variant_count ||
+      !strstr(p->features, "+avx512f"))
+    return;
   const variant *v = &p->kernels[0].variants[0];
   if (add_constants(v->function, found, 0) + (size_t)v->cut.vectors > MOST)
     LLVMParseCommandLineOptions((int)MW_COUNT(words), words, "");

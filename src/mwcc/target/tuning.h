@@ -118,8 +118,8 @@ enum {
   TUNE_COMMONING_LOADS = 1200, /* and of them, costly loads (conv2d) */
   TUNE_COMMONING_SPARE = 6,    /* registers that are left for temporaries of an unrolled loop (conv2d) */
   TUNE_BLOCKING_ITEMS = 400,   /* instructions of an iteration, at most, for register blocking (a guess) */
-  TUNE_ROW_TILE_STRIP = 200, /* instructions of a strip of rows' tiles, if it has several chunks (bench/held/rows) */
-  TUNE_ROW_TILE_CODE = 800,  /* and at most (bench/held/rows) */
+  TUNE_ROW_TILE_STRIP = 200,   /* instructions of a strip of rows' tiles, if it has several chunks (bench/held/rows) */
+  TUNE_ROW_TILE_CODE = 800,    /* and at most (bench/held/rows) */
   TUNE_STORE_INSTRUCTIONS = 8, /* instructions executed without need when a conditional store is if-converted (bfs) */
   /* Vector constants plus vectors of a gang above which constants are rematerialised: AVX-512's registers and a few
      more (gelu_tanh, blackscholes: 10 %). */
