@@ -48,7 +48,7 @@ describe("several sources of a module", function()
     assert.equal(1 + 2 ^ -22, out[1])
   end)
 
-  it("are told apart in messages", function()
+  it("are distinguished in messages", function()
     local first, second = [==[
       __device__ int f(int x) { return x; }]==], [==[
       __global__ void k(int *p) {

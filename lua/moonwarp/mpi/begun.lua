@@ -58,7 +58,7 @@ local function combined(operator, rows, first, last)
   return total
 end
 
--- By an operator that MPI does not have: the arrays of all ranks come to those that have a result.
+-- By an operator that MPI does not have: the ranks that have a result gather the arrays of all.
 local function gathered(comm, kind, operator, from, what, root, finish)
   local has_result = root == nil or root == comm.rank
   local rows = has_result and mw.empty(operands.stacked(comm.size, from.shape), from.dtype) or nil
