@@ -112,7 +112,7 @@ PROMPT := $(BUILD)/bin/moonwarp
 EMBED := $(BUILD)/bin/embed
 CUDA_EXAMPLES := $(patsubst examples/c/%.c,$(BUILD)/bin/c/%,$(wildcard examples/c/*.c))
 ACCURACY := $(BUILD)/bin/accuracy
-FAKES := $(addprefix $(BUILD)/test/libfake,cuda.so nvrtc.so nccl.so)
+FAKES := $(addprefix $(BUILD)/test/libfake,cuda.so nvrtc.so nccl.so cufft.so cusolver.so)
 TEST_GL := $(BUILD)/test/libgl.so
 TEST_FAILING := $(BUILD)/test/libfailing.so
 TEST_PROCESS := $(BUILD)/test/libprocess.so
@@ -357,7 +357,7 @@ test: all $(if $(target),,$(ACCURACY)) $(FAKES) $(TEST_GL) $(TEST_FAILING) $(TES
 $(FAKES): $(BUILD)/test/libfake%.so: spec/support/fake/%.c $(wildcard spec/support/fake/*.h) src/cuda/entry_points.h src/cuda/types.h src/device/moonwarp/guard_layout.h
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O1 -g -fPIC -shared -Isrc -o $@ $<
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O1 -g -fPIC -shared -Isrc -o $@ $< -lm -ldl
 
 $(TEST_FAILING) $(TEST_PROCESS): $(BUILD)/test/lib%.so: spec/support/native/%.c
 	@mkdir -p $(@D)

@@ -1066,7 +1066,7 @@ int mw_array_product(mw_array *a, mw_array *b, mw_array *c);
      "solve"     a {b, n, n}, x {b, r, n}, pivots int {b, n}, info: a becomes LU, the right sides x the solutions
      "lu"        a {b, n, n}, pivots int {b, n}, info
      "cholesky"  a {b, n, n}, info: the lower triangle; the rest stays as it is
-     "qr"        a {b, n, m}, r {b, n, k}, info: q in the first k columns of a
+     "qr"        a {b, n, m}, r {b, n, k}, info: q in the first k columns of a; r below its diagonal is undefined
      "eigh"      a {b, n, n}, w R {b, n}, info: of the lower triangle; a becomes the vectors. "eigvalsh": without them
      "svd"       a {b, n, m}, s R {b, k}, info, u {b, k or m, m}, vt {b, n, k or n}: a is lost. "svdvals": a, s, info
      "eig"       a {b, n, n}, w C {b, n}, info, v C {b, n, n}: a is lost. "eigvals": a, w, info */
@@ -1145,7 +1145,7 @@ typedef enum mw_fourier_kind {
 } mw_fourier_kind;
 
 /* The library that transforms the device's arrays: "FFTW (libfftw3f.so.3, libfftw3.so.3)", written to `text`. Loads it.
-   MW_NOT_SUPPORTED if there is none, with the reason and what to install. */
+   MW_NOT_SUPPORTED if there is none, with the reason and what to install. CPU: FFTW; GPUs: cuFFT. */
 int mw_fourier_library(mw_device *device, char *text, size_t size);
 /* Queue the transforms of x into y in the calling thread's stream: of n numbers that are `inner` elements apart, side by
    side and as often as x has them. Arrays are contiguous and apart; results are not divided by n. MW_NOT_SUPPORTED if

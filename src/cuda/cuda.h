@@ -13,7 +13,9 @@
  *   texture.c     CUDA arrays, textures and surfaces
  *   graphics.c    OpenGL interoperability
  *   log.c         NVRTC's messages in clang's format
- *   linear/       products by cuBLAS (cublas.c)
+ *   scratch.c     memory of commands of libraries
+ *   linear/       products by cuBLAS (cublas.c), factorisations by cuSOLVER (cusolver.c)
+ *   fourier/      transforms by cuFFT
  *   nccl/         messages between GPUs by NCCL
  *   guard/        kernels that report failures (guard.c), bounds of arrays for checks (table.c), messages (report.c),
  *                 stopping kernels that run too long (watchdog.c)
@@ -65,9 +67,12 @@ struct cuda_device {
   atomic_int guarded; /* the number of commands in flight of units that can report failures */
   char *loss;         /* the message about the loss of the context */
   struct cuda_staging *staging;
-  pthread_mutex_t linear_lock;
+  pthread_mutex_t linear_lock, fourier_lock;
   void *linear; /* linear/cublas.c's: cuBLAS's handle, or NULL */
   unsigned linear_epoch;
+  void *solver, *solver_params; /* linear/cusolver.c's: cuSOLVER's handle, or NULL */
+  unsigned solver_epoch;
+  struct cuda_plans *plans; /* fourier/cufft.c's, or NULL */
   _Atomic double limits[MW_LIMIT_HEAP + 1];
 };
 
@@ -226,6 +231,15 @@ void cuda_staging_forget(struct cuda_staging *staging); /* the context was lost 
 void cuda_staging_close(struct cuda_staging *staging);
 /* Large copies through pinned memory, between host and device memory; does not wait for any stream. */
 int cuda_stage(cuda_device *device, uint64_t address, void *host, size_t bytes, bool to_device);
+
+/* ---- scratch.c ---- */
+
+/* Allocate device memory, and host memory if host_bytes is not 0 (else `host` may be NULL), which are freed when the
+   command is done: `completion` is replaced by one that does it. */
+int cuda_scratch_new(cuda_device *device, size_t bytes, size_t host_bytes, mw_completion *completion, uint64_t *address,
+                     void **host);
+/* The command was not queued: free the memory, and restore the completion. */
+void cuda_scratch_drop(mw_completion *completion);
 
 /* ---- launch.c ---- */
 

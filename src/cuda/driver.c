@@ -1,7 +1,9 @@
 /* The NVIDIA driver's table, and the functions that concern a whole device. */
 #include "cuda/compile/compiler.h"
 #include "cuda/cuda.h"
+#include "cuda/fourier/cufft.h"
 #include "cuda/linear/cublas.h"
+#include "cuda/linear/cusolver.h"
 #include "cuda/nccl/nccl.h"
 
 #include <stdio.h>
@@ -43,6 +45,8 @@ static void device_close(void *handle) {
   cuda_guard_close(device);
   if (device->context && cuda_enter_quietly(device)) {
     cuda_linear_close(device);
+    cuda_solver_close(device);
+    cuda_fourier_close(device);
     cuda_staging_close(device->staging);
   } else {
     free(device->staging);
@@ -50,6 +54,8 @@ static void device_close(void *handle) {
   cuda_context_close(device);
   cuda_heap_close(device->heap);
   pthread_mutex_destroy(&device->linear_lock);
+  pthread_mutex_destroy(&device->fourier_lock);
+  free(device->plans);
   pthread_mutex_destroy(&device->lock);
   free(device->loss);
   free(device);
@@ -69,6 +75,7 @@ static int device_open(int ordinal, void **out) {
   device->ordinal = ordinal;
   mw_lock_init(&device->lock);
   mw_lock_init(&device->linear_lock);
+  mw_lock_init(&device->fourier_lock);
   device->heap = cuda_heap_open();
   device->staging = cuda_staging_open();
   cuda_guard_open(device);
@@ -203,6 +210,8 @@ static void report(mw_text *out) {
   cuda_library_report(out);
   if (cuda_load() == MW_SUCCESS) {
     cuda_linear_report(out);
+    cuda_solver_report(out);
+    cuda_fourier_report(out);
     cuda_collective_report(out);
   }
   mw_error_clear();
@@ -228,6 +237,7 @@ const mw_driver mw_cuda_driver = {
     .find = cuda_find,
     .host = cuda_host,
     .linear = &cuda_linear,
+    .fourier = &cuda_fourier,
     .collective = &cuda_collective,
     .array_new = cuda_array_make,
     .array_free = cuda_array_end,

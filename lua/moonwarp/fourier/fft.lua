@@ -1,5 +1,5 @@
 -- mw.fft: discrete Fourier transforms of arrays, of any length, along any axes. The device's library makes them where
--- there is one (FFTW on the CPU), else the kernels of own.lua.
+-- there is one (FFTW on the CPU, cuFFT on GPUs), else the kernels of own.lua.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -64,7 +64,7 @@ end
 -- ---- along one axis ----
 
 local SIZE = 2 ^ 31
-local uses_library = os.getenv "MOONWARP_FFT" ~= "own" -- FFTW where it is found; "own": kernels alone
+local uses_library = os.getenv "MOONWARP_FFT" ~= "own" -- where it is found; "own": kernels alone
 
 -- Whether the device's library has transformed x into y: unscaled, so that what is to be scaled is scaled here.
 local function by_library(x, y, kind, n, inner, scale)

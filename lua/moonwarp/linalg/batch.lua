@@ -140,15 +140,43 @@ local function on_the_cpu(what, name, arrays)
   for k, array in ipairs(arrays) do array:copy_from(copies[k]) end
 end
 
+-- The singular values and vectors of wide matrices, by those of the transposed ones.
+local function by_transposed(what, name, a, s, info, u, vt)
+  local flipped = a:transpose():contiguous()
+  if not u then return M.run(what, name, flipped, s, info) end
+  local left = M.new(a, a.dtype, a.shape[1], vt.shape[3], a.shape[2])
+  local right = M.new(a, a.dtype, a.shape[1], a.shape[3], u.shape[2])
+  M.run(what, name, flipped, s, info, left, right)
+  u:assign(right:transpose())
+  vt:assign(left:transpose())
+end
+
+-- Eigenvalues of real matrices by a library that has them of complex ones only.
+local function by_complex(name, a, ...)
+  if name ~= "eig" and name ~= "eigvals" then return false end
+  local _, complex = M.parts(a.dtype)
+  return a.dtype ~= complex and raw.array_factor(name, given.new(a, complex, a.shape):assign(a), ...)
+end
+
+local function by_library(name, ...)
+  local is_done, why = raw.array_factor(name, ...)
+  if is_done or by_complex(name, ...) then return true end
+  return false, why
+end
+
 ---Run a factorisation (mw_array_factor) of batches that have elements: by a library, or by kernels.
 ---@param what string
 ---@param name string
 ---@param ... moonwarp.array
 function M.run(what, name, ...)
   local first, own = ..., require "moonwarp.linalg.own"
-  if settings.own and own.factor(name, ...) then return end
-  local is_done, why = raw.array_factor(name, ...)
-  if is_done or own.factor(name, ...) then return end
+  local is_done, why
+  if not settings.own then is_done, why = by_library(name, ...) end
+  if is_done then return end
+  if name:match "^svd" and first.shape[3] < first.shape[2] then return by_transposed(what, name, ...) end
+  if own.factor(name, ...) then return end
+  if settings.own then is_done, why = by_library(name, ...) end
+  if is_done then return end
   if first.device.name:sub(1, 3) ~= "cpu" then return on_the_cpu(what, name, { ... }) end
   usage("%s of %s needs LAPACK. %s", what, tostring(first.dtype), why)
 end

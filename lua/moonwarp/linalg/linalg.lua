@@ -1,8 +1,8 @@
 -- mw.linalg: linear equations, factorisations and eigenvalues of matrices, or of batches of matrices in the last two
 -- axes.
 --
--- On the CPU, LAPACK computes them if it is found (OpenBLAS contains it); otherwise moonwarp's own kernels do, which
--- are good for small matrices (own.lua).
+-- LAPACK computes them on the CPU (OpenBLAS contains it), and cuSOLVER on GPUs, if they are found; otherwise moonwarp's
+-- own kernels do, which are good for small matrices (own.lua).
 
 local errors = require "moonwarp.diagnostics.error"
 local views = require "moonwarp.array.views"
@@ -176,7 +176,7 @@ function linalg.qr(a)
   local x, r = batch.by_columns(it, dtype), batch.new(a, dtype, it.count, it.columns, k)
   if x.count > 0 then batch.run(what, "qr", x, r, batch.new(a, "int", it.count)) end
   if it.columns > k then x = x[{ {}, { 1, k }, {} }] end
-  return batch.by_rows(it, x), batch.by_rows(it, r)
+  return batch.by_rows(it, x), batch.by_rows(it, r):triu()
 end
 
 ---Singular values and vectors: the matrix is u times the diagonal matrix of s times vt; s is in descending order.

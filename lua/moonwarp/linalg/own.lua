@@ -1,5 +1,6 @@
 -- Factorisations by moonwarp's own kernels (src/device/moonwarp/algorithms/factor.h, jacobi.h), used if there is no
--- LAPACK. Each matrix has a block. The arrays are those of mw_array_factor.
+-- LAPACK or cuSOLVER, and on GPUs for many small matrices. Each matrix has a block. The arrays are those of
+-- mw_array_factor.
 
 local kernels = require "moonwarp.array.kernels"
 local mw = require "moonwarp"
@@ -92,20 +93,9 @@ local function complete(u, s, count, m, k, columns)
   return basis
 end
 
--- Of wide matrices, the transposed one is factored.
+-- Of matrices with at least as many rows as columns.
 function factor.svd(a, s, info, u, vt)
   local count, n, m = a.shape[1], a.shape[2], a.shape[3]
-  if m < n then
-    local flipped = a:transpose():contiguous()
-    local left = vt and like(a, count, vt.shape[3], n)
-    local right = u and like(a, count, m, u.shape[2])
-    factor.svd(flipped, s, info, left, right)
-    if u then
-      u:assign(right:transpose())
-      vt:assign(left:transpose())
-    end
-    return
-  end
   local left, right = like(a, count, n, m), like(a, count, n, n)
   launch("svd", a, a, like(a, count, n, n), like(a, count, n), s, left, right, info, m, n, count)
   if not u then return end

@@ -32,6 +32,29 @@ static bool is_side(const mw_array *array, bool is_complex, bool is_double) {
          part->size == (is_double ? 8 : 4);
 }
 
+/* Queue the transform of arrays that were checked. */
+static int queue(mw_stream *stream, mw_array *x, mw_array *y, mw_transform *transform) {
+  mw_command *command = mw_command_new(NULL, 2);
+  transform->from = x->buffer->address + x->offset;
+  transform->to = y->buffer->address + y->offset;
+  int code = mw_command_use(command, x->buffer);
+  if (code == MW_SUCCESS) code = mw_command_use(command, y->buffer);
+  if (code == MW_SUCCESS)
+    code = stream->device->driver->fourier->transform(stream->state, transform, mw_command_completion(command));
+  if (code != MW_SUCCESS) mw_command_end(command);
+  return code;
+}
+
+/* The same, of a copy of x: the library overwrites what it transforms. */
+static int queue_copy(mw_stream *stream, mw_array *x, mw_array *y, mw_transform *transform) {
+  mw_array *copy = NULL;
+  int code = mw_array_new(stream->device, x->dtype, x->rank, x->shape, &copy);
+  if (code == MW_SUCCESS) code = mw_array_copy(copy, x);
+  if (code == MW_SUCCESS) code = queue(stream, copy, y, transform);
+  mw_array_release(copy);
+  return code;
+}
+
 int mw_array_fourier(mw_array *x, mw_array *y, mw_fourier_kind kind, size_t n, size_t inner) {
   bool from_real = kind == MW_FOURIER_REAL, to_real = kind == MW_FOURIER_REAL_INVERSE;
   size_t in = to_real ? n / 2 + 1 : n, out = from_real ? n / 2 + 1 : n;
@@ -52,13 +75,6 @@ int mw_array_fourier(mw_array *x, mw_array *y, mw_fourier_kind kind, size_t n, s
   if (mw_capture_concerns(stream)) return fail(MW_NOT_SUPPORTED, "a captured stream records no calls of libraries");
   if (!stream->device->driver->fourier) return no_library(stream->device);
   if (outer == 0) return MW_SUCCESS;
-  transform.from = x->buffer->address + x->offset;
-  transform.to = y->buffer->address + y->offset;
-  mw_command *command = mw_command_new(NULL, 2);
-  code = mw_command_use(command, x->buffer);
-  if (code == MW_SUCCESS) code = mw_command_use(command, y->buffer);
-  if (code == MW_SUCCESS)
-    code = stream->device->driver->fourier->transform(stream->state, &transform, mw_command_completion(command));
-  if (code != MW_SUCCESS) mw_command_end(command);
-  return code;
+  bool is_lost = to_real && stream->device->driver->fourier->inverse_overwrites;
+  return is_lost ? queue_copy(stream, x, y, &transform) : queue(stream, x, y, &transform);
 }

@@ -21,6 +21,7 @@ typedef struct mw_driver_fourier {
   int (*name)(void *device, mw_text *out);
   /* A command. MW_NOT_SUPPORTED for what the library cannot do. */
   int (*transform)(void *stream, const mw_transform *transform, mw_completion completion);
+  bool inverse_overwrites; /* whether MW_FOURIER_REAL_INVERSE destroys its input: the core passes a copy */
 } mw_driver_fourier;
 
 #endif

@@ -4,6 +4,7 @@
  * of the driver's table runs. The lock orders the calls that choose its stream and queue in it. */
 #include "cublas.h"
 #include "base/shared_library.h"
+#include "cuda/linear/cusolver.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -174,19 +175,6 @@ static int name_products(void *device, mw_text *out) {
   return code;
 }
 
-static int name_factorisations(void *device, mw_text *out) {
-  (void)device;
-  (void)out;
-  return fail(MW_NOT_SUPPORTED, "factorisations on GPUs are moonwarp's own kernels");
-}
-
-static int queue_factor(void *stream, const mw_factorisation *f, mw_completion completion) {
-  (void)stream;
-  (void)f;
-  (void)completion;
-  return name_factorisations(NULL, NULL);
-}
-
 void cuda_linear_report(mw_text *out) {
   if (load_library() == MW_SUCCESS)
     mw_text_addf(out, "matrix products on GPUs: cuBLAS (%s)\n", library.path);
@@ -196,7 +184,7 @@ void cuda_linear_report(mw_text *out) {
 
 const mw_driver_linear cuda_linear = {
     .products = name_products,
-    .factorisations = name_factorisations,
+    .factorisations = cuda_solver_name,
     .product = queue_product,
-    .factor = queue_factor,
+    .factor = cuda_solver_factor,
 };
