@@ -36,6 +36,36 @@ describe("a grid of processes", function()
     end
   end)
 
+  test("exchanges the sides of a tile, strided ones too, short and long", function(run)
+    local result = run(4, [[
+      local grid = comm:cartesian({ 2, 2 }, { periodic = true })
+      for _, side in ipairs { 3, 1100 } do
+        local u, inner = mw.full({ side + 2, side + 2 }, -1), { 2, side + 1 }
+        u[{ inner, inner }] = mw.arange(side * side):reshape { side, side } + 0.1 * grid.rank
+        local before = u:copy()
+        local function sides(inside, last)
+          return { u[{ inside, inner }], u[{ last, inner }], u[{ inner, inside }], u[{ inner, last }] }
+        end
+        grid:neighbour_alltoall(sides(2, side + 1), sides(1, side + 2))
+        local down, right = grid:shift(1), grid:shift(2)
+        -- What the ranks below and above (the same one here) have differs from ours by a tenth of the ranks' distance.
+        local function check(to, from, other)
+          assert((to - from - 0.1 * (other - grid.rank)):abs():max() < 0.01 * side)
+          assert(((to - from):round()):abs():max() == 0)
+        end
+        check(u[{ 1, inner }], before[{ side + 1, inner }], down)
+        check(u[{ side + 2, inner }], before[{ 2, inner }], down)
+        check(u[{ inner, 1 }], before[{ inner, side + 1 }], right)
+        check(u[{ inner, side + 2 }], before[{ inner, 2 }], right)
+        u[{ inner, 1 }], u[{ inner, side + 2 }], u[{ 1, inner }], u[{ side + 2, inner }] = -1, -1, -1, -1
+        assert((u - before):abs():max() == 0) -- nothing else was written
+      end
+      io.write "good\n"
+    ]])
+    local _, count = result.output:gsub("good\n", "")
+    assert.equal(4, count, result.output)
+  end)
+
   test("leaves out ranks, and refuses what does not fit", function(run)
     local result = run(3, [[
       local grid = comm:cartesian { 2 }

@@ -10,7 +10,8 @@ local function run(options, text)
   file:write(text)
   file:close()
   local command = os.getenv "MOONWARP_HOME" .. "/bin/moonwarp"
-  local pipe = assert(io.popen(("timeout 60 %s run %s %s 2>&1; echo status $?"):format(command, options, path)))
+  local pipe = assert(io.popen(("ASAN_OPTIONS='%s' timeout 60 %s run %s %s 2>&1; echo status $?"):format(
+    ranks.sanitizer_options, command, options, path)))
   local output = pipe:read "*a"
   pipe:close()
   os.remove(path)

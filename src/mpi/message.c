@@ -43,6 +43,7 @@ static void advance(struct mw_mpi_request *request);
 
 static void destroy(struct mw_mpi_request *request) {
   message *self = (message *)request;
+  self->operand.writes = false; /* what has not arrived */
   mpi_operand_close(&self->operand);
   free(self->own);
   self->next_spare = spare;
@@ -167,10 +168,12 @@ static int take_array(message *self, mw_array *array, const void **contents) {
     return code;
   }
   void *address = NULL;
-  code = mw_array_host(array, &address);
-  *contents = address;
-  if (code != MW_NOT_SUPPORTED) return code;
-  mw_error_clear();
+  if (mw_array_is_contiguous(array)) {
+    code = mw_array_host(array, &address);
+    *contents = address;
+    if (code != MW_NOT_SUPPORTED) return code;
+    mw_error_clear();
+  }
   return mw_array_read(array, 0, mw_array_count(array), contents_of(self));
 }
 
@@ -263,6 +266,7 @@ static void take_head(message *self, const int *status) {
   mpi_transfers++;
   if (!target || start_pieces(self, target, bytes, self->source, false) != MW_SUCCESS) {
     mpi_keep_failure(&self->base);
+    self->operand.writes = false;
     finish(self);
   }
 }
@@ -275,6 +279,7 @@ static void advance(struct mw_mpi_request *request) {
     if (code != 0) {
       mpi_failed("receiving", code);
       mpi_keep_failure(request);
+      self->operand.writes = false;
       finish(self);
     } else if (is_done) {
       take_head(self, status);

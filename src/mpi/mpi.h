@@ -62,6 +62,7 @@ typedef struct mpi_operand {
   void *address;
   size_t bytes;
   mw_buffer *staging;     /* pinned memory in place of the device's, or NULL */
+  void *packed;           /* the elements of a strided view without gaps, or NULL */
   bool writes, is_device; /* is_device: the address is a device's */
 } mpi_operand;
 /* Waits for the work on the array's device. `writes`: it will be written; `reads`: it will be read. */

@@ -1,5 +1,14 @@
-/* What libmpi reads and writes: host memory, device memory where libmpi takes that, else pinned memory in its place. */
+/* What libmpi reads and writes: host memory, device memory where libmpi takes that, else pinned memory in its place; for
+ * a strided view its elements without gaps. */
 #include "mpi/mpi.h"
+
+#include <stdlib.h>
+
+static int open_packed(mpi_operand *operand, mw_array *array, bool reads) {
+  operand->address = operand->packed = mw_try_alloc(operand->bytes, "a message");
+  if (!operand->packed) return MW_MEMORY_ALLOCATION;
+  return reads ? mw_array_read(array, 0, mw_array_count(array), operand->packed) : MW_SUCCESS;
+}
 
 int mpi_operand_open(mpi_operand *operand, mw_array *array, bool reads, bool writes) {
   *operand = (mpi_operand){.writes = writes, .bytes = mw_array_bytes(array)};
@@ -7,7 +16,7 @@ int mpi_operand_open(mpi_operand *operand, mw_array *array, bool reads, bool wri
     return fail(MW_INVALID_VALUE, "a view whose elements share memory cannot receive");
   int code = mw_array_use(array);
   if (code != MW_SUCCESS) return code;
-  code = mw_array_host(array, &operand->address);
+  code = mw_array_is_contiguous(array) ? mw_array_host(array, &operand->address) : open_packed(operand, array, reads);
   if (code == MW_NOT_SUPPORTED) {
     mw_error_clear();
     mw_buffer *buffer = mw_array_buffer(array);
@@ -25,6 +34,8 @@ int mpi_operand_open(mpi_operand *operand, mw_array *array, bool reads, bool wri
   if (code != MW_SUCCESS) {
     mw_buffer_release(operand->staging);
     operand->staging = NULL;
+    free(operand->packed);
+    operand->packed = NULL;
     mw_array_unuse(array);
     return code;
   }
@@ -34,9 +45,10 @@ int mpi_operand_open(mpi_operand *operand, mw_array *array, bool reads, bool wri
 
 int mpi_operand_close(mpi_operand *operand) {
   int code = MW_SUCCESS;
-  if (operand->staging && operand->writes)
+  if ((operand->staging || operand->packed) && operand->writes)
     code = mw_array_write(operand->array, 0, mw_array_count(operand->array), operand->address);
   mw_buffer_release(operand->staging);
+  free(operand->packed);
   if (operand->array) mw_array_unuse(operand->array);
   mw_array_release(operand->array);
   *operand = (mpi_operand){0};

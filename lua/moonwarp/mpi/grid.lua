@@ -93,13 +93,16 @@ function mpi_communicator:shift(axis, steps)
   return found[1], found[2]
 end
 
--- The ranks of the 2 × axes neighbours; false for none.
+-- The ranks of the 2 × axes neighbours; false for none. A grid does not change, so they are found once.
 local function neighbours(grid)
-  local list = {}
+  local list = rawget(grid, "neighbours")
+  if list then return list end
+  list = {}
   for d = 1, #grid.dims do
     local below, above = grid:shift(d)
     list[2 * d - 1], list[2 * d] = below or false, above or false
   end
+  grid.neighbours = list
   return list
 end
 

@@ -1,10 +1,8 @@
 -- Messages between two ranks: methods of communicators, and requests.
 --
--- An array travels with its dtype and shape, and arrives in an array of the same; a view is packed, or received into an
--- array of its own and copied. Any other value travels as bytes (value.lua).
+-- An array travels with its dtype and shape, and arrives in an array of the same. Any other value travels as bytes (value.lua).
 
 local raw = require "moonwarp.binding"
-local errors = require "moonwarp.diagnostics.error"
 local communicators = require "moonwarp.mpi.communicator"
 local value = require "moonwarp.mpi.value"
 local waiting = require "moonwarp.mpi.waiting"
@@ -15,8 +13,6 @@ local M = {}
 local mpi_communicator = communicators.methods
 local MOMENT = waiting.MOMENT
 local ANY = -1
-
-local function is_array(what) return raw.type(what) == "array" end
 
 -- ---- requests ----
 
@@ -41,7 +37,6 @@ local function results(self)
   local source, tag
   if self.into then
     source, tag = raw.mpi_place(self.handle)
-    if self.packed then self.into:assign(self.packed) end
     self.results = { self.into, source, tag }
   else
     local contents, dtype, shape
@@ -93,9 +88,8 @@ end
 
 local mpi_send, mpi_receive = raw.mpi_send, raw.mpi_receive
 
--- Send what is not an array that a message can be of as it is: a request, or nil if it is done.
-local function send_other(comm, what, to, tag, seconds)
-  if is_array(what) then return mpi_send(comm.handle, what:copy(), to, tag, seconds) end
+-- Send what is not an array: a request, or nil if it is done.
+local function send_value(comm, what, to, tag, seconds)
   return raw.mpi_send_bytes(comm.handle, value.write(what), to, tag or 0, seconds)
 end
 
@@ -103,26 +97,14 @@ local function new_send(handle, to, tag)
   return setmetatable({ handle = handle, is_done = handle == nil, other = to, tag = tag or 0 }, metatable)
 end
 
-local function packed(into)
-  if into.is_read_only then errors.usage "a view whose elements share memory cannot receive" end
-  return mw.empty(into.shape, into.dtype)
-end
-
-local function new_receive(handle, array, into, from, tag)
-  return setmetatable({ handle = handle, packed = array, into = into, other = from or ANY, tag = tag or ANY,
+local function new_receive(handle, into, from, tag)
+  return setmetatable({ handle = handle, into = into, other = from or ANY, tag = tag or ANY,
     receives = true }, metatable)
 end
 
--- Receive into a view that is to be packed, or (from, tag) without an array: a request.
-local function receive_other(comm, into, from, tag, seconds)
-  if not is_array(into) then
-    return new_receive(raw.mpi_receive_any(comm.handle, into, from, seconds), nil, nil, into, from)
-  end
-  local array = packed(into)
-  local source, second = mpi_receive(comm.handle, array, from, tag, seconds)
-  if not source then return new_receive(second, array, into, from, tag) end
-  into:assign(array)
-  return setmetatable({ is_done = true, results = { into, source, second } }, metatable)
+-- Receive whatever is sent: (from, tag).
+local function receive_value(comm, from, tag, seconds)
+  return new_receive(raw.mpi_receive_any(comm.handle, from, tag, seconds), nil, from, tag)
 end
 
 -- ---- methods ----
@@ -133,7 +115,7 @@ end
 ---@param tag? integer 0 to 32767; 0 by default
 function mpi_communicator:send(what, to, tag)
   local handle = mpi_send(self.handle, what, to, tag, MOMENT)
-  if handle == false then handle = send_other(self, what, to, tag, MOMENT) end
+  if handle == false then handle = send_value(self, what, to, tag, MOMENT) end
   if handle then new_send(handle, to, tag):wait() end
 end
 
@@ -148,8 +130,8 @@ end
 function mpi_communicator:recv(into, from, tag)
   local source, second = mpi_receive(self.handle, into, from, tag, MOMENT)
   if source then return into, source, second end
-  if source == nil then return new_receive(second, nil, into, from, tag):wait() end
-  return receive_other(self, into, from, tag, MOMENT):wait()
+  if source == nil then return new_receive(second, into, from, tag):wait() end
+  return receive_value(self, into, from, MOMENT):wait() -- recv(from, tag)
 end
 
 ---Begin to send. The array must not be written before the request is done.
@@ -159,7 +141,7 @@ end
 ---@return moonwarp.mpi_request
 function mpi_communicator:isend(what, to, tag)
   local handle = mpi_send(self.handle, what, to, tag, 0)
-  if handle == false then handle = send_other(self, what, to, tag, 0) end
+  if handle == false then handle = send_value(self, what, to, tag, 0) end
   return new_send(handle, to, tag)
 end
 
@@ -171,8 +153,8 @@ end
 function mpi_communicator:irecv(into, from, tag)
   local source, second = mpi_receive(self.handle, into, from, tag, 0)
   if source then return setmetatable({ is_done = true, results = { into, source, second } }, metatable) end
-  if source == nil then return new_receive(second, nil, into, from, tag) end
-  return receive_other(self, into, from, tag, 0)
+  if source == nil then return new_receive(second, into, from, tag) end
+  return receive_value(self, into, from, 0) -- irecv(from, tag)
 end
 
 ---Send to one rank and receive from another (or the same) at once.

@@ -11,6 +11,9 @@ local M = {
   ranks = { 1, 2, 3, 4, 7 },
 }
 
+-- For the sanitizers (spec/sanitize/README.md): a rank keeps what libmpi never frees.
+M.sanitizer_options = (os.getenv "ASAN_OPTIONS" or "") .. ":detect_leaks=0"
+
 local programs = {}
 
 -- Debian has both side by side under these names.
@@ -38,7 +41,7 @@ function M.run(library, ranks, text, seconds)
   words[#words + 1] = "-n " .. ranks
   return child { 'local mw = require "moonwarp" local comm = mw.mpi.world()\n' .. text,
     launcher = table.concat(words, " "),
-    environment = { MOONWARP_THREADS = 1, MOONWARP_DEVICE = "cpu" } }
+    environment = { MOONWARP_THREADS = 1, MOONWARP_DEVICE = "cpu", ASAN_OPTIONS = M.sanitizer_options } }
 end
 
 ---A function that defines a test under each MPI: test("…", function(run) … end), run(ranks, text[, seconds]).

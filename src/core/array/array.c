@@ -161,9 +161,10 @@ int mw_array_check_range(const mw_array *array, size_t first, size_t count, cons
 
 /* ---- bytes ---- */
 
-/* Read elements of a strided array in row-major order: a single one in place, several through a contiguous copy. */
+/* Read elements of a strided array in row-major order: a few in place, more through a contiguous copy. */
 static int read_strided(mw_array *array, size_t first, size_t count, void *target) {
   size_t size = array->dtype->size;
+  if (mw_array_is_walked(array, count)) return mw_array_walk(array, first, count, target, true);
   if (count == 1) return mw_buffer_read(array->buffer, mw_array_element(array, first), target, size);
   mw_array *packed;
   int code = mw_array_packed(array, &packed);
@@ -175,6 +176,7 @@ static int read_strided(mw_array *array, size_t first, size_t count, void *targe
 
 static int write_strided(mw_array *array, size_t first, size_t count, const void *source) {
   size_t size = array->dtype->size;
+  if (mw_array_is_walked(array, count)) return mw_array_walk(array, first, count, (void *)(uintptr_t)source, false);
   if (count == 1) return mw_buffer_write(array->buffer, mw_array_element(array, first), source, size);
   mw_array *packed;
   int code = mw_array_packed(array, &packed);

@@ -1,4 +1,4 @@
-/* Arrays: declarations shared by array.c (shape and bytes), views.c (strides), copy.c, convert.c (conversion) and
+/* Arrays: declarations shared by array.c (shape and bytes), views.c and strided.c (strides), copy.c, convert.c (conversion) and
  * reduce.c.
  *
  * An element lies at offset + sum of index[d] * strides[d] bytes of the buffer. A contiguous array has row-major
@@ -47,6 +47,10 @@ int mw_array_packed(mw_array *array, mw_array **out);
 /* elementwise/copy.c: copy by a kernel. Shape, device and element size are equal, and the memory does not overlap. Does
    not wait. */
 int mw_array_copy_elements(mw_array *target, mw_array *source);
+/* strided.c: whether `count` elements of a strided array are few, in memory that the host can access; and then those
+   elements to (reads) or from `packed`, where they lie without gaps. Waits for earlier work. */
+bool mw_array_is_walked(const mw_array *array, size_t count);
+int mw_array_walk(mw_array *array, size_t first, size_t count, void *packed, bool reads);
 /* MW_INVALID_VALUE unless elements first .. first+count-1 are in the array; `what` begins the message: "a read". */
 int mw_array_check_range(const mw_array *array, size_t first, size_t count, const char *what);
 

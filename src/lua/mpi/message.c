@@ -7,13 +7,11 @@ static mw_mpi_request *check_request(lua_State *L, mwl_state *state) {
   return object->request;
 }
 
-/* The array at a stack place that a message can be of as it is; NULL for a view that is to be packed, and for other
-   values. */
-static mwl_array *packed(lua_State *L, mwl_state *state, int index) {
+/* The array at a stack place; NULL for other values. */
+static mwl_array *array_at(lua_State *L, mwl_state *state, int index) {
   mwl_array *array = mwl_test(L, state, index, MWL_ARRAY);
   if (!array) return NULL;
   if (!array->handle) mwl_closed(L, state, "a message", "array");
-  if (!mw_array_is_contiguous(array->handle)) return NULL;
   mwl_settle(L, state, array->device);
   return array;
 }
@@ -29,12 +27,11 @@ static int push_request(lua_State *L, mwl_state *state, mw_mpi_request *request)
   return 1;
 }
 
-/* mpi_send(comm, array, to, tag or nil, seconds) -> nil: it is done; a request; or false: this is no array that a message
-   can be of as it is */
+/* mpi_send(comm, array, to, tag or nil, seconds) -> nil: it is done; a request; or false: this is no array */
 static int mpi_send(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mw_mpi_comm *comm = mwl_mpi_comm(L, state);
-  mwl_array *array = packed(L, state, 2);
+  mwl_array *array = array_at(L, state, 2);
   if (!array) return lua_pushboolean(L, 0), 1;
   mw_mpi_request *request;
   mwl_must(L, state,
@@ -57,11 +54,11 @@ static int mpi_send_bytes(lua_State *L) {
 }
 
 /* mpi_receive(comm, array, from, tag, seconds) -> source and tag of what is done; nil and a request; or false: this is
-   no array that a message can be of as it is. No from and no tag are any. */
+   no array. No from and no tag are any. */
 static int mpi_receive(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mw_mpi_comm *comm = mwl_mpi_comm(L, state);
-  mwl_array *array = packed(L, state, 2);
+  mwl_array *array = array_at(L, state, 2);
   if (!array) return lua_pushboolean(L, 0), 1;
   mw_mpi_request *request;
   int source, tag;

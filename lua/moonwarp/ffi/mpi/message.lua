@@ -28,21 +28,19 @@ end
 
 local array_type = class.ctype "array"
 
--- The handle of an array that a message can be of as it is; nil for a view that is to be packed, and for other values.
-local function packed(of)
+-- The handle of an array; nil for other values.
+local function array_at(of)
   if not ffi.istype(array_type, of) then return nil end
   local handle = array.check(of, "a message")._handle
-  if C.mw_array_is_contiguous(handle) == 0 then return nil end
   device.settle(of._device)
   return handle
 end
 
 local raw = {}
 
--- mpi_send(comm, array, to, tag or nil, seconds) -> nil: it is done; a request; or false: this is no array that a
--- message can be of as it is
+-- mpi_send(comm, array, to, tag or nil, seconds) -> nil: it is done; a request; or false: this is no array
 function raw.mpi_send(comm, what, to, tag, seconds)
-  local handle, contents = check_comm(comm), packed(what)
+  local handle, contents = check_comm(comm), array_at(what)
   if contents == nil then return false end
   errors.must(C.mw_mpi_send(handle, contents, nil, 0, to, tag or 0, seconds, request_out))
   if request_out[0] == nil then return nil end
@@ -60,9 +58,9 @@ local ANY = C.MW_MPI_ANY
 local from_whom, which_tag = ffi.new "int[1]", ffi.new "int[1]"
 
 -- mpi_receive(comm, array, from, tag, seconds) -> source and tag of what is done; nil and a request; or false: this is
--- no array that a message can be of as it is. No from and no tag are any.
+-- no array. No from and no tag are any.
 function raw.mpi_receive(comm, into, from, tag, seconds)
-  local handle, target = check_comm(comm), packed(into)
+  local handle, target = check_comm(comm), array_at(into)
   if target == nil then return false end
   errors.must(C.mw_mpi_receive(handle, target, from or ANY, tag or ANY, seconds, from_whom, which_tag, request_out))
   if request_out[0] ~= nil then return nil, new_request(request_out[0]) end
