@@ -348,7 +348,7 @@ test: all $(if $(target),,$(ACCURACY)) $(FAKES) $(TEST_GL) $(TEST_FAILING) $(TES
 	  printf '\n-- %s\n' $$combination; rm -rf $(BUILD)/test-cache/*_spec; \
 	  binding=$${combination#*+}; [ $$binding != $$combination ] || binding=; \
 	  specialise=; [ $$combination != luajit+c ] || specialise=0; \
-	  $(ENV) XDG_CACHE_HOME='$(HOME_DIR)/test-cache' MOONWARP_CONFIG=$(config) MOONWARP_TARGET=$(target) MOONWARP_BINDING=$$binding MOONWARP_SPECIALISE=$$specialise \
+	  $(ENV) XDG_CACHE_HOME='$(HOME_DIR)/test-cache' MOONWARP_CONFIG=$(config) MOONWARP_TARGET=$(target) MOONWARP_BINDING=$$binding MOONWARP_SPECIALISE=$$specialise MOONWARP_BACKGROUND=off \
 	    $(TEST_ENV_$(config)) \
 	    $${combination%%+*} spec/support/run.lua $(ARGS) $(SPEC) || failed="$$failed $$combination"; \
 	done; [ -z "$$failed" ] || { echo "failed on:$$failed" >&2; exit 1; }
@@ -401,8 +401,8 @@ BENCH_PROGRAMS := $(addprefix $(BUILD)/bench/,native texture limits) $(BENCH_HAV
 BENCH_PROBLEMS := $(addprefix bench/peers/,problems.c classics.c fields.c functions.c)
 BENCH_HELD := $(patsubst bench/held/%/peers.c,$(BUILD)/bench/held_%.so,$(wildcard bench/held/*/peers.c))
 bench: all $(BENCH_PROGRAMS) $(BENCH_HELD)
-	@$(ENV) MOONWARP_DEVICE=cpu $(LUA) bench/run.lua $(ARGS)
-	@$(ENV) MOONWARP_DEVICE=cpu $(LUA) bench/bindings.lua
+	@$(ENV) MOONWARP_DEVICE=cpu MOONWARP_BACKGROUND=off $(LUA) bench/run.lua $(ARGS)
+	@$(ENV) MOONWARP_DEVICE=cpu MOONWARP_BACKGROUND=off $(LUA) bench/bindings.lua
 
 $(BENCH_PROGRAMS): $(BUILD)/bench/%: bench/peers/%.c $(BENCH_PROBLEMS) bench/peers/problems.h bench/peers/vectors.h
 	@mkdir -p $(@D)

@@ -35,7 +35,7 @@ local function names()
   return list
 end
 
-local environment = { moonwarp = "", c = "OMP_WAIT_POLICY=passive ", pocl = "", intel = "" }
+local environment = { moonwarp = "MOONWARP_BACKGROUND=off ", c = "OMP_WAIT_POLICY=passive ", pocl = "", intel = "" }
 
 local function solve(peer, name)
   local setting = environment[peer]

@@ -281,8 +281,9 @@ typedef enum mw_limit {
   MW_LIMIT_COMPILE_TIME,   /* seconds that a compilation may take */
   MW_LIMIT_COMPILE_MEMORY, /* bytes of address space of a compiler process */
   MW_LIMIT_SPECIALISE,     /* number of a kernel's threads that are launched with one block size before the kernel is
-                              specialised for that size: 65536 by default; 0: at the first launch. A thread of a kernel
-                              with a loop counts as 2, with nested loops as 8 */
+                              specialised for that size, in the background: 65536 by default; 0: at the first launch,
+                              which waits for it. A thread of a kernel with a loop counts as 2, with nested loops
+                              as 8 */
   MW_LIMIT_HEAP            /* bytes of device memory for malloc in kernels (cudaLimitMallocHeapSize): 8 MiB by default.
                    MW_INVALID_VALUE while kernels have allocated any of it */
 } mw_limit;

@@ -126,8 +126,7 @@ typedef struct mw_launch_class {
   uint32_t gang; /* which of the driver's `rivals` to compile; 0: the code that it takes for the best */
 } mw_launch_class;
 
-/* The most rivals of a specialised kernel: rivals.c. */
-enum { MW_RIVALS = 3 };
+enum { MW_RIVALS = 3 }; /* the most rivals of a specialised kernel: rivals.c */
 
 enum {
   MW_ANY_WIDTH = 1, /* grids of even and of odd width use the same code */
@@ -440,8 +439,9 @@ void mw_buffer_unuse(mw_buffer *buffer);
 
 /* ---- the compile cache (cache.c): files by key ---- */
 enum { MW_CACHE_KEY_SIZE = sizeof(mw_hash) };
-/* Find the entry for `key`, which holds that key, and mark it as just used; false if there is none. */
+/* Find the entry that holds `key`, and mark it as just used; false if there is none. */
 bool mw_cache_find(const mw_hash *key, char *path, size_t size);
+bool mw_cache_has(const mw_hash *key); /* a file of its name; neither a hit nor a miss */
 /* Move the file at `file` into the cache as the entry for `key`; *path is its new path (in the cache, or `file` itself
    if the cache is not writable). Evicts the least recently used entries above the limit. */
 void mw_cache_store(const mw_hash *key, const char *file, char *path, size_t size);

@@ -86,6 +86,11 @@ bool mw_cache_find(const mw_hash *key, char *path, size_t size) {
   return found;
 }
 
+bool mw_cache_has(const mw_hash *key) {
+  char name[MW_CACHE_NAME_SIZE], path[PATH_MAX];
+  return entry_path(key, name, path, sizeof path) && access(path, R_OK) == 0;
+}
+
 /* An entry that was found but is not usable does not count as a hit. */
 void mw_cache_remove(const mw_hash *key) {
   char name[MW_CACHE_NAME_SIZE], path[PATH_MAX];

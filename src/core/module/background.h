@@ -9,6 +9,7 @@ typedef struct mw_job {
   void (*run)(void *context);
   void (*drop)(void *context);
   void *context;
+  bool soon; /* before all that are not; and a compilation that runs may take a second more when the device closes */
 } mw_job;
 
 void mw_background_add(mw_device *device, mw_job job);

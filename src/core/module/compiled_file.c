@@ -95,10 +95,12 @@ static int get_file(mw_module *module, const mw_recipe *recipe, bool use_cache, 
   if (use_cache && find_shipped(module, recipe, file)) return MW_SUCCESS;
   int code = make_key(module, recipe, &file->key);
   if (code != MW_SUCCESS) return code;
+  if (recipe->if_cached && !mw_cache_has(&file->key)) return MW_FILE_NOT_FOUND;
   if (use_cache && mw_cache_find(&file->key, file->path, sizeof file->path)) {
     if (device->driver->usable(device->state, file->path)) return MW_SUCCESS;
     mw_cache_remove(&file->key);
   }
+  if (recipe->if_cached) return MW_FILE_NOT_FOUND;
   code = compile_file(module, recipe, file);
   if (code == MW_SUCCESS && use_cache) {
     char compiled[PATH_MAX];
@@ -125,7 +127,7 @@ int mw_module_with_file(mw_module *module, const mw_recipe *recipe, mw_file_acti
     }
     code = action(module, file.path, context);
     drop_file(&file);
-    if (!use_cache || !blames_file(code)) return code;
+    if (!use_cache || !blames_file(code) || recipe->if_cached) return code;
     if (!file.is_shipped) mw_cache_remove(&file.key);
   }
 }

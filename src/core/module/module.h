@@ -29,9 +29,9 @@ typedef struct mw_special {
   void *handle;        /* the general kernel */
   const char *linkage; /* its name; its info's */
   mw_launch_class launches;
-  uint64_t threads; /* the number of threads launched in this class */
-  void *made;       /* the specialised kernel; NULL: not yet, or impossible */
-  bool tried;
+  uint64_t threads;         /* the number of threads launched in this class */
+  void *made;               /* the specialised kernel; NULL: not yet, or impossible */
+  bool tried, queued;       /* queued: to be compiled in the background */
   unsigned takes;           /* if tried: the other launches that it suits, MW_ANY_WIDTH and MW_ANY_COUNT */
   struct mw_rivals *rivals; /* rivals.c's */
 } mw_special;
@@ -89,6 +89,7 @@ typedef struct mw_recipe {
   const char *const *instances;
   size_t instance_count;
   const mw_special *special; /* or NULL */
+  bool if_cached;            /* else MW_FILE_NOT_FOUND, without a message: nothing is compiled */
   void *observed;            /* the unit to compile for watchers, or NULL; and for which */
   unsigned observes;
 } mw_recipe;

@@ -36,7 +36,7 @@ static void drop(void *context) { mw_module_unuse(((mw_rivals *)context)->module
 /* Any thread; a command in flight, or the caller's handle, keeps the module until then. */
 static void add_job(mw_rivals *r, void (*run)(void *context)) {
   mw_module_use(r->module);
-  mw_background_add(r->module->device, (mw_job){run, drop, r});
+  mw_background_add(r->module->device, (mw_job){.run = run, .drop = drop, .context = r});
 }
 
 static void *make_rival(mw_rivals *r, uint32_t gang) {

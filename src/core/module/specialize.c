@@ -3,7 +3,11 @@
  * A module's general code serves all launches. Once enough threads of a kernel have been launched with one block class,
  * and the driver can generate better code for it, the kernel is compiled for that class as another unit (or taken from
  * the cache), which runs such launches from then on. It is only an optimisation: if it fails, the general code remains.
- */
+ *
+ * The compilation is in the background, and launches go on with the general code until it is done. A launch waits for it
+ * only if MW_LIMIT_SPECIALISE is 0 or $MOONWARP_BACKGROUND is "off", which makes the code of each launch predictable.
+ * Either code computes the same bits. */
+#include "background.h"
 #include "module.h"
 
 #include <stdlib.h>
@@ -74,10 +78,12 @@ void *mw_module_unit_of(mw_module *module, const void *handle) {
 }
 
 /* NULL if it cannot be compiled. */
-static void *make(mw_module *module, const mw_special *special) {
+static void *make(mw_module *module, const mw_special *special, bool if_cached) {
   loading l = {.parent = mw_module_unit_of(module, special->handle)};
   if (!l.parent) return NULL;
-  if (mw_module_with_file(module, &(mw_recipe){.special = special}, load_special, &l) != MW_SUCCESS) return NULL;
+  if (mw_module_with_file(module, &(mw_recipe){.special = special, .if_cached = if_cached}, load_special, &l) !=
+      MW_SUCCESS)
+    return NULL;
   mw_lock(&module->lock);
   module->units = mw_realloc(module->units, (module->unit_count + 1) * sizeof *module->units);
   module->units[module->unit_count++] = l.unit;
@@ -86,10 +92,10 @@ static void *make(mw_module *module, const mw_special *special) {
 }
 
 /* Failures to specialise are not reported: the error slot is restored. `why`: a copy of the failure, unless NULL. */
-static void *make_or_tell(mw_module *module, const mw_special *special, mw_error **why) {
+static void *make_or_tell(mw_module *module, const mw_special *special, bool if_cached, mw_error **why) {
   mw_error *before = mw_error_last() ? mw_error_copy(mw_error_last()) : NULL;
   mw_error_clear();
-  void *made = make(module, special);
+  void *made = make(module, special, if_cached);
   if (why && !made && mw_error_last()) *why = mw_error_copy(mw_error_last());
   if (before)
     mw_error_raise(before);
@@ -100,7 +106,7 @@ static void *make_or_tell(mw_module *module, const mw_special *special, mw_error
 }
 
 void *mw_module_make_special(mw_module *module, const mw_special *special) {
-  return make_or_tell(module, special, NULL);
+  return make_or_tell(module, special, false, NULL);
 }
 
 /* 0: it cannot be specialised; else the weight of each thread. */
@@ -126,13 +132,92 @@ static void *checked_kernel(mw_module *module, const mw_kernel_info *info, void 
   mw_lock(&module->making);
   if (!special->made) {
     mw_error *why = NULL;
-    special->made = make_or_tell(module, special, &why);
+    special->made = make_or_tell(module, special, false, &why);
     special->tried = true;
     mw_error_free(why ? atomic_exchange(&module->device->unchecked, why) : NULL);
   }
   void *made = special->made;
   mw_unlock(&module->making);
   return made ? made : handle;
+}
+
+/* ---- when it is due ---- */
+
+/* Code for another class that suits this one as well: made since this one was queued. */
+static void *find_other(mw_module *module, const mw_special *special) {
+  void *made = NULL;
+  mw_lock(&module->lock);
+  for (size_t i = 0; i < module->special_count && !made; i++) {
+    const mw_special *other = module->specials[i];
+    if (other != special && other->handle == special->handle && suits(other, &special->launches)) made = other->made;
+  }
+  mw_unlock(&module->lock);
+  return made;
+}
+
+/* Once: later results are dropped. */
+static void settle(mw_module *module, mw_special *special, void *made, bool new) {
+  mw_lock(&module->lock);
+  bool first = !special->tried;
+  if (first) {
+    special->made = made;
+    special->takes = made ? module->device->driver->takes(made) : MW_ANY_WIDTH | MW_ANY_COUNT;
+    special->tried = true;
+  }
+  mw_unlock(&module->lock);
+  if (first && made && new) mw_rivals_begin(module, special);
+}
+
+typedef struct later {
+  mw_module *module;
+  mw_special *special;
+} later;
+
+/* Without code for the class: the general code remains. */
+static void drop_later(void *context) {
+  later *l = context;
+  settle(l->module, l->special, NULL, false);
+  mw_module_unuse(l->module);
+  free(l);
+}
+
+/* In the background. Nothing launches a module whose handles are gone. */
+static void make_later(void *context) {
+  later *l = context;
+  void *other = find_other(l->module, l->special);
+  if (other)
+    settle(l->module, l->special, other, false);
+  else if (atomic_load(&l->module->refs) > 0)
+    settle(l->module, l->special, mw_module_make_special(l->module, l->special), true);
+  mw_module_unuse(l->module);
+  free(l);
+}
+
+static void queue(mw_module *module, mw_special *special) {
+  later *l = mw_alloc(sizeof *l);
+  *l = (later){module, special};
+  mw_module_use(module);
+  mw_background_add(module->device, (mw_job){.run = make_later, .drop = drop_later, .context = l, .soon = true});
+}
+
+static bool launches_wait(double enough) {
+  const char *text = getenv("MOONWARP_BACKGROUND");
+  return enough == 0 || (text && strcmp(text, "off") == 0);
+}
+
+/* Code that is in the cache is loaded at once, which takes about a millisecond. */
+static void specialise(mw_module *module, mw_special *special, bool waits) {
+  mw_lock(&module->making);
+  mw_lock(&module->lock);
+  bool due = !special->tried && (waits || !special->queued);
+  special->queued = true;
+  mw_unlock(&module->lock);
+  void *made = due ? make_or_tell(module, special, !waits, NULL) : NULL;
+  if (made || (due && waits))
+    settle(module, special, made, true);
+  else if (due)
+    queue(module, special);
+  mw_unlock(&module->making);
 }
 
 void *mw_module_special(mw_module *module, const mw_kernel_info *info, void *handle, const unsigned grid[3],
@@ -149,25 +234,14 @@ void *mw_module_special(mw_module *module, const mw_kernel_info *info, void *han
     *settled = true;
     return handle;
   }
-  mw_lock(&module->lock);
   mw_launch_class wanted = class_of(device, grid, block);
+  mw_lock(&module->lock);
   mw_special *special = find_or_add(module, info, handle, &wanted);
   special->threads += threads;
-  bool due = !special->tried && (double)special->threads >= enough;
+  bool ripe = !special->tried && (double)special->threads >= enough, waits = ripe && launches_wait(enough);
+  bool due = ripe && (waits || !special->queued);
   mw_unlock(&module->lock);
-  if (due) {
-    mw_lock(&module->making);
-    if (!special->tried) {
-      void *made = mw_module_make_special(module, special);
-      mw_lock(&module->lock);
-      special->made = made;
-      special->tried = true;
-      special->takes = made ? device->driver->takes(made) : MW_ANY_WIDTH | MW_ANY_COUNT;
-      mw_unlock(&module->lock);
-      if (made) mw_rivals_begin(module, special);
-    }
-    mw_unlock(&module->making);
-  }
+  if (due) specialise(module, special, waits);
   mw_lock(&module->lock);
   *settled = special->tried;
   void *best = special->made ? special->made : handle;
