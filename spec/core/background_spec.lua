@@ -1,11 +1,11 @@
--- Code for one block size is compiled in the background, and no launch waits for it. A compiler stands between that does
--- as the tests tell it.
+-- Code for one block size is compiled in the background, and no launch waits for it. A program in the compiler's place
+-- does as the tests tell it, and then runs the compiler.
 -- CPU device only: code for other devices is not specialised
 
 local run = require "support.child"
 
--- A folder with a cache and a home whose mwcc does `special` (shell) before it compiles for one block size; $here is the
--- folder. The script gets the folder as its argument.
+-- A folder with a cache and a home whose mwcc does `special` (shell) before it compiles for one block size; $here is that
+-- folder. The script gets its name as argument.
 local function with_home(special, use)
   local here = os.tmpname()
   os.remove(here)
