@@ -199,12 +199,12 @@ typedef struct kernel {
   int variant_count;
   struct assumption *assumptions; /* about parameters, which the variants depend on: simt.h */
   int assumption_count;
-  int64_t most_blocks, most_threads; /* on an axis, as assumed by the variants */
-  bool waits, skips_blocks;          /* at a barrier, or for its warp; blocks without work: block_guard.c */
-  bool reads_rows_in_place;          /* in place; correct only for grids of several blocks (rows.c) */
-  footprints row_footprints;         /* and if these memory ranges are disjoint */
-  bool reads_tiles_in_place;         /* in place; all threads of the grid wait once (tiles.c) */
-  bool sees_warp;                    /* it uses warp functions */
+  int64_t most_blocks, most_threads;      /* on an axis, as assumed by the variants */
+  bool waits, skips_blocks;               /* at a barrier, or for its warp; blocks without work: block_guard.c */
+  bool reads_rows_in_place;               /* in place; correct only for grids of several blocks (rows.c) */
+  footprints row_footprints;              /* and if these memory ranges are disjoint */
+  bool reads_tiles_in_place;              /* in place; all threads of the grid wait once (tiles.c) */
+  bool sees_warp, tests_runs, tests_near; /* it uses warp functions; its accesses make tests: tested_access.c */
   bool has_block_wait;       /* it waits for a cuda::barrier: some threads of a block may wait while others continue */
   mw_mwo_separate *separate; /* as in mw_mwo_kernel: scalar_promotion.c */
   size_t separate_count;

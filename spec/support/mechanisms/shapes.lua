@@ -1,4 +1,5 @@
--- Kernels whose indices are clamped, wrap around, are divided or flipped, of global and shared memory: see fuzz.lua.
+-- Kernels whose indices are clamped, wrap around, are divided or flipped, of global and shared memory, and whose
+-- results are stored in padded rows or in the order of a butterfly: see fuzz.lua.
 
 local types = {
   { name = "float", dtype = "float" }, { name = "int", dtype = "int" }, { name = "unsigned char", dtype = "uchar" },
@@ -27,6 +28,8 @@ return function(draw)
       "(E / (I)w * (I)q + E % (I)w)", "((E + 1) % (I)n)", "((E + n - 1) % (I)n)", "(E ^ (I)s)", "(E & (I)(s - 1))",
       "(2 * E - (E & (I)(s - 1)))", "(E + (I)p)", "(E - (I)c)", "(E >= (I)w ? E - (I)w : E)", "(E > (I)c ? E : (I)c)",
       "((E / (I)w + 1) % (I)h * (I)w + E % (I)w)", "(E | (I)s)", "(E * 2)", "((I)q * (I)c + E)",
+      "((E - (E & (I)(s - 1))) * 4 + (E & (I)(s - 1)))", "(E / (I)s * (I)(2 * s) + E % (I)s)",
+      "((E & ~(I)(s - 1)) * 2 + (E & (I)(s - 1)) + (I)s)", "(E ^ (I)(c & 15))",
     }
     return (form:gsub("E", function() return e end))
   end
@@ -53,8 +56,15 @@ return function(draw)
     end
   end
 
+  -- Each thread stores to an element of its own.
+  local places = { "2 * i - (i & (I)(s - 1))", "2 * i - (i & (I)(s - 1)) + (I)s", "i / (I)w * (I)(w + 3) + i % (I)w",
+    "i ^ (I)s", "(i + (I)1) % (I)(size - 64)", "(I)(size - 1) - i", "(i / (I)w + (I)1) * (I)(w + h) - i % (I)w - (I)1" }
+  local stored = draw.pick(places)
+  local condition = draw.chance(30) and " && r > 0" or ""
+
   local source = ([[
-__global__ void NAME(const T *a, T *out, int n, int size, int w, int h, int q, int p, int c, int s) {
+__global__ void NAME(const T *a, T *out, T *placed, int room, int n, int size, int w, int h, int q, int p, int c,
+                     int s) {
   SHARED
   I x = threadIdx.x, y = threadIdx.y;
   I i = (blockIdx.x * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
@@ -63,17 +73,21 @@ __global__ void NAME(const T *a, T *out, int n, int size, int w, int h, int q, i
   GUARD
   BODY
   if (i < (I)n) out[i] = (T)r;
+  I to = PLACE;
+  if (to >= 0 && to < (I)room && i < (I)nCONDITION) placed[to] = (T)r;
 }]]):gsub("SHARED", shared and ("__shared__ T tile[%d];"):format(threads) or "")
     :gsub("FILL", shared and "tile[x + blockDim.x * y] = a[i]; __syncthreads();" or "")
     :gsub("GUARD", not shared and draw.chance(60) and "if (i >= (I)n) return;" or "")
-    :gsub("BODY", function() return table.concat(lines, "\n  ") end)
+    :gsub("BODY", function() return table.concat(lines, "\n  ") end):gsub("PLACE", function() return stored end)
+    :gsub("CONDITION", function() return condition end)
   local sum = (t.dtype == "float" or t.dtype == "double") and t.name or "unsigned long long"
   source = source:gsub("%f[%w_]T%f[^%w_]", t.name):gsub("%f[%w_]I%f[^%w_]", index):gsub("%f[%w_]S%f[^%w_]", sum)
 
-  local size = count + 64
+  local size, room = count + 64, 4 * count + 1024
   local function launch()
     return { grid = grid, block = block, arguments = {
-      { type = t.dtype, size = size }, { type = t.dtype, size = size }, n, size, width, draw.between(1, 20),
+      { type = t.dtype, size = size }, { type = t.dtype, size = size }, { type = t.dtype, size = room }, room, n, size,
+      width, draw.between(1, 20),
       draw.pick { width, width + 3, 1, draw(100) }, draw.pick { 0, 1, 2, 5, 16, 100, draw(300) },
       draw.pick { 0, 1, 3, 15, 40, draw(300) }, 2 ^ draw(9) } }
   end

@@ -22,6 +22,7 @@
  *   memory.c                                                     the choice of an access class; contiguous and
  *                                                                broadcast accesses
  *   gather.c, paired_gather.c, windowed_gather.c, scalarized.c   gathers and scatters, and cheaper forms of them
+ *   tested_access.c                                              accesses whose class is tested at run time
  *   interleaved.c, transposed.c, permuted.c                      structures, rows that lanes own, and constant
  *                                                                permutations
  *   mask_elision.c, nontemporal_stores.c                         unmasked accesses where masks are slow; streaming

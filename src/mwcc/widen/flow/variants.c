@@ -129,6 +129,7 @@ static void add_variant(variant_query *q, cut c) {
   speculation x = {0};
   if (q->p->options->launch_kernel) find_speculation(q->g, q->o, &s, &x);
   if (with_fallback) single = shapes_given(q->g, q->o, (cut){CUT_ROWS, c.lanes, 1, 1}, NULL, 0, &s);
+  k->tests_runs = k->tests_near = false;
   if (widen_kernel(q->p, k, q->g, &s, q->live, &x, with_fallback ? &single : NULL, name, &q->why, &q->why_at, &made)) {
     k->variants[k->variant_count++] = made;
     if (q->blocks_registers) add_text_attribute(q->p, made.function, REGISTER_BLOCKED, "");
@@ -141,6 +142,10 @@ static void add_variant(variant_query *q, cut c) {
     if (q->p->options->report && takes_rows_of_blocks(k, &s)) puts("  adjacent blocks are interleaved row by row");
     if (q->p->options->report && k->skips_blocks)
       puts("  blocks whose threads all fail the first condition are skipped");
+    if (q->p->options->report && k->tests_runs)
+      puts("  gathers and scatters test whether their lanes are in two runs, as where a row ends");
+    if (q->p->options->report && k->tests_near)
+      puts("  gathers and scatters test whether their lanes are near each other, as in butterflies");
     if (q->p->options->report && q->p->gangs > 1)
       puts("  gang sharing: in grids of few blocks, several workers run the gangs of one block");
     if (q->p->options->report && q->p->merged > 1) puts("  block merging: two adjacent blocks run as one");

@@ -67,14 +67,16 @@ LLVMValueRef lane_pointers(widener *w, const place *at, int u) {
   return LLVMBuildGEP2(w->b, x.unit, base_pointer(w, &x, u), &index, 1, "");
 }
 
-LLVMValueRef first_pointer(widener *w, const place *at, int u) {
+LLVMValueRef pointer_of_lane(widener *w, const place *at, int u, int lane) {
   indexed x = index_of(w, at);
-  LLVMValueRef zero = constant_i32(w->p, 0);
-  if (!x.index) return LLVMBuildExtractElement(w->b, lane_pointers(w, at, u), zero, "");
-  LLVMValueRef index = LLVMBuildExtractElement(w->b, value_vector(w, x.index, u), zero, "");
+  LLVMValueRef number = constant_i32(w->p, (unsigned)lane);
+  if (!x.index) return LLVMBuildExtractElement(w->b, lane_pointers(w, at, u), number, "");
+  LLVMValueRef index = LLVMBuildExtractElement(w->b, value_vector(w, x.index, u), number, "");
   index = extended(w, index, x.is_unsigned, false);
   return LLVMBuildGEP2(w->b, x.unit, base_pointer(w, &x, u), &index, 1, "");
 }
+
+LLVMValueRef first_pointer(widener *w, const place *at, int u) { return pointer_of_lane(w, at, u, 0); }
 
 LLVMValueRef gather(widener *w, const place *at, LLVMTypeRef wide, mask m, int u) {
   if (m.all && in_even_steps(w, at)) return load_singly(w, at, wide, u);

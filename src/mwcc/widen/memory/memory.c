@@ -96,107 +96,11 @@ void end_choice(widener *w, const choice *c) {
   LLVMPositionBuilderAtEnd(w->b, c->done);
 }
 
-/* ---- gathers that are contiguous at run time ---- An index that is clamped to an edge, or flipped by an exclusive
-   or, is affine in most gangs though not in all. Where it is made by such operations only, a run-time test precedes
-   the access: a comparison is much cheaper than a gather. */
-
-/* Whether the value is made from affine and uniform ones alone, by operations that often preserve that. */
-static bool is_often_affine(widener *w, LLVMValueRef value, int depth) {
-  if (!is_varying(w, value)) return true;
-  if (depth == 0 || !LLVMIsAInstruction(value)) return false;
-  switch (LLVMGetInstructionOpcode(value)) {
-  case LLVMAdd:
-  case LLVMSub:
-  case LLVMAnd:
-  case LLVMOr:
-  case LLVMXor:
-  case LLVMSExt:
-  case LLVMZExt:
-  case LLVMTrunc: break;
-  case LLVMSelect:
-    return is_often_affine(w, LLVMGetOperand(value, 1), depth - 1) &&
-           is_often_affine(w, LLVMGetOperand(value, 2), depth - 1);
-  case LLVMCall: {
-    const char *name = callee_name(value);
-    if (strncmp(name, "llvm.", 5) != 0 || (strncmp(name + 6, "min.", 4) != 0 && strncmp(name + 6, "max.", 4) != 0))
-      return false;
-    return is_often_affine(w, LLVMGetOperand(value, 0), depth - 1) &&
-           is_often_affine(w, LLVMGetOperand(value, 1), depth - 1);
-  }
-  default: return false;
-  }
-  for (int i = 0; i < LLVMGetNumOperands(value); i++)
-    if (!is_often_affine(w, LLVMGetOperand(value, (unsigned)i), depth - 1)) return false;
-  return true;
-}
-
 /* Whether a value is available where the access is. The code may need the address there but not what it was made from:
    that is then not saved, in another node or after a barrier. */
 bool is_at_hand(widener *w, const place *at, LLVMValueRef value) {
   if (!LLVMIsAInstruction(value) || graph_node_of(w->g, value) == graph_node_of(w->g, at->by)) return true;
   return !w->several_regions && is_in_slot(w, value);
-}
-
-/* The index to test, if the address is a uniform base plus one varying index of the element's size. */
-static LLVMValueRef index_to_test(widener *w, const place *at, LLVMTypeRef type) {
-  enum { DEPTH = 8 };
-  int64_t distance; /* the same for all lanes */
-  LLVMValueRef gep = base_of(w, at->address, &distance);
-  if (!LLVMIsAGetElementPtrInst(gep) || local_unit(w->g, gep) || !is_uniform(w, LLVMGetOperand(gep, 0))) return NULL;
-  LLVMTypeRef unit = element_of(gep);
-  if (!unit || bytes_of(w, unit) != bytes_of(w, type)) return NULL;
-  LLVMValueRef index = LLVMGetOperand(gep, (unsigned)LLVMGetNumIndices(gep));
-  if (!is_varying(w, index) || !is_often_affine(w, index, DEPTH)) return NULL;
-  LLVMValueRef narrow = LLVMIsASExtInst(index) || LLVMIsAZExtInst(index) ? LLVMGetOperand(index, 0) : index;
-  return is_at_hand(w, at, narrow) ? index : NULL;
-}
-
-/* Whether active lane l's index is lane 0's plus l; neither the indices nor their extension to 64 bits wrap. */
-static LLVMValueRef is_contiguous_at_run_time(widener *w, LLVMValueRef index, mask m, int u) {
-  LLVMTypeRef type = LLVMTypeOf(index);
-  LLVMValueRef narrow = index;
-  bool is_unsigned = LLVMIsAZExtInst(index) != NULL;
-  if (LLVMIsASExtInst(index) || is_unsigned) narrow = LLVMGetOperand(index, 0), type = LLVMTypeOf(narrow);
-  LLVMValueRef lanes = value_vector(w, narrow, u);
-  /* freeze: lane 0 may be inactive and poison, on which no branch may depend */
-  LLVMValueRef first = LLVMBuildFreeze(w->b, LLVMBuildExtractElement(w->b, lanes, constant_i32(w->p, 0), ""), "");
-  LLVMValueRef expected = LLVMBuildAdd(w->b, splat(w, first), lane_numbers(w, type), "");
-  LLVMValueRef same = LLVMBuildICmp(w->b, LLVMIntEQ, lanes, expected, "");
-  if (!m.all) same = LLVMBuildSelect(w->b, m.lanes.of[u], same, LLVMConstAllOnes(LLVMTypeOf(same)), "");
-  unsigned width = LLVMGetIntTypeWidth(type);
-  uint64_t most = (is_unsigned ? UINT64_MAX : (uint64_t)INT64_MAX) >> (64 - width);
-  LLVMValueRef room = LLVMConstInt(type, most - (unsigned)w->width, 0);
-  LLVMValueRef fits = LLVMBuildICmp(w->b, is_unsigned ? LLVMIntULT : LLVMIntSLT, first, room, "");
-  LLVMValueRef word = mask_word(w, same);
-  LLVMValueRef every = LLVMBuildICmp(w->b, LLVMIntEQ, word, LLVMConstAllOnes(LLVMTypeOf(word)), "");
-  return LLVMBuildAnd(w->b, every, fits, "");
-}
-
-/* A run-time test for all vectors at once: the builder continues where the lanes of each are contiguous. */
-static choice test_contiguous(widener *w, const place *at, LLVMValueRef index, mask m, vectors *firsts) {
-  LLVMValueRef follow = NULL;
-  choice c = {.some = LLVMAppendBasicBlockInContext(w->p->context, w->function, "anywhere"),
-              .done = LLVMAppendBasicBlockInContext(w->p->context, w->function, "accessed")};
-  need_pointers(w, at);
-  for (int u = 0; u < w->vectors; u++) {
-    LLVMValueRef follows = is_contiguous_at_run_time(w, index, m, u);
-    follow = follow ? LLVMBuildAnd(w->b, follow, follows, "") : follows;
-  }
-  LLVMBasicBlockRef quick = LLVMAppendBasicBlockInContext(w->p->context, w->function, "contiguous");
-  build_likely(w->p, w->b, follow, quick, c.some);
-  LLVMPositionBuilderAtEnd(w->b, quick);
-  for (int u = 0; u < w->vectors; u++) firsts->of[u] = first_pointer(w, at, u);
-  return c;
-}
-
-static vectors gather_or_load(widener *w, const place *at, LLVMValueRef index, LLVMTypeRef wide, mask m) {
-  vectors slots = new_slots(w, wide, w->vectors), firsts;
-  choice c = test_contiguous(w, at, index, m, &firsts);
-  store_slots(w, load_following(w, at, wide, &firsts, m, w->vectors), slots, w->vectors);
-  else_some(w, &c);
-  for (int u = 0; u < w->vectors; u++) LLVMBuildStore(w->b, gather(w, at, wide, m, u), slots.of[u]);
-  end_choice(w, &c);
-  return load_slots(w, wide, slots, w->vectors);
 }
 
 /* Whether the lanes of every vector have the same addresses as those of the first: then all vectors can share what is
@@ -217,15 +121,16 @@ static mask any_vector(widener *w, mask m) {
 vectors load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
   LLVMTypeRef wide = vector_type(w, type);
   bool near = may_be_window(w, at, type);
-  LLVMValueRef index = w->speculation_failed && !near ? NULL : index_to_test(w, at, type);
+  tested_index index = index_to_test(w, at, type);
   bool contiguous = is_contiguous(w, at, bytes_of(w, type));
   if (!at->is_volatile && reaches_rows(w->shapes, at->address, bytes_of(w, type))) return load_rows(w, at, type, m);
   int steps = few_steps(w, at, bytes_of(w, type));
   if (steps) return load_strided(w, at, type, steps, m);
   vectors result = {0};
   compiler_fence(w, at);
-  if (!contiguous && index) {
-    result = near ? load_window(w, at, index, type, m) : gather_or_load(w, at, index, wide, m);
+  if (!contiguous && index.index) {
+    bool flips = index.flips && !index.clamps && !index.divides;
+    result = near && !flips ? load_window(w, at, index.index, type, m) : load_tested(w, at, &index, wide, m);
   } else {
     bool common = vectors_share(w, at);
     if (common) m = any_vector(w, m);
@@ -252,27 +157,18 @@ static void store_scalar(widener *w, const place *at, LLVMValueRef value, mask m
   LLVMSetVolatile(made, at->is_volatile);
 }
 
-static void scatter_or_store(widener *w, const place *at, LLVMValueRef index, vectors lanes, mask m) {
-  vectors firsts;
-  choice c = test_contiguous(w, at, index, m, &firsts);
-  store_following(w, at, lanes, &firsts, m);
-  else_some(w, &c);
-  for (int u = 0; u < w->vectors; u++) scatter(w, at, lanes.of[u], m, u);
-  end_choice(w, &c);
-}
-
 void store_lanes(widener *w, const place *at, vectors lanes, mask m) {
   uint64_t bytes = bytes_of(w, LLVMGetElementType(LLVMTypeOf(lanes.of[0])));
   if (!at->is_volatile && reaches_rows(w->shapes, at->address, bytes)) {
     store_rows(w, at, lanes, m);
     return;
   }
-  LLVMValueRef index = w->speculation_failed ? NULL : index_to_test(w, at, LLVMGetElementType(LLVMTypeOf(lanes.of[0])));
+  tested_index index = index_to_test(w, at, LLVMGetElementType(LLVMTypeOf(lanes.of[0])));
   bool contiguous = is_contiguous(w, at, bytes);
   if (contiguous && m.all && store_streamed(w, at, lanes, bytes)) return;
   compiler_fence(w, at);
-  if (!contiguous && index) {
-    scatter_or_store(w, at, index, lanes, m);
+  if (!contiguous && index.index) {
+    store_tested(w, at, &index, lanes, m);
   } else {
     if (contiguous) store_following(w, at, lanes, NULL, m);
     for (int u = 0; u < w->vectors && !contiguous; u++) scatter(w, at, lanes.of[u], m, u);

@@ -8,7 +8,7 @@
  *   interleaved               whole vectors and shuffles: interleaved.c
  *   transposed                a short vector for each lane, transposed in registers: transposed.c
  *   permuted                  lanes at constant distances: whole vectors and shuffles: permuted.c
- *   window                    near each other, by a run-time test: windowed_gather.c
+ *   tested at run time        contiguous, in two runs, or near each other: tested_access.c, windowed_gather.c
  *   paired                    two neighbouring members as one element: paired_gather.c
  *   anything else             a gather or scatter (gather.c), or lane by lane (scalarized.c)
  *
@@ -67,11 +67,49 @@ vectors load_all_steps(widener *w, const place *at, LLVMTypeRef wide, mask m, in
 
 LLVMValueRef gather(widener *w, const place *at, LLVMTypeRef wide, mask m, int u);
 void scatter(widener *w, const place *at, LLVMValueRef lanes, mask m, int u);
-/* The pointers of a vector's lanes, and lane 0's. After a branch they are available only if need_pointers was called
-   before it. */
+/* The pointers of a vector's lanes, one lane's, and lane 0's. After a branch they are available only if need_pointers
+   was called before it. */
 LLVMValueRef lane_pointers(widener *w, const place *at, int u);
+LLVMValueRef pointer_of_lane(widener *w, const place *at, int u, int lane);
 LLVMValueRef first_pointer(widener *w, const place *at, int u);
 void need_pointers(widener *w, const place *at);
+
+/* ---- tested_access.c ---- */
+
+/* An index that is often contiguous though not always, and what may keep it from being so. */
+typedef struct tested_index {
+  LLVMValueRef index;          /* as it is used or extended to 64 bits; NULL: there is nothing to test */
+  bool divides;                /* rows may end between lanes */
+  bool clamps;                 /* lanes may be clamped to an edge */
+  bool flips;                  /* bits are masked or flipped: butterflies */
+  bool contiguous, runs, near; /* the tests that are made */
+} tested_index;
+
+/* The index of an address that is a uniform base plus one varying index of the element's size. */
+tested_index index_to_test(widener *w, const place *at, LLVMTypeRef type);
+vectors load_tested(widener *w, const place *at, const tested_index *x, LLVMTypeRef wide, mask m);
+void store_tested(widener *w, const place *at, const tested_index *x, vectors lanes, mask m);
+/* Tests of a vector's lanes, as scalars: whether all are true; and the lanes, or true where one is inactive. */
+LLVMValueRef in_every_lane(widener *w, LLVMValueRef lanes);
+LLVMValueRef unless_inactive(widener *w, mask m, int u, LLVMValueRef lanes);
+/* Whether the index plus any number of lanes below `lanes` does not wrap. */
+LLVMValueRef has_room(widener *w, LLVMValueRef index, bool is_unsigned, unsigned lanes);
+
+/* ---- tested_butterfly.c ---- */
+
+typedef struct butterfly { /* how a vector's lanes lie */
+  LLVMValueRef pointer;    /* of the window that is loaded */
+  LLVMValueRef lanes;      /* each lane's place in it */
+  LLVMValueRef run;        /* of stores: how many lanes are neighbours, an i32 */
+} butterfly;
+
+/* Whether accesses of that type can be butterflies; the test of a vector's indices, of which those in `follow` follow
+   lane 0's; and the accesses. */
+bool may_be_near(const widener *w, LLVMTypeRef type);
+LLVMValueRef test_near(widener *w, const place *at, LLVMValueRef index, bool is_unsigned, mask m, int u, butterfly *x);
+LLVMValueRef load_near(widener *w, const place *at, LLVMTypeRef wide, const butterfly *x);
+LLVMValueRef test_butterfly(widener *w, LLVMValueRef index, LLVMValueRef follow, bool is_unsigned, butterfly *x);
+void store_butterfly(widener *w, const place *at, LLVMValueRef lanes, mask m, int u, const butterfly *x);
 
 /* ---- windowed_gather.c ---- */
 

@@ -1,0 +1,123 @@
+-- Accesses whose class is tested at run time: rows that end between lanes, clamps, butterflies.
+-- Lua 5.4 only: the compiler is tested.
+-- CPU device only: about the code that mwcc makes for lanes
+
+local mw = require "moonwarp"
+local mwcc = require "support.mwcc"
+local count = mwcc.count
+
+local padded = [[
+  __global__ void padded(int n, int width, int pitch, const float *from, float *to) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) to[i / width * pitch + i % width] = from[i];
+  }]]
+
+-- One stage of a butterfly, with partners at a distance of `run`.
+local stage = [[
+  __global__ void stage(int n, int run, int always, const int *from, int *to) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    int low = i & (run - 1), at = (i - low) * 2 + low;
+    int a = from[at], b = from[at + run];
+    to[at] = a + b;
+    if (a > b || always) to[at + run] = a - b;
+  }]]
+
+local shifted = [[
+  __global__ void shifted(int n, int by, const int *from, int *to) {
+    __shared__ int tile[256];
+    int x = threadIdx.x;
+    tile[x] = from[blockIdx.x * 256 + x];
+    __syncthreads();
+    int sum = 0;
+    for (int k = 1; k < n; k++) sum = 3 * sum + tile[min(max(x - by, 0), 255)] - k * tile[x ^ k];
+    to[blockIdx.x * 256 + x] = sum;
+  }]]
+
+local function text(source, launch, options)
+  return mwcc.run(source, "--stop-after=vectorize --mcpu=x86-64-v4 " .. (options or "") .. " --launch=" .. launch)
+end
+
+describe("accesses that are tested at run time", function()
+  local before
+  setup(function() before = mw.limit("specialise", 1) end)
+  teardown(function() mw.limit("specialise", before) end)
+
+  it("are two masked stores where a row ends between lanes", function()
+    local launch = "_Z6paddediiiPKfPf:256x1x1"
+    local with, without = text(padded, launch), text(padded, launch, "--without=run-access")
+    assert.is_truthy(with:find "\nruns")
+    assert.is_nil(without:find "\nruns")
+    local stores = "call void @llvm%.masked%.store"
+    assert.is_true(count(with, stores) >= count(without, stores) + 2)
+  end)
+
+  it("are two vectors and a permutation where partners are close", function()
+    local launch = "_Z5stageiiiPKiPi:256x1x1"
+    local with, without = text(stage, launch), text(stage, launch, "--without=butterfly-access")
+    assert.is_truthy(with:find "call <16 x i32> @llvm%.x86%.avx512%.vpermi2var%.d%.512")
+    assert.is_nil(without:find "vpermi2var")
+    assert.is_truthy(with:find "call <16 x i32> @llvm%.x86%.avx512%.permvar%.si%.512") -- for the stores
+  end)
+
+  it("are reported", function()
+    local options = "--report --mcpu=x86-64-v4 --launch="
+    assert.is_truthy(mwcc.run(padded, options .. "_Z6paddediiiPKfPf:256x1x1"):find "in two runs")
+    assert.is_truthy(mwcc.run(stage, options .. "_Z5stageiiiPKiPi:256x1x1"):find "near each other")
+  end)
+
+  it("are right for rows of any length", function()
+    local m, n = mw.compile(padded), 1000
+    local from = mw.arange(n)
+    for _, block in ipairs { 256, 100 } do
+      for _, width in ipairs { 1, 5, 15, 16, 17, 31, 33, 100, 2000 } do
+        local to, expected = mw.zeros(n * 4 + 10), {}
+        for i = 1, #to do expected[i] = 0 end
+        for i = 0, n - 1 do expected[i // width * (width + 3) + i % width + 1] = from[i + 1] end
+        m.padded(mw.cdiv(n, block), block)(n, width, width + 3, from, to)
+        assert.same(expected, to:totable())
+      end
+    end
+  end)
+
+  it("are right for every distance of partners, and under masks", function()
+    local m, half = mw.compile(stage), 512
+    local numbers = {}
+    for i = 1, 2 * half do numbers[i] = i * i % 1009 end
+    local from = mw.array(numbers, "int")
+    for _, case in ipairs { { 256, half, 1 }, { 256, half, 0 }, { 64, half - 37, 0 } } do
+      local block, n, always = case[1], case[2], case[3]
+      for _, run in ipairs { 1, 2, 4, 8, 16, 32, 256 } do
+        local to, expected = mw.zeros(3 * half, "int"), {}
+        for i = 1, 3 * half do expected[i] = 0 end
+        for i = 0, n - 1 do
+          local low = i & (run - 1)
+          local at = (i - low) * 2 + low
+          local a, b = numbers[at + 1], numbers[at + run + 1]
+          expected[at + 1] = a + b
+          if a > b or always == 1 then expected[at + run + 1] = a - b end
+        end
+        m.stage(mw.cdiv(n, block), block)(n, run, always, from, to)
+        assert.same(expected, to:totable())
+      end
+    end
+  end)
+
+  it("are right where lanes are clamped or flipped in shared memory", function()
+    local m, numbers = mw.compile(shifted), {}
+    for i = 1, 512 do numbers[i] = i * i % 1009 end
+    local from = mw.array(numbers, "int")
+    for _, by in ipairs { 0, 1, 3, 16, 255, -1, -40 } do
+      local to, expected = mw.zeros(512, "int"), {}
+      m.shifted(2, 256)(34, by, from, to)
+      for i = 0, 511 do
+        local x, base, sum = i % 256, i // 256 * 256, 0
+        for k = 1, 33 do
+          sum = 3 * sum + numbers[base + math.min(math.max(x - by, 0), 255) + 1] - k * numbers[base + (x ~ k) + 1]
+        end
+        expected[i + 1] = (sum + (1 << 31)) % (1 << 32) - (1 << 31)
+      end
+      assert.same(expected, to:totable())
+    end
+  end)
+end)

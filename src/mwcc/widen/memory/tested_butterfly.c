@@ -1,0 +1,114 @@
+/* Lanes that are near each other though not in order, as where the partners of a butterfly are closer than a vector's
+ * length: see tested_access.c.
+ *
+ *   loads    of which all lanes are within two vectors' lengths, from a multiple of a vector's length on: both vectors
+ *            are loaded and permuted by the lanes' distances
+ *   stores   of runs of s lanes at distances of 2 s elements, for a power of two s: lane l stores element
+ *            2 l - (l & (s - 1)) from lane 0's on. So element e is lane (e & ~(2 s - 1)) / 2 + (e & (s - 1))'s, if e &
+ *            s is 0, and else another's. The lanes are permuted to that order and stored under masks.
+ *
+ * s is the number of lanes that follow lane 0. It need not be known that it is a power of two: if it is not, one of
+ * those lanes is not where it should be, and the test fails.
+ *
+ * Two vectors are only read if they are on one page, and one of the elements is an active lane's.
+ *
+ * Only with AVX-512: AVX2 stores the lanes one by one, and a vector that is loaded soon after waits for these. */
+#include "memory.h"
+#include "mwcc/target/target.h"
+
+#include <string.h>
+
+bool may_be_near(const widener *w, LLVMTypeRef type) {
+  bool words = LLVMSizeOfTypeInBits(w->p->layout, type) == 32;
+  return has_pass(w->p, PASS_BUTTERFLIES) && words && w->width == 16 && strstr(w->p->features, "+avx512f");
+}
+
+static LLVMValueRef first_lane(widener *w, LLVMValueRef lanes) {
+  return LLVMBuildExtractElement(w->b, lanes, constant_i32(w->p, 0), "");
+}
+
+/* A vector of 32-bit numbers in the order that `from` tells. */
+static LLVMValueRef permuted(widener *w, LLVMValueRef lanes, LLVMValueRef from) {
+  LLVMValueRef arguments[] = {lanes, from};
+  return call_intrinsic(w->p, w->b, "llvm.x86.avx512.permvar.si.512", NULL, 0, arguments, 2);
+}
+
+static LLVMValueRef words_of(widener *w, LLVMValueRef lanes) {
+  return LLVMBuildBitCast(w->b, lanes, vector_type(w, w->p->i32), "");
+}
+
+static LLVMValueRef splat_i32(widener *w, unsigned number) { return splat(w, constant_i32(w->p, number)); }
+
+/* ---- loads ---- */
+
+LLVMValueRef test_near(widener *w, const place *at, LLVMValueRef index, bool is_unsigned, mask m, int u, butterfly *x) {
+  LLVMTypeRef type = LLVMTypeOf(index), element = LLVMGetElementType(type);
+  unsigned width = (unsigned)w->width, bytes = 2 * width * 4;
+  LLVMValueRef first = first_lane(w, index), ones = LLVMConstInt(element, width - 1, 0);
+  LLVMValueRef start = LLVMBuildAnd(w->b, first, LLVMBuildNot(w->b, ones, ""), "");
+  LLVMValueRef distances = LLVMBuildSub(w->b, index, splat(w, start), "");
+  LLVMValueRef within =
+      LLVMBuildICmp(w->b, LLVMIntULT, distances, splat(w, LLVMConstInt(element, (uint64_t)2 * width, 0)), "");
+  LLVMValueRef fits = in_every_lane(w, unless_inactive(w, m, u, within));
+  fits = LLVMBuildAnd(w->b, fits, has_room(w, start, is_unsigned, 2 * width), "");
+  LLVMValueRef back = LLVMBuildAnd(w->b, first, ones, "");
+  back = LLVMBuildNeg(w->b, LLVMBuildIntCast2(w->b, back, w->p->i64, 0, ""), "");
+  x->pointer = LLVMBuildGEP2(w->b, w->p->i32, first_pointer(w, at, u), &back, 1, "");
+  if (!m.all) x->pointer = LLVMBuildSelect(w->b, any_in_vector(w, m.lanes.of[u]), x->pointer, place_for(w, bytes), "");
+  x->lanes = LLVMBuildIntCast2(w->b, distances, vector_type(w, w->p->i32), 0, "");
+  return LLVMBuildAnd(w->b, fits, is_on_a_page(w, x->pointer, bytes), "");
+}
+
+LLVMValueRef load_near(widener *w, const place *at, LLVMTypeRef wide, const butterfly *x) {
+  LLVMTypeRef words = vector_type(w, w->p->i32);
+  LLVMValueRef low = LLVMBuildLoad2(w->b, words, x->pointer, "");
+  LLVMValueRef high = LLVMBuildLoad2(w->b, words, moved(w, x->pointer, 4 * (uint64_t)w->width), "");
+  LLVMSetAlignment(low, at->align);
+  LLVMSetAlignment(high, at->align);
+  LLVMValueRef arguments[] = {low, x->lanes, high};
+  LLVMValueRef result = call_intrinsic(w->p, w->b, "llvm.x86.avx512.vpermi2var.d.512", NULL, 0, arguments, 3);
+  return LLVMBuildBitCast(w->b, result, wide, "");
+}
+
+/* ---- stores ---- */
+
+LLVMValueRef test_butterfly(widener *w, LLVMValueRef index, LLVMValueRef follow, bool is_unsigned, butterfly *x) {
+  LLVMTypeRef element = LLVMGetElementType(LLVMTypeOf(index)), i32 = w->p->i32;
+  LLVMValueRef word = LLVMBuildZExt(w->b, mask_word(w, follow), i32, "");
+  LLVMValueRef arguments[] = {LLVMBuildNot(w->b, word, ""), LLVMConstInt(w->p->i1, 1, 0)};
+  x->run = call_intrinsic(w->p, w->b, "llvm.cttz", &i32, 1, arguments, 2);
+  LLVMValueRef first = first_lane(w, index), lane = lane_numbers(w, element);
+  LLVMValueRef low = LLVMBuildSub(w->b, x->run, constant_i32(w->p, 1), "");
+  low = splat(w, LLVMBuildIntCast2(w->b, low, element, 0, ""));
+  LLVMValueRef expected = LLVMBuildSub(w->b, lane_steps(w, element, 2), LLVMBuildAnd(w->b, lane, low, ""), "");
+  expected = LLVMBuildAdd(w->b, expected, splat(w, first), "");
+  LLVMValueRef fits = in_every_lane(w, LLVMBuildICmp(w->b, LLVMIntEQ, index, expected, ""));
+  return LLVMBuildAnd(w->b, fits, has_room(w, first, is_unsigned, 2 * (unsigned)w->width), "");
+}
+
+/* The elements from lane 0's on, or from the next vector's first on. */
+static void store_half(widener *w, const place *at, LLVMValueRef words, LLVMTypeRef wide, mask m, int u,
+                       const butterfly *x, bool upper) {
+  LLVMBuilderRef b = w->b;
+  LLVMTypeRef type = vector_type(w, w->p->i32);
+  LLVMValueRef one = constant_i32(w->p, 1), below = splat(w, LLVMBuildSub(b, x->run, one, ""));
+  LLVMValueRef run = splat(w, x->run), twice = splat(w, LLVMBuildNeg(b, LLVMBuildShl(b, x->run, one, ""), ""));
+  LLVMValueRef element = LLVMBuildAdd(b, lane_numbers(w, w->p->i32), splat_i32(w, upper ? (unsigned)w->width : 0), "");
+  LLVMValueRef lane = LLVMBuildLShr(b, LLVMBuildAnd(b, element, twice, ""), splat(w, one), "");
+  lane = LLVMBuildOr(b, lane, LLVMBuildAnd(b, element, below, ""), "");
+  LLVMValueRef own =
+      LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildAnd(b, element, run, ""), LLVMConstNull(LLVMTypeOf(element)), "");
+  if (!m.all) {
+    LLVMValueRef active = permuted(w, LLVMBuildSExt(b, m.lanes.of[u], type, ""), lane);
+    own = LLVMBuildAnd(b, own, LLVMBuildICmp(b, LLVMIntNE, active, LLVMConstNull(type), ""), "");
+  }
+  LLVMValueRef value = LLVMBuildBitCast(b, permuted(w, words, lane), wide, "");
+  LLVMValueRef pointer = moved(w, first_pointer(w, at, u), upper ? 4 * (uint64_t)w->width : 0);
+  masked_store(w->p, b, value, pointer, at->align, own);
+}
+
+void store_butterfly(widener *w, const place *at, LLVMValueRef lanes, mask m, int u, const butterfly *x) {
+  LLVMValueRef words = words_of(w, lanes);
+  store_half(w, at, words, LLVMTypeOf(lanes), m, u, x, false);
+  store_half(w, at, words, LLVMTypeOf(lanes), m, u, x, true);
+}
