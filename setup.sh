@@ -140,6 +140,9 @@ look() {
   have_library libopenblas.so.0 || extra libopenblas0 "the tests: products and factorisations by OpenBLAS"
   have_library libEGL_mesa.so.0 || extra libegl1 "the tests: OpenGL's buffers and images shared with kernels"
   have_library libglapi.so.0 || have_library libgallium || extra libgl1-mesa-dri "the same: a renderer in software"
+  [ -e /usr/include/Random123/philox.h ] || extra librandom123-dev "the tests: libraries of headers in kernels"
+  [ -e /usr/include/glm/glm.hpp ] || extra libglm-dev "the same"
+  [ -e /usr/include/eigen3/Eigen/Core ] || extra libeigen3-dev "the same"
   find_clang_format >/dev/null || want clang-format-@ "make lint"
 }
 

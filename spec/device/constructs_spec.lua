@@ -62,6 +62,27 @@ local constructs = {
       __nv_fp8x2_e4m3 two(make_float2(p[0], p[1]));
       p[2] = float2(two).y + float(__nv_fp8_e8m0(p[1]));
     }]],
+  ["cuda_fp6.h and cuda_fp4.h"] = [[
+    #include <cuda_fp4.h>
+    __global__ void k(float *p) {
+      __nv_fp6x2_e2m3 two(make_float2(p[0], p[1]));
+      p[2] = float2(two).y + float(__nv_fp4_e2m1(p[1])) + float(__nv_fp6_e3m2(__float2half(p[3])));
+    }]],
+  ["macros of a host's compiler, constants of 64 bits"] = [[
+    #if __GNUC__ < 4 || !defined __x86_64__ && !defined __aarch64__
+    #error there is a host
+    #endif
+    #include <stdint.h>
+    __global__ void k(uint64_t *p) { p[0] = UINT64_C(0xffffffffff); }]],
+  ["half's functions for classes of its bits"] = [[
+    #include <cuda_fp16.h>
+    struct mine : __half_raw {
+      __device__ mine(__half h) : __half_raw(h) {}
+    };
+    __global__ void k(float *p) {
+      mine a(__float2half(p[0])), b(__float2half(p[1]));
+      p[2] = __half2float(__hmul(a, b)) + __hlt(a, b) + __half2float(hsqrt(a)) + __half2float(__hneg(b));
+    }]],
   ["vectors of 32 bytes by alignment"] = "double4_16a v = make_double4_16a(1, 2, 3, 4); p[0] = (int)v.w;",
   ["types of the host's in signatures"] = [[
     #include <cuda.h>

@@ -27,6 +27,29 @@ __global__ void look(float4 *to) { to[0] = tex2D(img, 0, 0); }
 ]]
 ]==]
 
+describe("a source with a header that NVRTC does not have", function()
+  local log = '/*LOG kernel.cu(1): catastrophic error: cannot open source file "%s"\n*/ /*ERROR*/'
+
+  it("is compiled by mwcc", function()
+    local result = gpu([[
+      local m = mw.compile [==[
+        #include <complex>
+        ]] .. log:format "complex" .. [[
+
+        __global__ void k(float *p) { std::complex<float> z(1, 2); p[0] = z.imag(); }
+      ]==]
+      print(m.k)
+      m.k(1, 1)(mw.zeros(1))]])
+    assert.equal("kernel k(float *p)\n", result.output)
+    assert.equal(1, gpu.count(result, "cuLaunchKernel"))
+  end)
+
+  it("is refused if mwcc does not have it either", function()
+    local result = gpu("print(mw.try_compile [==[\n#include <nowhere.h>\n" .. log:format "nowhere.h" .. "]==])")
+    assert.matches("there is no file 'nowhere.h'", result.output, 1, true)
+  end)
+end)
+
 describe("a module without NVRTC", function()
   it("is PTX by mwcc, and has kernels, types, names and references", function()
     local result = off(source .. [[

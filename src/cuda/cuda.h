@@ -294,6 +294,8 @@ void cuda_list_free(cuda_list *list);
 int cuda_options_read(const cuda_device *device, const mw_source *source, cuda_list *out, int *arch);
 /* The options for NVRTC. */
 int cuda_options(const cuda_device *device, const mw_source *source, cuda_list *out);
+/* The source's options and, after a toolkit's folder, that of its CCCL. */
+void cuda_options_complete(const mw_source *source, cuda_list *out);
 
 /* ---- module.c ---- */
 

@@ -101,5 +101,6 @@ void cuda_log_translate(const char *log, const cuda_headers *ours, mw_text *out,
     first->file = mw_format("%.*s", (int)h.file_length, h.file);
     first->line = h.line;
     first->column = column;
+    first->lacks_header = strstr(first->message, "open source file") != NULL;
   }
 }

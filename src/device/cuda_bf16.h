@@ -76,6 +76,9 @@ template <> struct __mw_narrow_traits<__nv_bfloat16> {
     return __nv_bfloat16(__mw_sum_to_odd((double)x * y, (double)z));
   }
 };
+template <typename T> struct __mw_narrow_argument<T, typename __mw_derived<__is_base_of(__nv_bfloat16_raw, T)>::yes> {
+  typedef __nv_bfloat16 number;
+};
 template <> struct __mw_narrow_pair_traits<__nv_bfloat162> {
   typedef __nv_bfloat162 pair;
 };

@@ -73,6 +73,9 @@ template <> struct __mw_narrow_traits<__half> {
   /* The product is exact in single precision. */
   static __mw_member __half fma(float x, float y, float z) { return __half(__mw_sum_to_oddf(__fmul_rn(x, y), z)); }
 };
+template <typename T> struct __mw_narrow_argument<T, typename __mw_derived<__is_base_of(__half_raw, T)>::yes> {
+  typedef __half number;
+};
 template <> struct __mw_narrow_pair_traits<__half2> {
   typedef __half2 pair;
 };

@@ -12,6 +12,7 @@
 
 #include "cuda_bf16.h"
 #include "cuda_fp16.h"
+#include "moonwarp/arithmetic/byte_float.h"
 
 typedef unsigned char __nv_fp8_storage_t;
 typedef unsigned short __nv_fp8x2_storage_t;
@@ -95,83 +96,20 @@ __mw_both __half2_raw __nv_cvt_fp8x2_to_halfraw2(__nv_fp8x2_storage_t x, __nv_fp
 
 /* ---- types ---- */
 
-/* All conversions but those between the formats are explicit. Integers are cut to the range. */
-#define __mw_fp8_from(type, F, T)                                                                                      \
-  explicit __mw_member type(T x) : __x(__nv_cvt_double_to_fp8((double)x, __NV_SATFINITE, F)) {}
-#define __mw_fp8_to(T)                                                                                                 \
-  explicit __mw_member operator T() const { return (T)(float)*this; }
-#define __mw_fp8_to_small(T, low, high)                                                                                \
-  explicit __mw_member operator T() const {                                                                            \
-    float x = (float)*this;                                                                                            \
-    return (T)(int)(x == x ? fminf(fmaxf(x, low), high) : 0.0f);                                                       \
-  }
-#define __mw_fp8_type(name, F)                                                                                         \
-  struct name {                                                                                                        \
-    __nv_fp8_storage_t __x;                                                                                            \
-    name() = default;                                                                                                  \
-    explicit __mw_member name(__half x) : __x(__nv_cvt_halfraw_to_fp8((__half_raw)x, __NV_SATFINITE, F)) {}            \
-    explicit __mw_member name(__nv_bfloat16 x)                                                                         \
-        : __x(__nv_cvt_bfloat16raw_to_fp8((__nv_bfloat16_raw)x, __NV_SATFINITE, F)) {}                                 \
-    explicit __mw_member name(float x) : __x(__nv_cvt_float_to_fp8(x, __NV_SATFINITE, F)) {}                           \
-    __mw_fp8_from(name, F, double) __mw_fp8_from(name, F, short) __mw_fp8_from(name, F, unsigned short)                \
-        __mw_fp8_from(name, F, int) __mw_fp8_from(name, F, unsigned) __mw_fp8_from(name, F, long)                      \
-            __mw_fp8_from(name, F, unsigned long) __mw_fp8_from(name, F, long long)                                    \
-                __mw_fp8_from(name, F, unsigned long long) explicit __mw_member                                        \
-                operator __half() const {                                                                              \
-      return __half(__nv_cvt_fp8_to_halfraw(__x, F));                                                                  \
-    }                                                                                                                  \
-    explicit __mw_member operator float() const { return __half2float(__half(__nv_cvt_fp8_to_halfraw(__x, F))); }      \
-    explicit __mw_member operator __nv_bfloat16() const { return __float2bfloat16_rz((float)*this); }                  \
-    explicit __mw_member operator bool() const { return (__x & 0x7f) != 0; }                                           \
-    __mw_fp8_to(double) __mw_fp8_to(int) __mw_fp8_to(unsigned) __mw_fp8_to(long) __mw_fp8_to(unsigned long)            \
-        __mw_fp8_to(long long) __mw_fp8_to(unsigned long long) __mw_fp8_to_small(short, -32768.0f, 32767.0f)           \
-            __mw_fp8_to_small(unsigned short, 0.0f, 65535.0f) __mw_fp8_to_small(signed char, -128.0f, 127.0f)          \
-                __mw_fp8_to_small(char, -128.0f, 127.0f) __mw_fp8_to_small(unsigned char, 0.0f, 255.0f)                \
-  }
-#define __mw_fp8_pair_type(name, F)                                                                                    \
-  struct __align__(2) name {                                                                                           \
-    __nv_fp8x2_storage_t __x;                                                                                          \
-    name() = default;                                                                                                  \
-    explicit __mw_member name(__half2 x) : __x(__nv_cvt_halfraw2_to_fp8x2((__half2_raw)x, __NV_SATFINITE, F)) {}       \
-    explicit __mw_member name(__nv_bfloat162 x)                                                                        \
-        : __x(__nv_cvt_bfloat16raw2_to_fp8x2((__nv_bfloat162_raw)x, __NV_SATFINITE, F)) {}                             \
-    explicit __mw_member name(float2 x) : __x(__nv_cvt_float2_to_fp8x2(x, __NV_SATFINITE, F)) {}                       \
-    explicit __mw_member name(double2 x) : __x(__nv_cvt_double2_to_fp8x2(x, __NV_SATFINITE, F)) {}                     \
-    explicit __mw_member operator __half2() const { return __half2(__nv_cvt_fp8x2_to_halfraw2(__x, F)); }              \
-    explicit __mw_member operator float2() const {                                                                     \
-      return __half22float2(__half2(__nv_cvt_fp8x2_to_halfraw2(__x, F)));                                              \
-    }                                                                                                                  \
-  }
-#define __mw_fp8_four_type(name, pair, F)                                                                              \
-  struct __align__(4) name {                                                                                           \
-    __nv_fp8x4_storage_t __x;                                                                                          \
-    name() = default;                                                                                                  \
-    static __mw_member unsigned __mw_of(pair low, pair high) { return low.__x | (unsigned)high.__x << 16; }            \
-    explicit __mw_member name(__half2 low, __half2 high) : __x(__mw_of(pair(low), pair(high))) {}                      \
-    explicit __mw_member name(__nv_bfloat162 low, __nv_bfloat162 high) : __x(__mw_of(pair(low), pair(high))) {}        \
-    explicit __mw_member name(float4 x) : __x(__mw_of(pair(float2{x.x, x.y}), pair(float2{x.z, x.w}))) {}              \
-    explicit __mw_member name(double4 x) : __x(__mw_of(pair(double2{x.x, x.y}), pair(double2{x.z, x.w}))) {}           \
-    explicit __mw_member operator float4() const {                                                                     \
-      pair low, high;                                                                                                  \
-      low.__x = (unsigned short)(__x & 0xffff), high.__x = (unsigned short)(__x >> 16);                                \
-      float2 a = (float2)low, b = (float2)high;                                                                        \
-      return {a.x, a.y, b.x, b.y};                                                                                     \
-    }                                                                                                                  \
-  }
+__mw_both __nv_fp8_storage_t __mw_fp8_of(float x, __nv_fp8_interpretation_t format) {
+  return __nv_cvt_float_to_fp8(x, __NV_SATFINITE, format);
+}
+__mw_both __nv_fp8_storage_t __mw_fp8_of(double x, __nv_fp8_interpretation_t format) {
+  return __nv_cvt_double_to_fp8(x, __NV_SATFINITE, format);
+}
 /* clang-format off */
-__mw_fp8_type(__nv_fp8_e4m3, __NV_E4M3);
-__mw_fp8_type(__nv_fp8_e5m2, __NV_E5M2);
-__mw_fp8_pair_type(__nv_fp8x2_e4m3, __NV_E4M3);
-__mw_fp8_pair_type(__nv_fp8x2_e5m2, __NV_E5M2);
-__mw_fp8_four_type(__nv_fp8x4_e4m3, __nv_fp8x2_e4m3, __NV_E4M3);
-__mw_fp8_four_type(__nv_fp8x4_e5m2, __nv_fp8x2_e5m2, __NV_E5M2);
+__mw_byte_float(__nv_fp8_e4m3, __mw_fp8_of, __nv_cvt_fp8_to_halfraw, __NV_E4M3);
+__mw_byte_float(__nv_fp8_e5m2, __mw_fp8_of, __nv_cvt_fp8_to_halfraw, __NV_E5M2);
+__mw_byte_float_pair(__nv_fp8x2_e4m3, __nv_fp8_e4m3, __nv_fp8x2_storage_t, 8);
+__mw_byte_float_pair(__nv_fp8x2_e5m2, __nv_fp8_e5m2, __nv_fp8x2_storage_t, 8);
+__mw_byte_float_four(__nv_fp8x4_e4m3, __nv_fp8x2_e4m3, __nv_fp8x4_storage_t, 16);
+__mw_byte_float_four(__nv_fp8x4_e5m2, __nv_fp8x2_e5m2, __nv_fp8x4_storage_t, 16);
 /* clang-format on */
-#undef __mw_fp8_from
-#undef __mw_fp8_to
-#undef __mw_fp8_to_small
-#undef __mw_fp8_type
-#undef __mw_fp8_pair_type
-#undef __mw_fp8_four_type
 
 /* ---- powers of two ---- */
 

@@ -52,13 +52,3 @@ typedef __UINTMAX_TYPE__ uintmax_t;
 #define UINTMAX_MAX      UINT64_MAX
 #define PTRDIFF_MIN      INT64_MIN
 #define PTRDIFF_MAX      INT64_MAX
-#define INT8_C(c)        c
-#define INT16_C(c)       c
-#define INT32_C(c)       c
-#define INT64_C(c)       c##l
-#define UINT8_C(c)       c
-#define UINT16_C(c)      c
-#define UINT32_C(c)      c##u
-#define UINT64_C(c)      c##ul
-#define INTMAX_C(c)      c##l
-#define UINTMAX_C(c)     c##ul

@@ -19,18 +19,40 @@ end
 local folder = "/usr/local/cuda/lib64/libnvrtc.so"
 M.nvrtc = first_file(folder .. ".13", folder .. ".12", folder)
 
----The outputs of a script on each path, by its name.
+local paths = {
+  cpu = function(script)
+    return child { 'local mw = require "moonwarp"\n' .. script, environment = { MOONWARP_DEVICE = "cpu" } }
+  end,
+  ["mwcc for a GPU"] = function(script) return gpu { script, environment = { MOONWARP_NVRTC = "off" } } end,
+  ["a false NVRTC"] = function(script) return gpu { script, nvrtc = "mwcc=1" } end,
+  NVRTC = M.nvrtc and function(script) return gpu { script, environment = { MOONWARP_NVRTC = M.nvrtc } } end,
+}
+
+---The outputs of a script on each path, or on those that are named, by the path's name.
 ---@param script string
+---@param names? string[]
 ---@return table<string, string>
-function M.outputs(script)
-  local all = {
-    cpu = child { 'local mw = require "moonwarp"\n' .. script, environment = { MOONWARP_DEVICE = "cpu" } },
-    ["mwcc for a GPU"] = gpu { script, environment = { MOONWARP_NVRTC = "off" } },
-    ["a false NVRTC"] = gpu { script, nvrtc = "mwcc=1" },
-    NVRTC = M.nvrtc and gpu { script, environment = { MOONWARP_NVRTC = M.nvrtc } },
-  }
-  for path, result in pairs(all) do all[path] = result.output end
+function M.outputs(script, names)
+  local all = {}
+  for name, run in pairs(paths) do
+    local wanted = not names
+    for _, other in ipairs(names or {}) do wanted = wanted or name == other end
+    if wanted then all[name] = run(script).output end
+  end
   return all
+end
+
+---Asserts that mwcc and NVRTC, or those of them that are named, compile a source for GPUs.
+---@param source table as mw.compile takes it: source, options
+---@param names? string[]
+function M.assert_compiles_for_gpus(source, names)
+  local options = {}
+  for i, option in ipairs(source.options) do options[i] = ("%q"):format(option) end
+  local script = ("mw.warnings(false) local m, why = mw.try_compile { source = %q, options = { %s } }\n" ..
+    "print(m and 'compiled' or why.message)"):format(source.source, table.concat(options, ", "))
+  for path, output in pairs(M.outputs(script, names or { "mwcc for a GPU", "NVRTC" })) do
+    assert(output == "compiled\n", path .. ": " .. output)
+  end
 end
 
 return M

@@ -12,6 +12,7 @@
 typedef struct cuda_diagnosis {
   char *message, *file; /* of the first error, or NULL */
   int line, column;
+  bool lacks_header; /* the file that an #include names is not there */
 } cuda_diagnosis;
 typedef struct cuda_headers cuda_headers;
 void cuda_log_translate(const char *log, const cuda_headers *ours, mw_text *out, cuda_diagnosis *first);
@@ -39,6 +40,8 @@ void cuda_image_keep_source(cuda_image *image, const mw_source *source);
 
 /* ---- mwcc.c ---- */
 
+/* Whether mwcc is available. */
+bool cuda_has_mwcc(void);
 /* Whether mwcc compiles because NVRTC is not installed. */
 bool cuda_by_mwcc(void);
 /* Whether mwcc must compile this source, because it needs what NVRTC cannot do. */

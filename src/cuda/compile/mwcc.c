@@ -21,23 +21,17 @@ bool cuda_for_mwcc(const cuda_device *device, const mw_source *source) {
   return cuda_stoppable(device);
 }
 
-bool cuda_stoppable(const cuda_device *device) {
+bool cuda_has_mwcc(void) {
   char *path = NULL;
-  if (device->limits[MW_LIMIT_TIME] <= 0) return false;
   bool there = compiler_find(&path) == MW_SUCCESS;
   mw_error_clear();
   free(path);
   return there;
 }
 
-bool cuda_by_mwcc(void) {
-  char *path = NULL;
-  if (nvrtc_load() == MW_SUCCESS) return false;
-  bool there = compiler_find(&path) == MW_SUCCESS;
-  mw_error_clear();
-  free(path);
-  return there;
-}
+bool cuda_stoppable(const cuda_device *device) { return device->limits[MW_LIMIT_TIME] > 0 && cuda_has_mwcc(); }
+
+bool cuda_by_mwcc(void) { return nvrtc_load() != MW_SUCCESS && cuda_has_mwcc(); }
 
 void cuda_mwcc_report(mw_text *out) {
   char *path = NULL;

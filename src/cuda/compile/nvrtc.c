@@ -1,5 +1,6 @@
-/* Compiling by NVRTC if it is installed, else by mwcc (mwcc.c). NVRTC generates machine code for the device's
- * architecture, and PTX, and is queried about what it compiled (describe.c). */
+/* Compiling by NVRTC if it is installed and finds the source's headers, else by mwcc (mwcc.c), which reads the system's
+ * C++ library. NVRTC generates machine code for the device's architecture, and PTX, and is queried about what it
+ * compiled (describe.c). */
 #include "compiler.h"
 #include "cuda/compile/signature/describe.h"
 #include "cuda/compile/signature/source_scan.h"
@@ -189,7 +190,8 @@ static void fill_image(const job *j, nvrtcProgram program, const cuda_device *de
   cuda_depends(j->source, &parts[IMAGE_DEPENDS]);
 }
 
-static int compile(const cuda_device *device, job *j, const char *path) {
+/* *lacks_header: NVRTC does not find a header, which may be one of the C++ library that it does not have. */
+static int compile(const cuda_device *device, job *j, const char *path, bool *lacks_header) {
   nvrtcProgram program;
   mw_text raw = {0}, log = {0};
   cuda_diagnosis first = {0};
@@ -209,6 +211,7 @@ static int compile(const cuda_device *device, job *j, const char *path) {
     code = cuda_image_write(&image, path);
     cuda_image_free(&image);
   }
+  *lacks_header = first.lacks_header;
   free(first.message);
   free(first.file);
   mw_text_free(&raw);
@@ -226,22 +229,36 @@ static int check_headers(const mw_source *source) {
   return MW_SUCCESS;
 }
 
-int cuda_compile(void *handle, const mw_source *source, const char *const *instances, size_t instance_count,
-                 const char *path) {
-  cuda_device *device = handle;
-  job j = {.source = source, .given = instances, .given_count = instance_count};
-  if (cuda_by_mwcc() || cuda_for_mwcc(device, source))
-    return cuda_mwcc_compile(device, source, instances, instance_count, path);
-  if (nvrtc_load() != MW_SUCCESS) return fail_without_compiler();
+static int compile_by_nvrtc(const cuda_device *device, const mw_source *source, const char *const *instances,
+                            size_t instance_count, const char *path, bool *lacks_header) {
+  cuda_list given = {0};
+  mw_source completed = *source;
+  job j = {.source = &completed, .given = instances, .given_count = instance_count};
+  cuda_options_complete(source, &given);
+  completed.options = (const char *const *)given.items;
+  completed.option_count = given.count;
   int code = check_headers(source);
-  if (code == MW_SUCCESS) code = cuda_options(device, source, &j.options);
+  if (code == MW_SUCCESS) code = cuda_options(device, &completed, &j.options);
   if (code == MW_SUCCESS) {
     for (size_t i = 0; i < instance_count; i++) cuda_list_add(&j.instances, cuda_qualify(source, instances[i]));
-    cuda_headers_collect(source, &j.headers);
-    code = compile(device, &j, path);
+    cuda_headers_collect(&completed, &j.headers);
+    code = compile(device, &j, path, lacks_header);
     cuda_headers_free(&j.headers);
   }
   cuda_list_free(&j.options);
   cuda_list_free(&j.instances);
+  cuda_list_free(&given);
+  return code;
+}
+
+int cuda_compile(void *handle, const mw_source *source, const char *const *instances, size_t instance_count,
+                 const char *path) {
+  cuda_device *device = handle;
+  bool lacks_header = false;
+  if (cuda_by_mwcc() || cuda_for_mwcc(device, source))
+    return cuda_mwcc_compile(device, source, instances, instance_count, path);
+  if (nvrtc_load() != MW_SUCCESS) return fail_without_compiler();
+  int code = compile_by_nvrtc(device, source, instances, instance_count, path, &lacks_header);
+  if (lacks_header && cuda_has_mwcc()) return cuda_mwcc_compile(device, source, instances, instance_count, path);
   return code;
 }

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void cuda_list_add(cuda_list *list, char *text) {
   list->items = mw_realloc(list->items, (list->count + 2) * sizeof *list->items);
@@ -108,6 +109,22 @@ static void spell_level(char **option) {
   *option = spelled;
 }
 
+/* A toolkit's folder has CCCL in one of its own since CUDA 13, where nvcc looks too. */
+void cuda_options_complete(const mw_source *source, cuda_list *out) {
+  for (size_t i = 0; i < source->option_count; i++) {
+    const char *option = source->options[i];
+    cuda_list_add(out, option ? mw_strdup(option) : NULL);
+    if (!option || strncmp(option, "-I", 2) != 0) continue;
+    if (!option[2] && i + 1 < source->option_count && source->options[i + 1])
+      cuda_list_add(out, mw_strdup(option = source->options[++i]));
+    else
+      option += 2;
+    char *cccl = mw_format("%s/cccl/cuda/std/version", option);
+    if (access(cccl, R_OK) == 0) cuda_list_add(out, mw_format("-I%s/cccl", option));
+    free(cccl);
+  }
+}
+
 int cuda_options(const cuda_device *device, const mw_source *source, cuda_list *out) {
   int arch = 0, code = cuda_options_read(device, source, out, &arch);
   if (code != MW_SUCCESS) return code;
@@ -116,6 +133,11 @@ int cuda_options(const cuda_device *device, const mw_source *source, cuda_list *
   cuda_list_add(out, mw_format("--gpu-architecture=%s", name));
   free(name);
   cuda_list_add(out, mw_strdup("-default-device"));
+#ifdef __x86_64__ /* nvcc has the host's macros, and headers ask for them */
+  cuda_list_add(out, mw_strdup("-D__x86_64__=1"));
+#elif defined __aarch64__
+  cuda_list_add(out, mw_strdup("-D__aarch64__=1"));
+#endif
   if (cuda_has_header(source, "cuda/std/cstdint")) cuda_list_add(out, mw_strdup("-D__MW_CCCL__=1"));
   /* CUDA 13 warns "double4 is deprecated" in cuRAND's functions too, without a place, so that no pragma suppresses
      it. */

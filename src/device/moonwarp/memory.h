@@ -11,9 +11,9 @@ __mw_import void free(void *memory);
 #else
 #define __mw_bytes __mw_import
 #endif
-__mw_bytes void *memcpy(void *to, const void *from, size_t bytes);
-__mw_bytes void *memmove(void *to, const void *from, size_t bytes);
-__mw_bytes void *memset(void *to, int value, size_t bytes);
+__mw_bytes void *memcpy(void *to, const void *from, size_t bytes) noexcept;
+__mw_bytes void *memmove(void *to, const void *from, size_t bytes) noexcept;
+__mw_bytes void *memset(void *to, int value, size_t bytes) noexcept;
 #undef __mw_bytes
 __mw_device int memcmp(const void *a, const void *b, size_t bytes) {
   const unsigned char *p = (const unsigned char *)a, *q = (const unsigned char *)b;

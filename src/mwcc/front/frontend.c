@@ -58,6 +58,7 @@ static void add_language(strings *args, const options *o) {
       "-disable-llvm-passes",
       "-fcuda-allow-variadic-functions",
       "-fdeclspec",
+      "-fgnuc-version=4.2.1", /* clang's own: headers of C++ hosts ask for a compiler that they know */
       "-fcheck-new",
       "-fno-finite-loops",
       "-fno-delete-null-pointer-checks",
@@ -118,9 +119,10 @@ static void add_folders(strings *args, const front_job *f, const options *o) {
     if (item[1] != 'I') continue;
     if (!any) strings_add(args, "-I"), strings_add(args, f->first);
     any = true;
-    if (is_toolkit(item + 2))
+    if (is_toolkit(item + 2)) {
+      strings_add(args, mw_format("%s/cccl", item)); /* where nvcc looks too, since CUDA 13 */
       strings_add(args, "-idirafter"), strings_add(args, item + 2);
-    else
+    } else
       strings_add(args, item);
   }
 }

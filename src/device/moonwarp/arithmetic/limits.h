@@ -39,6 +39,17 @@
 #define UINT64_MAX ULONG_MAX
 #define SIZE_MAX   ULONG_MAX
 
+#define INT8_C(c)    c
+#define INT16_C(c)   c
+#define INT32_C(c)   c
+#define INT64_C(c)   c##l
+#define UINT8_C(c)   c
+#define UINT16_C(c)  c
+#define UINT32_C(c)  c##u
+#define UINT64_C(c)  c##ul
+#define INTMAX_C(c)  c##l
+#define UINTMAX_C(c) c##ul
+
 #define FLT_RADIX      2
 #define FLT_MANT_DIG   24
 #define FLT_DIG        6

@@ -16,20 +16,28 @@
 template <typename T> struct __mw_narrow_traits {};
 template <typename V> struct __mw_narrow_pair_traits {};
 template <typename T> using __mw_narrow = typename __mw_narrow_traits<T>::number;
+
+/* The number that an argument is taken for: itself, or what a program's class derives the bits of (Eigen's half). */
+template <bool> struct __mw_derived {};
+template <> struct __mw_derived<true> {
+  typedef void yes;
+};
+template <typename T, typename = void> struct __mw_narrow_argument : __mw_narrow_traits<T> {};
+template <typename T> using __mw_as_narrow = typename __mw_narrow_argument<T>::number;
 template <typename V> using __mw_pair_of_narrow = typename __mw_narrow_pair_traits<V>::pair;
 
 /* clang-format off */
 /* A function of T, and the same for both numbers of a pair. */
 #define __mw_narrow_unary(name, pair_name, expression)                                                                 \
-  template <typename T> __mw_both_template __mw_narrow<T> name(T a) {                                                  \
-    float x = (float)a;                                                                                                \
-    return T(expression);                                                                                              \
+  template <typename T> __mw_both_template __mw_as_narrow<T> name(T a) {                                               \
+    float x = (float)__mw_as_narrow<T>(a);                                                                             \
+    return __mw_as_narrow<T>(expression);                                                                              \
   }                                                                                                                    \
   template <typename V> __mw_both_template __mw_pair_of_narrow<V> pair_name(V a) { return V(name(a.x), name(a.y)); }
 #define __mw_narrow_binary(name, pair_name, expression)                                                                \
-  template <typename T> __mw_both_template __mw_narrow<T> name(T a, __mw_same<T> b) {                                  \
-    float x = (float)a, y = (float)b;                                                                                  \
-    return T(expression);                                                                                              \
+  template <typename T> __mw_both_template __mw_as_narrow<T> name(T a, __mw_same<T> b) {                               \
+    float x = (float)__mw_as_narrow<T>(a), y = (float)__mw_as_narrow<T>(b);                                            \
+    return __mw_as_narrow<T>(expression);                                                                              \
   }                                                                                                                    \
   template <typename V> __mw_both_template __mw_pair_of_narrow<V> pair_name(V a, __mw_same<V> b) {                     \
     return V(name(a.x, b.x), name(a.y, b.y));                                                                          \
@@ -58,15 +66,20 @@ __mw_narrow_unary(htrunc, h2trunc, truncf(x)) __mw_narrow_unary(hrint, h2rint, r
 #undef __mw_narrow_unary
 #undef __mw_narrow_binary
 
-template <typename T> __mw_both_template __mw_narrow<T> __habs(T a) { return T::__mw_of_bits(a.__x & 0x7fff); }
-template <typename T> __mw_both_template __mw_narrow<T> __hneg(T a) { return T::__mw_of_bits(a.__x ^ 0x8000); }
+template <typename T> __mw_both_template __mw_as_narrow<T> __habs(T a) {
+  return __mw_as_narrow<T>::__mw_of_bits(__mw_as_narrow<T>(a).__x & 0x7fff);
+}
+template <typename T> __mw_both_template __mw_as_narrow<T> __hneg(T a) {
+  return __mw_as_narrow<T>::__mw_of_bits(__mw_as_narrow<T>(a).__x ^ 0x8000);
+}
 template <typename V> __mw_both_template __mw_pair_of_narrow<V> __habs2(V a) { return V(__habs(a.x), __habs(a.y)); }
 template <typename V> __mw_both_template __mw_pair_of_narrow<V> __hneg2(V a) { return V(__hneg(a.x), __hneg(a.y)); }
 
 /* x * y + z; _sat clamps to [0, 1], _relu at 0. */
 #define __mw_narrow_fma(suffix, expression)                                                                            \
-  template <typename T> __mw_both_template __mw_narrow<T> __hfma##suffix(T a, __mw_same<T> b, __mw_same<T> c) {        \
-    T sum = __mw_narrow_traits<T>::fma((float)a, (float)b, (float)c);                                                  \
+  template <typename N> __mw_both_template __mw_as_narrow<N> __hfma##suffix(N a, __mw_same<N> b, __mw_same<N> c) {     \
+    typedef __mw_as_narrow<N> T;                                                                                       \
+    T sum = __mw_narrow_traits<T>::fma((float)T(a), (float)T(b), (float)T(c));                                         \
     return expression;                                                                                                 \
   }                                                                                                                    \
   template <typename V>                                                                                                \
@@ -86,8 +99,8 @@ template <typename V> __mw_both_template __mw_pair_of_narrow<V> __hcmadd(V a, __
 /* Comparisons: h.. of single numbers, h..2 gives a pair of 1 or 0, h..2_mask of 0xffff or 0, hb..2 whether both hold.
    The forms with u are unordered: true for NaN. */
 #define __mw_narrow_compare(name, expression)                                                                          \
-  template <typename T, typename = __mw_narrow<T>> __mw_both_template bool __h##name(T a, __mw_same<T> b) {            \
-    float x = (float)a, y = (float)b;                                                                                  \
+  template <typename T, typename N = __mw_as_narrow<T>> __mw_both_template bool __h##name(T a, __mw_same<T> b) {       \
+    float x = (float)N(a), y = (float)N(b);                                                                            \
     return expression;                                                                                                 \
   }                                                                                                                    \
   template <typename V> __mw_both_template __mw_pair_of_narrow<V> __h##name##2(V a, __mw_same<V> b) {                  \
@@ -107,10 +120,12 @@ __mw_narrow_compare(equ, !(x < y || x > y)) __mw_narrow_compare(neu, x != y) __m
 __mw_narrow_compare(gtu, !(x <= y)) __mw_narrow_compare(leu, !(x > y)) __mw_narrow_compare(geu, !(x < y))
 #undef __mw_narrow_compare
 
-template <typename T, typename = __mw_narrow<T>> __mw_both_template bool __hisnan(T a) { return (float)a != (float)a; }
+template <typename T, typename N = __mw_as_narrow<T>> __mw_both_template bool __hisnan(T a) {
+  return (float)N(a) != (float)N(a);
+}
 /* -1, 0 or 1 */
-template <typename T, typename = __mw_narrow<T>> __mw_both_template int __hisinf(T a) {
-  float x = (float)a;
+template <typename T, typename N = __mw_as_narrow<T>> __mw_both_template int __hisinf(T a) {
+  float x = (float)N(a);
   return x == __builtin_inff() ? 1 : x == -__builtin_inff() ? -1 : 0;
 }
 template <typename V> __mw_both_template __mw_pair_of_narrow<V> __hisnan2(V a) {
@@ -164,9 +179,9 @@ template <typename T> __mw_both_template __mw_narrow<T> operator--(T &a, int) {
 
 /* Shuffles move the bits. */
 #define __mw_narrow_shuffle(name, lane_type)                                                                           \
-  template <typename T>                                                                                                \
-  __mw_device_template __mw_narrow<T> name##_sync(unsigned mask, T value, lane_type lane, int width = 32) {            \
-    return T::__mw_of_bits((unsigned short)name##_sync(mask, (unsigned)value.__x, lane, width));                       \
+  template <typename T, typename N = __mw_as_narrow<T>>                                                                \
+  __mw_device_template N name##_sync(unsigned mask, T value, lane_type lane, int width = 32) {                         \
+    return N::__mw_of_bits((unsigned short)name##_sync(mask, (unsigned)N(value).__x, lane, width));                    \
   }                                                                                                                    \
   template <typename V>                                                                                                \
   __mw_device_template __mw_pair_of_narrow<V> name##_sync(unsigned mask, V value, lane_type lane, int width = 32) {    \

@@ -1,0 +1,7 @@
+/* GLM's type_ptr.hpp: some of its functions are defined without the qualifiers that they are declared with, which nvcc
+ * takes. The headers that it includes come before, as they are. */
+#include <glm/gtc/quaternion.hpp>
+#include <cstring>
+#pragma clang force_cuda_host_device begin
+#include_next <glm/gtc/type_ptr.hpp>
+#pragma clang force_cuda_host_device end
