@@ -452,7 +452,7 @@ void mw_buffer_release(mw_buffer *buffer);
 int mw_buffer_free(mw_buffer *buffer);
 int mw_buffer_is_freed(const mw_buffer *buffer);
 size_t mw_buffer_size(const mw_buffer *buffer);
-uint64_t mw_buffer_address(const mw_buffer *buffer);  /* device address; 0 once freed */
+uint64_t mw_buffer_address(mw_buffer *buffer);  /* device address; 0 once freed */
 mw_device *mw_buffer_device(const mw_buffer *buffer); /* borrowed */
 /* Host <-> device; waits for earlier work. MW_INVALID_VALUE past the end. */
 int mw_buffer_write(mw_buffer *buffer, size_t offset, const void *source, size_t bytes);

@@ -134,16 +134,27 @@ describe("memory checks", function()
     assert.matches("read x%[8%]", said(function() checked.sums(1, 1)(x, 9) end))
   end)
 
-  it("find memory that was freed", function()
-    local m = mw.compile { options = { "--check-memory" }, source = [[
-      __device__ int *kept;
-      __global__ void keep(int *x) { kept = x; }
-      __global__ void use() { kept[1] = 2; }]] }
-    local x = mw.zeros(100, "int")
-    m.keep(1, 1)(x)
-    fine(function() m.use(1, 1)() end)
-    x:free()
-    assert.matches("kernel use wrote", said(function() m.use(1, 1)() end))
+  -- With checks by the record of allocations, without them by the pages' protection.
+  it("find memory that was freed, and a result of an operator as well, once a kernel had its address", function()
+    for _, options in ipairs { { "--check-memory" }, {} } do
+      local m = mw.compile { options = options, source = [[
+        __device__ int *kept;
+        __global__ void keep(int *x) { kept = x; }
+        __global__ void use() { kept[1] = 2; }]] }
+      local held = {}
+      for _, is_result in ipairs { false, true } do
+        for _, is_explicit in ipairs { true, false } do
+          held.x = is_result and mw.zeros(100, "int") + 1 or mw.zeros(100, "int")
+          m.keep(1, 1)(held.x)
+          fine(function() m.use(1, 1)() end)
+          if is_explicit then held.x:free() end
+          held.x = nil
+          collectgarbage()
+          collectgarbage()
+          assert.matches("kernel use wrote", said(function() m.use(1, 1)() end))
+        end
+      end
+    end
   end)
 
   it("are optional: other kernels run as lanes and report nothing", function()

@@ -101,8 +101,9 @@ void mw_buffer_unuse(mw_buffer *buffer) {
   if (!mw_refs_drop(&buffer->uses)) return;
   mw_device *device = buffer->device;
   atomic_fetch_sub_explicit(&device->lingering, buffer->bytes, memory_order_relaxed);
+  bool is_hidden = device->driver->discard && atomic_load_explicit(&buffer->hidden, memory_order_relaxed);
   if (buffer->give_back && buffer->epoch == atomic_load(&device->epoch))
-    buffer->give_back(device->state, buffer->address);
+    (is_hidden ? device->driver->discard : buffer->give_back)(device->state, buffer->address);
   drop_part(buffer);
 }
 
@@ -110,7 +111,10 @@ void mw_buffer_unuse(mw_buffer *buffer) {
 
 int mw_buffer_is_freed(const mw_buffer *buffer) { return atomic_load(&buffer->freed); }
 size_t mw_buffer_size(const mw_buffer *buffer) { return buffer->bytes; }
-uint64_t mw_buffer_address(const mw_buffer *buffer) { return mw_buffer_is_freed(buffer) ? 0 : buffer->address; }
+uint64_t mw_buffer_address(mw_buffer *buffer) {
+  mw_buffer_show(buffer);
+  return mw_buffer_is_freed(buffer) ? 0 : buffer->address;
+}
 mw_device *mw_buffer_device(const mw_buffer *buffer) { return buffer->device; }
 
 /* ---- host access ---- */
@@ -151,6 +155,7 @@ int mw_buffer_read(mw_buffer *buffer, size_t offset, void *target, size_t bytes)
 void *mw_buffer_host(mw_buffer *buffer) {
   if (mw_buffer_is_freed(buffer) || !buffer->host) return NULL;
   if (mw_device_wait(buffer->device) != MW_SUCCESS) return NULL;
+  mw_buffer_show(buffer);
   mw_buffer_wrote(buffer, 0, buffer->bytes);
   return buffer->host;
 }

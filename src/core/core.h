@@ -175,6 +175,9 @@ typedef struct mw_driver {
   int (*alloc)(void *device, mw_memory_kind kind, size_t bytes, uint64_t *address);
   /* The core guarantees that no command that uses the memory is queued or running. Never fails, never waits. */
   void (*free)(void *device, uint64_t address);
+  /* The same of memory whose address no script and no kernel of one ever had, so that no stale pointer leads to it: it may
+     stay accessible. NULL: free. */
+  void (*discard)(void *device, uint64_t address);
   /* The live allocation or variable that contains `address`, of any origin; false if there is none. */
   bool (*find)(void *device, uint64_t address, uint64_t *base, size_t *bytes);
   /* Whether only the device can have memory at the address, live or not. NULL: not known. */
@@ -425,7 +428,13 @@ struct mw_buffer {
      memory back. */
   mw_refs uses;
   atomic_bool freed;
+  atomic_bool hidden; /* memory of a temporary array, whose address only kernels of elementwise functions had */
 };
+
+/* The address is given away. */
+static inline void mw_buffer_show(mw_buffer *buffer) {
+  if (atomic_load_explicit(&buffer->hidden, memory_order_relaxed)) atomic_store(&buffer->hidden, false);
+}
 
 /* Wrap a driver's object as a buffer without bytes, whose address is the object's handle and which `give_back`
    destroys. */

@@ -103,6 +103,7 @@ void cpu_printed_add(cpu_device *device, const char *text, size_t length); /* on
 /* ---- memory (heap.c): any thread ---- */
 int cpu_heap_alloc(cpu_heap *heap, size_t bytes, uint64_t *address); /* contents undefined; see mw_driver.alloc */
 void cpu_heap_free(cpu_heap *heap, uint64_t address);
+void cpu_heap_discard(cpu_heap *heap, uint64_t address); /* see mw_driver.discard */
 
 /* ---- units and kernels (load.c) ---- */
 

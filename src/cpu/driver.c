@@ -199,6 +199,10 @@ static void memory_free(void *device, uint64_t address) {
   if (!cpu_check_frees(device, address)) cpu_heap_free(((cpu_device *)device)->heap, address);
 }
 
+static void memory_discard(void *device, uint64_t address) {
+  if (!cpu_check_frees(device, address)) cpu_heap_discard(((cpu_device *)device)->heap, address);
+}
+
 static bool memory_find(void *device, uint64_t address, uint64_t *base, size_t *bytes) {
   return cpu_heap_find(((cpu_device *)device)->heap, address, base, bytes);
 }
@@ -243,6 +247,7 @@ const mw_driver mw_cpu_driver = {
     .limit_set = limit_set,
     .alloc = memory_alloc,
     .free = memory_free,
+    .discard = memory_discard,
     .find = memory_find,
     .reserves = memory_reserves,
     .host = memory_host,

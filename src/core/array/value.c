@@ -16,6 +16,7 @@ int mw_array_as_pointer(const mw_array *array, const mw_type *pointer, const mw_
   if (!array->contiguous)
     return fail(MW_INVALID_VALUE, "%s is a strided view, and a kernel walks memory in order: give it a:contiguous()",
                 what);
+  mw_buffer_show(array->buffer);
   *address = array->buffer->address + array->offset;
   return MW_SUCCESS;
 }

@@ -206,6 +206,7 @@ static int make_outputs(const mw_elementwise *f, mw_operand_value *values, mw_ar
     if (rank == 0) return fail(MW_INVALID_VALUE, "%s: no array says which shape the result has", f->name);
     int code = mw_array_new(f->device, f->operands[k].dtype, rank, shape, &made[k]);
     if (code != MW_SUCCESS) return code;
+    atomic_init(&made[k]->buffer->hidden, true);
     values[k].array = made[k];
   }
   return MW_SUCCESS;

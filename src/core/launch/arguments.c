@@ -242,6 +242,7 @@ int mw_launch_array(mw_launch *launch, size_t i, mw_array *array) {
   if (!array) return fail_kind(launch, i, "no array");
   int code = check_array(launch, i, array);
   if (code != MW_SUCCESS) return code;
+  mw_buffer_show(array->buffer);
   set_address(launch, i, array->buffer->address + array->offset, mw_array_retain(array));
   return MW_SUCCESS;
 }

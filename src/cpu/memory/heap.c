@@ -3,7 +3,9 @@
  * Small allocations end (rounded up to 256 bytes) at an inaccessible page, the guard, so that accesses past the end
  * fault. Large ones start near a 2 MiB boundary, so that they get huge pages. Freed memory of moderate size is cached
  * with its pages, because allocating and clearing pages takes longer than most kernels. It is made inaccessible only
- * before the next blocks run (cpu_heap_settle), so that a loop that allocates and frees makes no system calls.
+ * before the next blocks run (cpu_heap_settle), so that a loop that allocates and frees makes no system calls; and not at
+ * all if it is small and no pointer to it was ever given away (cpu_heap_discard), since a change of protection takes longer
+ * than a small operation on arrays.
  *
  * Each change of protection may split a mapping, and a process has about 65,000 (vm.max_map_count). With more than
  * GUARDED_MOST live allocations, new ones get no guard and freed memory stays accessible, so that neighbours share a
@@ -23,6 +25,8 @@
 #define LEADS      ((size_t)1024)      /* large allocations start within so many bytes after a boundary */
 #define CACHE_MOST ((size_t)129 << 20) /* bytes of cached memory: two arrays of 64 MiB with their leads */
 
+#define OPEN_MOST ((size_t)64 << 10) /* discarded memory of at most this size stays accessible */
+
 enum { GUARDED_MOST = 16000, TIDY_BELOW = 4000, CACHE_COUNT = 4096, SIZES = 512 };
 
 struct cpu_heap {
@@ -41,6 +45,7 @@ struct cpu_heap {
 
   cpu_extent *cached[SIZES + 1]; /* by pages; the last list has all larger ones */
   cpu_extent *oldest, *newest;
+  cpu_extent *settled; /* the newest that is not fresh: all fresh ones are newer */
   size_t cached_bytes, cached_count;
   bool crowded;
   atomic_uint_fast64_t changes; /* the number of changes of `live` */
@@ -171,24 +176,28 @@ static cpu_extent **cached_list(cpu_heap *heap, size_t data) {
   return &heap->cached[pages < SIZES ? pages : SIZES];
 }
 
-static void cached_add(cpu_heap *heap, cpu_extent *extent) {
+/* Insert in the order of age: as the newest, or next to `older`. */
+static void add_by_age(cpu_heap *heap, cpu_extent *extent, cpu_extent *older) {
+  extent->older = older;
+  extent->newer = older ? older->newer : heap->oldest;
+  *(extent->newer ? &extent->newer->older : &heap->newest) = extent;
+  *(older ? &older->newer : &heap->oldest) = extent;
+}
+
+static void cached_add(cpu_heap *heap, cpu_extent *extent, bool fresh) {
   cpu_extent **list = cached_list(heap, extent->data);
   extent->state = CPU_EXTENT_CACHED;
-  extent->open = extent->fresh = true;
+  extent->open = true;
+  extent->fresh = fresh;
   extent->prev = NULL;
   extent->next = *list;
   if (extent->next) extent->next->prev = extent;
   *list = extent;
-  extent->newer = NULL;
-  extent->older = heap->newest;
-  if (heap->newest)
-    heap->newest->newer = extent;
-  else
-    heap->oldest = extent;
-  heap->newest = extent;
+  add_by_age(heap, extent, fresh ? heap->newest : heap->settled);
+  if (!fresh) heap->settled = extent;
   heap->cached_bytes += extent->data;
   heap->cached_count++;
-  atomic_fetch_add_explicit(&heap->fresh, 1, memory_order_release);
+  if (fresh) atomic_fetch_add_explicit(&heap->fresh, 1, memory_order_release);
 }
 
 static void cached_remove(cpu_heap *heap, cpu_extent *extent) {
@@ -205,6 +214,7 @@ static void cached_remove(cpu_heap *heap, cpu_extent *extent) {
     extent->newer->older = extent->older;
   else
     heap->newest = extent->older;
+  if (heap->settled == extent) heap->settled = extent->older;
   heap->cached_bytes -= extent->data;
   heap->cached_count--;
   if (extent->fresh) atomic_fetch_sub_explicit(&heap->fresh, 1, memory_order_release);
@@ -234,6 +244,7 @@ void cpu_heap_settle(cpu_heap *heap) {
     e->fresh = false;
     if (!keep) e->open = !protect(e->address, e->data, PROT_NONE);
   }
+  heap->settled = heap->newest;
   atomic_store_explicit(&heap->fresh, 0, memory_order_release);
   mw_unlock(&heap->lock);
 }
@@ -314,7 +325,7 @@ int cpu_heap_alloc(cpu_heap *heap, size_t bytes, uint64_t *address) {
   return MW_SUCCESS;
 }
 
-void cpu_heap_free(cpu_heap *heap, uint64_t address) {
+static void give(cpu_heap *heap, uint64_t address, bool was_hidden) {
   mw_lock(&heap->lock);
   cpu_extent *extent = live_remove(heap, address);
   if (heap->crowded && heap->count < TIDY_BELOW) {
@@ -325,13 +336,16 @@ void cpu_heap_free(cpu_heap *heap, uint64_t address) {
   /* An extent cached while the heap was crowded has no guard; reusing it would not add one. */
   bool keeps = extent && extent->data <= CACHE_MOST / 2 && (heap->crowded || extent->span > extent->data);
   if (keeps) {
-    cached_add(heap, extent);
+    cached_add(heap, extent, !was_hidden || extent->data > OPEN_MOST);
     shrink_cache(heap, CACHE_MOST);
   } else if (extent) {
     release(heap, extent);
   }
   mw_unlock(&heap->lock);
 }
+
+void cpu_heap_free(cpu_heap *heap, uint64_t address) { give(heap, address, false); }
+void cpu_heap_discard(cpu_heap *heap, uint64_t address) { give(heap, address, true); }
 
 void cpu_heap_limit(cpu_heap *heap, size_t bytes) {
   mw_lock(&heap->lock);

@@ -118,18 +118,28 @@ function M.push(where)
   return array
 end
 
----Fill a closed array object with a handle, which becomes its own. `module` is the one that the dtype belongs to.
-function M.adopt(array, handle, module, counted)
+---Fill a closed array object with a handle, which becomes its own, of a dtype and its code_of.
+function M.adopt_as(array, handle, of, code, counted)
   array._handle = handle
-  if module ~= nil then array._module = C.mw_module_retain(module) end
-  array._type = C.mw_array_dtype(handle)
+  array._type, array._code = of, code
   array._shape = C.mw_array_shape(handle)
   array._rank = C.mw_array_rank(handle)
-  array._code = M.code_of(array._type)
   array._counted = counted
   collect.live = collect.live + counted
   return array
 end
+
+---The same, of the handle's dtype. `module` is the one that the dtype belongs to.
+function M.adopt(array, handle, module, counted)
+  if module ~= nil then array._module = C.mw_module_retain(module) end
+  local of = C.mw_array_dtype(handle)
+  return M.adopt_as(array, handle, of, M.code_of(of), counted)
+end
+
+---Whether a value is an array that was not freed.
+---@param it any
+---@return boolean
+function M.is_open(it) return ffi.istype(array_type, it) and it._handle ~= nil end
 
 ---A new array. If there is no memory left, garbage is collected first.
 function M.new(where, of, module, rank, shape, kind)

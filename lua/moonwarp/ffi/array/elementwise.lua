@@ -48,6 +48,13 @@ local function elementwise_new(what)
   errors.must(C.mw_elementwise_new(state.device._handle, source, out))
   state.handle = ffi.gc(out[0], C.mw_elementwise_release)
   state.count = count
+  state.values = ffi.new("mw_operand_value[?]", count)
+  state.codes, state.cells = {}, {} -- of operands of scalar types: array.code_of, and room for a scalar operand
+  for k, of in ipairs(state.types) do
+    state.codes[k] = array.code_of(of)
+    if state.kinds[k] == SCALAR and state.codes[k] ~= 0 then state.cells[k] = array.block_types[state.codes[k]](1) end
+  end
+  state.is_quick = state.kinds[1] == OUT and not state.modules[1]
   return class.proxy("elementwise", state, meta)
 end
 
@@ -90,6 +97,45 @@ local function run(f, given)
   return unpack(made, 1, outputs)
 end
 
+-- Set operand k; false if it takes the checks of `run`.
+local function set_quickly(f, values, k, it)
+  local cell = f.cells[k]
+  if cell then
+    if type(it) ~= "number" or not array.fits(f.codes[k], it) then return false end
+    cell[0] = it
+    values[k - 1].bytes = cell
+    return true
+  end
+  if f.kinds[k] == SCALAR or not array.is_open(it) then return false end
+  values[k - 1].array = it._handle
+  return true
+end
+
+-- The same as `run` for one output, to be made, and up to three operands: without garbage but the result.
+local function run_quickly(f, a, b, c)
+  local values, count = f.values, f.count
+  if not f.is_quick or (count > 1 and not set_quickly(f, values, 2, a)) or
+    (count > 2 and not set_quickly(f, values, 3, b)) or (count > 3 and not set_quickly(f, values, 4, c)) then
+    return run(f, { nil, a, b, c })
+  end
+  local most = 0
+  for k = 1, count - 1 do
+    if f.kinds[k + 1] ~= SCALAR then most = math.max(most, tonumber(C.mw_array_bytes(values[k].array))) end
+  end
+  collect.step(most)
+  local made, where = array.push(f.device), f.device
+  values[0].array = nil
+  local site = errors.site(2) -- above this function, which is called by tail calls only
+  local code, round = C.mw_elementwise_run(f.handle, values, site), 0
+  while code == 2 and collect.all(where, round) do -- MW_MEMORY_ALLOCATION
+    code, round = C.mw_elementwise_run(f.handle, values, site), round + 1
+  end
+  if code ~= 0 then errors.must(code) end
+  where._pending = 1
+  local handle = values[0].array
+  return array.adopt_as(made, handle, f.types[1], f.codes[1], tonumber(C.mw_array_bytes(handle)))
+end
+
 -- ---- operators ----
 
 local CODES, COMPLEX, WHOLE, FRACTION, BOOLEAN = 128, 124, 125, 126, 127
@@ -107,11 +153,14 @@ end
 local function array_operator(count, resolve)
   local by_device = {}
   return function(a, b, c)
-    local list, key, of = { a, b, c }, 0, nil
-    for i = 1, count do
-      local code, given = code_of(list[i])
-      of = of or given
-      key = code and key and key * CODES + code
+    local key, of = code_of(a)
+    if count > 1 then
+      local code, given = code_of(b)
+      of, key = of or given, code and key and key * CODES + code
+    end
+    if count > 2 then
+      local code, given = code_of(c)
+      of, key = of or given, code and key and key * CODES + code
     end
     local functions
     if key and of then
@@ -119,7 +168,7 @@ local function array_operator(count, resolve)
       functions = by_device[where] or {}
       by_device[where] = functions
       local f = functions[key]
-      if f then return run(f, { nil, a, b, c }) end
+      if f then return run_quickly(f, a, b, c) end
     end
     local first, second = resolve(a, b, c)
     if not class.is(first, "elementwise") then
