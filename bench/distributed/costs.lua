@@ -1,5 +1,6 @@
--- What messages cost: the α–β model of each collective and of a stencil with halos, for 10 to 100 000 ranks, and small
--- ones measured beside it. α: the latency of a message in seconds; β: bytes a second; γ: seconds to add a byte.
+-- What messages cost: a model of each collective and of a stencil with halos, for 10 to 100 000 ranks, and small ones
+-- measured beside it. o: the overhead of a call in seconds; α: the latency of a message in seconds; β: bytes
+-- a second that every rank sends while all of them do; γ: seconds to add a byte.
 --   lua5.4 bench/distributed/costs.lua                        (the table for a cluster, and emulated ranks measured)
 --   mpirun -n 4 lua5.4 bench/distributed/costs.lua            (measured over MPI)
 -- docs/use/costs.md explains it.
@@ -14,38 +15,48 @@ local log2 = function(p) return math.ceil(math.log(p) / math.log(2) - 1e-9) end
 -- libraries.
 local model = {}
 
-function model.send(m, _, n) return m.alpha + n / m.beta end
-function model.barrier(m, p) return log2(p) * m.alpha end
+-- Every collective operation begins with the ranks' agreement on it (mw.mpi.check), a reduction of 16 bytes, which is all
+-- that a barrier is.
+local function agreement(m, p) return m.overhead + log2(p) * m.alpha end
+local function checked(f)
+  return function(m, p, n) return agreement(m, p) + f(m, p, n) end
+end
+
+model.barrier = agreement
 
 -- A binomial tree; or scatter and allgather (van de Geijn).
-function model.broadcast(m, p, n)
+local function broadcast(m, p, n)
   local tree = log2(p) * (m.alpha + n / m.beta)
   local pieces = (log2(p) + p - 1) * m.alpha + 2 * (p - 1) / p * n / m.beta
   return math.min(tree, pieces)
 end
 
 -- Recursive doubling; or recursive halving and doubling (Rabenseifner); or a ring.
-function model.allreduce(m, p, n)
+local function allreduce(m, p, n)
   local doubling = log2(p) * (m.alpha + n / m.beta + n * m.gamma)
   local moved = 2 * (p - 1) / p * n / m.beta + (p - 1) / p * n * m.gamma
   return math.min(doubling, 2 * log2(p) * m.alpha + moved, 2 * (p - 1) * m.alpha + moved)
 end
 
-function model.reduce_scatter(m, p, n) return log2(p) * m.alpha + (p - 1) / p * n * (1 / m.beta + m.gamma) end
+local function reduce_scatter(m, p, n) return log2(p) * m.alpha + (p - 1) / p * n * (1 / m.beta + m.gamma) end
 
 -- n: bytes of one rank's contribution.
-function model.allgather(m, p, n) return log2(p) * m.alpha + (p - 1) * n / m.beta end
-function model.gather(m, p, n) return log2(p) * m.alpha + (p - 1) * n / m.beta end
+local function allgather(m, p, n) return log2(p) * m.alpha + (p - 1) * n / m.beta end
 
 -- Pairwise exchange; or Bruck's for short messages. n: bytes of all that a rank sends.
-function model.alltoall(m, p, n)
+local function alltoall(m, p, n)
   local pairwise = (p - 1) * m.alpha + (p - 1) / p * n / m.beta
   local bruck = log2(p) * (m.alpha + n / 2 / m.beta)
   return math.min(pairwise, bruck)
 end
 
+for name, f in pairs { broadcast = broadcast, allreduce = allreduce, reduce_scatter = reduce_scatter,
+  allgather = allgather, alltoall = alltoall } do
+  model[name] = checked(f)
+end
+
 -- A step of a five-point stencil of side^2 floats a rank, in a square grid of ranks: four halos, two at a time. Of few
--- ranks: in a line, both at a time.
+-- ranks: in a line, both at a time. m.point: the time of a point, of one rank alone.
 function model.stencil(m, p, side)
   local work = side * side * m.point
   local messages = p == 1 and 0 or p < 4 and 1 or 2
@@ -66,8 +77,10 @@ end
 -- ---- the table ----
 
 local clusters = {
-  { name = "HDR InfiniBand, 200 Gbit/s", alpha = 1.5e-6, beta = 23e9, gamma = 1 / 20e9, point = 1 / 2.0e9 },
-  { name = "10 Gbit/s Ethernet, TCP", alpha = 20e-6, beta = 1.15e9, gamma = 1 / 20e9, point = 1 / 2.0e9 },
+  { name = "HDR InfiniBand, 200 Gbit/s", overhead = 3e-6, alpha = 1.5e-6, beta = 23e9, gamma = 1 / 20e9,
+    point = 1 / 2.0e9 },
+  { name = "10 Gbit/s Ethernet, TCP", overhead = 3e-6, alpha = 20e-6, beta = 1.15e9, gamma = 1 / 20e9,
+    point = 1 / 2.0e9 },
 }
 
 local function show(seconds)
@@ -79,7 +92,7 @@ end
 local ranks = { 10, 100, 1000, 10000, 100000 }
 
 local function print_table(m)
-  print(("\n%s: α = %.1f µs, β = %.1f GB/s"):format(m.name, m.alpha * 1e6, m.beta / 1e9))
+  print(("\n%s: o = %.1f µs, α = %.1f µs, β = %.1f GB/s"):format(m.name, m.overhead * 1e6, m.alpha * 1e6, m.beta / 1e9))
   local head = ("%-26s"):format "ranks"
   for _, p in ipairs(ranks) do head = head .. ("%11d"):format(p) end
   print(head)
@@ -122,24 +135,27 @@ local function time(comm, calls, f)
   return comm:allreduce(best, "max")
 end
 
--- α and β from messages between two ranks and back, γ from additions, and the work of a point from a stencil alone.
+-- o from an operation of one rank alone, α from short messages between two ranks and back, β from long ones that every
+-- rank sends to the next at the same time, since the ranks of a host share its memory; γ from additions.
 local function measure(comm)
-  local function pingpong(bytes, calls)
-    local a = mw.zeros(bytes / 4)
-    return time(comm, calls, function()
-      if comm.rank == 0 then
-        comm:send(a, 1)
-        comm:recv(a, 1)
-      elseif comm.rank == 1 then
-        comm:recv(a, 0)
-        comm:send(a, 0)
-      end
-    end) / 2
-  end
-  local short, long = pingpong(8, 200), pingpong(2 ^ 22, 10)
-  local a, b = mw.ones(2 ^ 20), mw.ones(2 ^ 20)
-  local adding = time(comm, 10, function() mw.add(a, b, { out = a }) end)
-  return { name = "measured", alpha = short, beta = 2 ^ 22 / (long - short), gamma = adding / 2 ^ 22 }
+  local word, long, found = mw.zeros(2), mw.zeros(2 ^ 20), mw.zeros(2 ^ 20)
+  local alone = comm:split(comm.rank)
+  local overhead = time(comm, 200, function() alone:allreduce(word, "sum", { out = word }) end)
+  local short = time(comm, 200, function()
+    if comm.rank == 0 then
+      comm:send(word, 1)
+      comm:recv(word, 1)
+    elseif comm.rank == 1 then
+      comm:recv(word, 0)
+      comm:send(word, 0)
+    end
+  end) / 2
+  local shift = time(comm, 10, function()
+    comm:sendrecv(long, (comm.rank + 1) % comm.size, found, (comm.rank - 1) % comm.size)
+  end)
+  local adding = time(comm, 10, function() mw.add(long, found, { out = found }) end)
+  return { name = "measured", alone = alone, overhead = overhead, alpha = short, beta = 2 ^ 22 / (shift - short),
+    gamma = adding / 2 ^ 22 }
 end
 
 local function step(p)
@@ -152,8 +168,9 @@ local function compare(comm)
   local m, p, emulated = measure(comm), comm.size, rawget(comm, "emulated")
   local predict = emulated and serial or model
   if comm.rank == 0 then
-    print(("\n%d ranks, %s: α = %.1f µs, β = %.2f GB/s, γ = %.2f ns/KiB"):format(p,
-      emulated and "emulated, one after the other" or "MPI", m.alpha * 1e6, m.beta / 1e9, m.gamma * 1024 * 1e9))
+    print(("\n%d ranks, %s: o = %.1f µs, α = %.1f µs, β = %.2f GB/s, γ = %.2f ns/KiB"):format(p,
+      emulated and "emulated, one after the other" or "MPI", m.overhead * 1e6, m.alpha * 1e6, m.beta / 1e9,
+      m.gamma * 1024 * 1e9))
     print(("%-26s %11s %11s %8s"):format("", "model", "measured", "ratio"))
   end
   local function report(what, name, n, calls, f)
@@ -175,8 +192,8 @@ local function compare(comm)
   end
   for _, side in ipairs { 128, 512 } do
     local d = mw.dist.full(mw.dist.layout(comm, { side * p, side }), 1)
-    local padded = mw.ones(side + 2, side + 2)
-    m.point = time(comm, 10, function() step(padded) end) / side ^ 2 / (emulated and p or 1)
+    local tile = mw.dist.full(mw.dist.layout(m.alone, { side, side }), 1)
+    m.point = time(comm, 10, function() tile:stencil(1, step) end) / side ^ 2 / (emulated and p or 1)
     report(("stencil, %d² a rank"):format(side), "stencil", side, 10, function() d:stencil(1, step) end)
   end
 end
