@@ -15,8 +15,8 @@ local log2 = function(p) return math.ceil(math.log(p) / math.log(2) - 1e-9) end
 -- libraries.
 local model = {}
 
--- Every collective operation begins with the ranks' agreement on it (mw.mpi.check), a reduction of 16 bytes, which is all
--- that a barrier is.
+-- Every collective operation begins with the ranks' agreement on it (mw.mpi.check), a reduction of 16 bytes, which is
+-- all that a barrier is.
 local function agreement(m, p) return m.overhead + log2(p) * m.alpha end
 local function checked(f)
   return function(m, p, n) return agreement(m, p) + f(m, p, n) end
@@ -92,7 +92,8 @@ end
 local ranks = { 10, 100, 1000, 10000, 100000 }
 
 local function print_table(m)
-  print(("\n%s: o = %.1f µs, α = %.1f µs, β = %.1f GB/s"):format(m.name, m.overhead * 1e6, m.alpha * 1e6, m.beta / 1e9))
+  print(("\n%s: o = %.1f µs, α = %.1f µs, β = %.1f GB/s"):format(m.name, m.overhead * 1e6, m.alpha * 1e6,
+    m.beta / 1e9))
   local head = ("%-26s"):format "ranks"
   for _, p in ipairs(ranks) do head = head .. ("%11d"):format(p) end
   print(head)

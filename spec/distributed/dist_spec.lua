@@ -224,6 +224,24 @@ describe("a distributed array", function()
     end)
   end)
 
+  it("transforms a single axis by Fourier, of any length", function()
+    run(function(comm)
+      for _, n in ipairs { 1, 2, 7, 12, 30, 64 } do
+        local a = mw.arange(n) * 3 % 17 - 8
+        for _, layout in ipairs { mw.dist.layout(comm, { n }), mw.dist.layout(comm, { n }, { block = 3 }) } do
+          local d = mw.dist.from(layout, a)
+          local got = mw.dist.fft(d)
+          local wanted = mw.fft.fft(a)
+          same(wanted:real(), got:gather():real(), 1e-4)
+          same(wanted:imag(), got:gather():imag(), 1e-4)
+          assert.equal(wanted.dtype, got.dtype)
+          same(a, mw.dist.ifft(got):gather():real(), 1e-5)
+          same(mw.fft.fft(a, { norm = "ortho" }):imag(), mw.dist.fftn(d, { norm = "ortho" }):gather():imag(), 1e-4)
+        end
+      end
+    end)
+  end)
+
   it("draws the random numbers of one machine, and leaves the generator where that leaves it", function()
     run(function(comm)
       for _, kind in ipairs { "philox", "xorwow" } do

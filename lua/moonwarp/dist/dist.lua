@@ -151,7 +151,8 @@ end
 function dist.bits(layout, generator) return raw.part("dist.random").draw("bits", layout, generator) end
 
 ---The discrete Fourier transform along one axis.
----@param d moonwarp.dist_array of two axes or more
+---@param d moonwarp.dist_array of one axis: n1 × n2 elements are divided among the ranks, a prime number of them is one
+---rank's work
 ---@param options? { axis?: integer, norm?: string } the last axis by default; norm: as for mw.fft.fft
 ---@return moonwarp.dist_array
 function dist.fft(d, options) return raw.part("dist.fourier").fft(d, options) end
@@ -163,7 +164,7 @@ function dist.fft(d, options) return raw.part("dist.fourier").fft(d, options) en
 function dist.ifft(d, options) return raw.part("dist.fourier").ifft(d, options) end
 
 ---The discrete Fourier transform along all axes, or some.
----@param d moonwarp.dist_array of two axes or more
+---@param d moonwarp.dist_array
 ---@param options? { axes?: integer[], norm?: string }
 ---@return moonwarp.dist_array
 function dist.fftn(d, options) return raw.part("dist.fourier").fftn(d, options) end
