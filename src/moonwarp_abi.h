@@ -1292,6 +1292,8 @@ int mw_bytes_write(const char *path, const char *bytes, size_t length);
 void mw_bytes_release(char *bytes);
 /* CRC-32, as zip and PNG have it. */
 uint32_t mw_bytes_checksum(const char *bytes, size_t length);
+/* That of bytes that have the checksum `first`, followed by `length` bytes that have the checksum `second`. */
+uint32_t mw_bytes_checksum_join(uint32_t first, uint32_t second, size_t length);
 /* Decompress data by deflate, without a header, to exactly `size` bytes. MW_INVALID_VALUE for damaged data and another
    size, MW_MEMORY_ALLOCATION, MW_NOT_SUPPORTED in a build without zlib. */
 int mw_bytes_inflate(const char *bytes, size_t length, size_t size, char *out);

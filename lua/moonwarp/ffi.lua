@@ -45,7 +45,8 @@ later.put_off(raw, "memory", {
   "memory_copy", "memory_fill", "memory_get", "memory_set", "memory_bytes", "memory_set_bytes", "memory_array",
   "pointer",
 })
-later.put_off(raw, "bytes", { "bytes_read", "bytes_write", "bytes_checksum", "bytes_inflate" })
+later.put_off(raw, "bytes", { "bytes_read", "bytes_write", "bytes_checksum", "bytes_checksum_join",
+  "bytes_inflate" })
 later.put_off(raw, "texture.image", { "image_read", "image_write", "image_texels" })
 later.put_off(raw, "texture.texture_memory", { "pitched_new", "cuda_array_new", "cuda_array_level", "box_copy" })
 later.put_off(raw, "texture.texture", { "texture_new", "surface_new" })

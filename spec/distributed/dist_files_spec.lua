@@ -47,6 +47,63 @@ describe("a distributed array in a file", function()
     end
   end)
 
+  it("is written into an .npz file as NumPy does, byte by byte, and read from one", function()
+    local x, y = mw.random(3):uniform { 11, 3 }, mw.arange(7):to "int"
+    mw.save_npz(path, { x = x, y = y, empty = mw.zeros { 0, 2 } })
+    local file = io.open(path, "rb")
+    local wanted = file:read "*a"
+    file:close()
+    for _, n in ipairs { 1, 2, 3, 9 } do
+      os.remove(path)
+      mw.nccl.run(n, function(comm)
+        local columns = mw.dist.from(mw.dist.layout(comm, { 11, 3 }, { axis = 2 }), x)
+        mw.dist.save_npz(path, { x = columns, y = mw.dist.from(mw.dist.layout(comm, { 7 }), y),
+          empty = mw.dist.zeros(mw.dist.layout(comm, { 0, 2 })) })
+        file = io.open(path, "rb")
+        assert.equal(wanted, file:read "*a")
+        file:close()
+        comm:barrier()
+        local found = mw.dist.load_npz(comm, path, { block = 2 })
+        assert.equal(x:bytes(), found.x:gather():bytes())
+        assert.equal(y:bytes(), found.y:gather():bytes())
+        assert.same({ 0, 2 }, found.empty.shape)
+        comm:barrier()
+      end)
+    end
+  end)
+
+  it("is read from NumPy's .npz files, stored and deflated", function()
+    for _, name in ipairs { "stored", "deflated" } do
+      local file = "spec/data/arrays/files/" .. name .. ".npz"
+      local whole = mw.load_npz(file)
+      mw.nccl.run(2, function(comm)
+        local found = mw.dist.load_npz(comm, file)
+        for key, a in pairs(whole) do
+          assert.equal(a.dtype, found[key].dtype)
+          assert.equal(a:bytes(), found[key]:gather():bytes())
+        end
+        for key in pairs(found) do assert.is_truthy(whole[key]) end
+      end)
+    end
+  end)
+
+  it("in an .npz file is an error if it is damaged", function()
+    mw.save_npz(path, { x = mw.arange(100) })
+    local file = io.open(path, "rb")
+    local text = file:read "*a"
+    file:close()
+    file = io.open(path, "wb")
+    file:write(text:sub(1, 300), "!", text:sub(302))
+    file:close()
+    local comm = mw.nccl.init_all(1)[1]
+    local ok, err = pcall(mw.dist.load_npz, comm, path)
+    assert.is_false(ok)
+    assert.matches("x%.npy' is damaged: its checksum does not match", err.message)
+    ok, err = pcall(mw.dist.save_npz, path, { mw.dist.ones(mw.dist.layout(comm, { 2 })) })
+    assert.is_false(ok)
+    assert.matches("wants arrays by name", err.message)
+  end)
+
   it("that is cut off, missing, or in Fortran's order, is an error that names it", function()
     mw.save_npy(path, mw.zeros(100))
     local file = io.open(path, "rb")

@@ -39,6 +39,25 @@ uint32_t mw_bytes_checksum(const char *bytes, size_t length) {
 #endif
 }
 
+/* The product of two polynomials over GF(2) modulo CRC-32's; the highest bit is the coefficient of x^0. */
+static uint32_t crc_product(uint32_t a, uint32_t b) {
+  uint32_t product = 0;
+  for (; a; a <<= 1) {
+    if (a >> 31) product ^= b;
+    b = b >> 1 ^ (b & 1 ? 0xedb88320 : 0);
+  }
+  return product;
+}
+
+/* `length` bytes after it multiply a checksum by x^(8 length). */
+uint32_t mw_bytes_checksum_join(uint32_t first, uint32_t second, size_t length) {
+  for (uint32_t power = 1u << 23; length; length >>= 1) { /* x^8, and its squares */
+    if (length & 1) first = crc_product(power, first);
+    power = crc_product(power, power);
+  }
+  return first ^ second;
+}
+
 #ifdef MW_HAVE_ZLIB
 
 /* zlib counts in 32 bits, so both sides advance piece by piece. */

@@ -41,6 +41,13 @@ static int bytes_checksum(lua_State *L) {
   return 1;
 }
 
+/* bytes_checksum_join(first, second, length) -> the CRC-32 of bytes with the first one and `length` bytes with the second */
+static int bytes_checksum_join(lua_State *L) {
+  lua_pushnumber(L, mw_bytes_checksum_join((uint32_t)luaL_checknumber(L, 1), (uint32_t)luaL_checknumber(L, 2),
+                                           (size_t)luaL_checknumber(L, 3)));
+  return 1;
+}
+
 /* bytes_inflate(string, size) -> string of so many bytes */
 static int bytes_inflate(lua_State *L) {
   mwl_state *state = mwl_of(L);
@@ -56,10 +63,8 @@ static int bytes_inflate(lua_State *L) {
 }
 
 void mwl_open_bytes(lua_State *L, mwl_state *state) {
-  static const luaL_Reg functions[] = {{"bytes_read", bytes_read},
-                                       {"bytes_write", bytes_write},
-                                       {"bytes_checksum", bytes_checksum},
-                                       {"bytes_inflate", bytes_inflate},
-                                       {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"bytes_read", bytes_read},         {"bytes_write", bytes_write},
+                                       {"bytes_checksum", bytes_checksum}, {"bytes_checksum_join", bytes_checksum_join},
+                                       {"bytes_inflate", bytes_inflate},   {NULL, NULL}};
   mwl_functions(L, functions, state);
 }

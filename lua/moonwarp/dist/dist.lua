@@ -182,6 +182,18 @@ function dist.ifftn(d, options) return raw.part("dist.fourier").ifftn(d, options
 ---@return moonwarp.dist_array
 function dist.load_npy(comm, path, options) return raw.part("dist.files").load(comm, path, options) end
 
+---Read the arrays of an .npz file that all ranks see: each reads its own rows. Compressed arrays are read whole by all.
+---@param comm table
+---@param path string
+---@param options? { axis?: integer, grid?: integer[], block?: integer|integer[] } of the layouts, as for mw.dist.layout
+---@return table<string, moonwarp.dist_array> by name
+function dist.load_npz(comm, path, options) return raw.part("dist.files").load_npz(comm, path, options) end
+
+---Write arrays as an .npz file, which numpy.load reads. Each rank writes its rows, into a file that all ranks see.
+---@param path string
+---@param list table<string, moonwarp.dist_array> by name, of one communicator
+function dist.save_npz(path, list) raw.part("dist.files").save_npz(path, list) end
+
 ---The shape and the dtype of an .npy file, of which only the header is read.
 ---@param path string
 ---@return integer[] shape

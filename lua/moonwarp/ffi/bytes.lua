@@ -18,6 +18,12 @@ local function bytes_write(path, bytes) errors.must(C.mw_bytes_write(path, bytes
 -- bytes_checksum(string) -> CRC-32
 local function bytes_checksum(bytes) return tonumber(C.mw_bytes_checksum(bytes, #bytes)) end
 
+-- bytes_checksum_join(first, second, length) -> the CRC-32 of bytes that have the first, then `length` bytes that have
+-- the second
+local function bytes_checksum_join(first, second, length)
+  return tonumber(C.mw_bytes_checksum_join(first, second, length))
+end
+
 -- bytes_inflate(string, size) -> string of so many bytes
 local function bytes_inflate(bytes, size)
   local out = ffi.new("char[?]", size + 1)
@@ -29,4 +35,5 @@ end
 
 return { raw = {
   bytes_read = bytes_read, bytes_write = bytes_write, bytes_checksum = bytes_checksum, bytes_inflate = bytes_inflate,
+  bytes_checksum_join = bytes_checksum_join,
 } }

@@ -172,21 +172,29 @@ end
 ---@param array moonwarp.array
 function M.save_npy(path, array) raw.bytes_write(path, encode("mw.save_npy", array)) end
 
+---The names of arrays to be written, in order.
+---@param where string
+---@param arrays table by name
+---@param is_array fun(value: any): boolean
+---@return string[]
+function M.names(where, arrays, is_array)
+  local names = {}
+  for name, array in pairs(arrays) do
+    if type(name) ~= "string" or name == "" then
+      usage("%s wants arrays by name, as in { x = a }, got the name %s", where, raw.describe(name))
+    end
+    if not is_array(array) then usage("%s: '%s' is %s, not an array", where, name, raw.describe(array)) end
+    names[#names + 1] = name
+  end
+  table.sort(names)
+  return names
+end
+
 ---Write arrays as an .npz file, which numpy.load reads.
 ---@param path string
 ---@param arrays table<string, moonwarp.array> by name
 function M.save_npz(path, arrays)
-  local names, members = {}, {}
-  for name, array in pairs(arrays) do
-    if type(name) ~= "string" or name == "" then
-      usage("mw.save_npz wants arrays by name, as in { x = a }, got the name %s", raw.describe(name))
-    end
-    if raw.type(array) ~= "array" then
-      usage("mw.save_npz: '%s' is %s, not an array", name, raw.describe(array))
-    end
-    names[#names + 1] = name
-  end
-  table.sort(names)
+  local names, members = M.names("mw.save_npz", arrays, function(a) return raw.type(a) == "array" end), {}
   for i, name in ipairs(names) do
     members[i] = { name = name .. ".npy", data = encode("mw.save_npz", arrays[name]) }
   end
@@ -196,7 +204,8 @@ end
 -- For files that are read and written in pieces (dist/files.lua).
 M.public = { load_npy = M.load_npy, load_npz = M.load_npz, save_npy = M.save_npy, save_npz = M.save_npz }
 
--- The facts of decode_header from an open file, and the bytes of a row: of what one place of the first axis has.
+-- The facts of decode_header from an open file at its place, and the bytes of a row: of what one place of the first
+-- axis has.
 function M.read_header(path, file)
   local start = file:read(12) or ""
   local is_short = start:byte(7) == 1
@@ -207,6 +216,6 @@ function M.read_header(path, file)
   return facts
 end
 
-M.header = encode_header
+M.header, M.decode = encode_header, decode
 
 return M

@@ -11,8 +11,9 @@ local M = {}
 local MOST = 2 ^ 32 - 1 -- the 32-bit value that says "see the 64-bit extension"
 local DEFLATED, STORED = 8, 0
 
--- The position of the directory and the number of members, from the record at the end; a comment may follow it.
-local function directory(path, data)
+-- The position of the directory in the file (from 1) and the number of members, from the record at the end; a comment
+-- may follow it. `before`: bytes of the file before `data`.
+local function directory(path, data, before)
   local at
   for first = #data - 21, math.max(1, #data - 21 - 65535), -1 do
     if data:byte(first) == 80 and data:sub(first, first + 3) == "PK\5\6" then
@@ -27,7 +28,8 @@ local function directory(path, data)
     if locator < 1 or data:sub(locator, locator + 3) ~= "PK\6\7" then
       fail(path, "the directory at its end is damaged")
     end
-    local record = number(data, locator + 8, 8) + 1
+    local record = number(data, locator + 8, 8) + 1 - before
+    if record < 1 then fail(path, "the directory at its end is damaged") end
     if record + 55 > #data or data:sub(record, record + 3) ~= "PK\6\6" then
       fail(path, "the directory at its end is damaged")
     end
@@ -55,10 +57,12 @@ end
 
 ---The members of a zip file.
 ---@param path string for messages
----@param data string the file's bytes
+---@param data string the file's bytes, or the last of them
+---@param before? integer bytes of the file before these
 ---@return table[] members each { name =, method =, checksum =, packed =, size =, offset = }
-function M.members(path, data)
-  local at, count = directory(path, data)
+function M.members(path, data, before)
+  local at, count = directory(path, data, before or 0)
+  at = at - (before or 0)
   local list = {}
   for i = 1, count do
     if at < 1 or at + 45 > #data or data:sub(at, at + 3) ~= "PK\1\2" then
@@ -77,6 +81,20 @@ function M.members(path, data)
   return list
 end
 
+---The offset of a member's data from that of its head, which has 30 bytes and more.
+---@param path string for messages
+---@param head string
+---@param member table
+---@return integer
+function M.data_offset(path, head, member)
+  if #head < 30 or head:sub(1, 4) ~= "PK\3\4" then
+    fail(path, "its member '%s' is not where the directory says", member.name)
+  end
+  return 30 + number(head, 27, 2) + number(head, 29, 2)
+end
+
+M.STORED = STORED
+
 ---The bytes of a member, inflated and checked.
 ---@param path string for messages
 ---@param data string the file's bytes
@@ -84,10 +102,7 @@ end
 ---@return string
 function M.read(path, data, member)
   local at = member.offset + 1
-  if at + 29 > #data or data:sub(at, at + 3) ~= "PK\3\4" then
-    fail(path, "its member '%s' is not where the directory says", member.name)
-  end
-  local first = at + 30 + number(data, at + 26, 2) + number(data, at + 28, 2)
+  local first = at + M.data_offset(path, data:sub(at, at + 29), member)
   if member.flags % 2 == 1 then fail(path, "its member '%s' is encrypted", member.name) end
   if first + member.packed - 1 > #data then fail(path, "its member '%s' is cut off", member.name) end
   local packed = data:sub(first, first + member.packed - 1)
@@ -116,27 +131,59 @@ end
 
 local DATE = text(33, 2) -- a fixed date (zip's first day), so that equal arrays make equal files
 
+-- What the head of a member and its entry in the directory have in common.
+local function facts_of(member)
+  return text(20, 2) .. text(0x800, 2) .. text(STORED, 2) .. text(0, 2) .. DATE .. text(member.checksum, 4)
+    .. text(member.size, 4):rep(2) .. text(#member.name, 2) .. text(0, 2)
+end
+
+---The head of a stored member, which its data follows.
+---@param member { name: string, size: integer, checksum: integer }
+---@return string
+function M.head(member) return "PK\3\4" .. facts_of(member) .. member.name end
+
+---The offsets of stored members' heads, as fields of theirs, and of the directory after them.
+---@param members { name: string, size: integer }[]
+---@return integer
+function M.place(members)
+  local offset = 0
+  for _, member in ipairs(members) do
+    if offset + member.size + 100 + #member.name > MOST then
+      errors.usage "mw.save_npz writes files of up to 4 GiB; save larger arrays with mw.save_npy"
+    end
+    member.offset = offset
+    offset = offset + 30 + #member.name + member.size
+  end
+  return offset
+end
+
+---The directory, which ends the file.
+---@param members { name: string, size: integer, checksum: integer, offset: integer }[]
+---@param offset integer its own
+---@return string
+function M.directory(members, offset)
+  local entries = {}
+  for i, member in ipairs(members) do
+    entries[i] = "PK\1\2" .. text(20, 2) .. facts_of(member) .. text(0, 2):rep(3) .. text(0, 4)
+      .. text(member.offset, 4) .. member.name
+  end
+  local index = table.concat(entries)
+  return index .. "PK\5\6" .. text(0, 2):rep(2) .. text(#members, 2):rep(2) .. text(#index, 4) .. text(offset, 4)
+    .. text(0, 2)
+end
+
 ---A zip file whose members are stored, not compressed.
 ---@param members { name: string, data: string }[]
 ---@return string
 function M.write(members)
-  local parts, entries, offset = {}, {}, 0
-  for i, member in ipairs(members) do
-    local size = #member.data
-    if offset + size + 100 + #member.name > MOST then
-      errors.usage "mw.save_npz writes files of up to 4 GiB; save larger arrays with mw.save_npy"
-    end
-    local common = text(20, 2) .. text(0x800, 2) .. text(STORED, 2) .. text(0, 2) .. DATE
-      .. text(raw.bytes_checksum(member.data), 4) .. text(size, 4):rep(2) .. text(#member.name, 2) .. text(0, 2)
-    parts[#parts + 1] = "PK\3\4" .. common .. member.name
+  local parts = {}
+  for _, member in ipairs(members) do member.size, member.checksum = #member.data, raw.bytes_checksum(member.data) end
+  local offset = M.place(members)
+  for _, member in ipairs(members) do
+    parts[#parts + 1] = M.head(member)
     parts[#parts + 1] = member.data
-    entries[i] = "PK\1\2" .. text(20, 2) .. common .. text(0, 2):rep(3) .. text(0, 4) .. text(offset, 4) .. member.name
-    offset = offset + 30 + #member.name + size
   end
-  local index = table.concat(entries)
-  parts[#parts + 1] = index
-  parts[#parts + 1] = "PK\5\6" .. text(0, 2):rep(2) .. text(#members, 2):rep(2) .. text(#index, 4) .. text(offset, 4)
-    .. text(0, 2)
+  parts[#parts + 1] = M.directory(members, offset)
   return table.concat(parts)
 end
 
