@@ -120,19 +120,17 @@ static mask any_vector(widener *w, mask m) {
 /* One value for each lane, from addresses that differ. */
 vectors load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
   LLVMTypeRef wide = vector_type(w, type);
-  bool near = may_be_window(w, at, type);
-  tested_index index = index_to_test(w, at, type);
+  tested_index index = index_to_test(w, at, type, true);
   bool contiguous = is_contiguous(w, at, bytes_of(w, type));
   if (!at->is_volatile && reaches_rows(w->shapes, at->address, bytes_of(w, type))) return load_rows(w, at, type, m);
   int steps = few_steps(w, at, bytes_of(w, type));
   if (steps) return load_strided(w, at, type, steps, m);
   vectors result = {0};
   compiler_fence(w, at);
-  if (!contiguous && index.index) {
-    bool flips = index.flips && !index.clamps && !index.divides;
-    result = near && !flips ? load_window(w, at, index.index, type, m) : load_tested(w, at, &index, wide, m);
+  bool common = vectors_share(w, at);
+  if (!contiguous && index.index && !common) {
+    result = load_tested(w, at, &index, wide, m);
   } else {
-    bool common = vectors_share(w, at);
     if (common) m = any_vector(w, m);
     if (contiguous && (m.all || w->mostly_full) && LLVMIsALoadInst(at->by) && !at->is_volatile)
       (common ? prefetch_shared_row : prefetch_ahead)(w, at->by, bytes_of(w, type));
@@ -163,7 +161,7 @@ void store_lanes(widener *w, const place *at, vectors lanes, mask m) {
     store_rows(w, at, lanes, m);
     return;
   }
-  tested_index index = index_to_test(w, at, LLVMGetElementType(LLVMTypeOf(lanes.of[0])));
+  tested_index index = index_to_test(w, at, LLVMGetElementType(LLVMTypeOf(lanes.of[0])), false);
   bool contiguous = is_contiguous(w, at, bytes);
   if (contiguous && m.all && store_streamed(w, at, lanes, bytes)) return;
   compiler_fence(w, at);

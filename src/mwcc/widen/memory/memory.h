@@ -78,15 +78,16 @@ void need_pointers(widener *w, const place *at);
 
 /* An index that is often contiguous though not always, and what may keep it from being so. */
 typedef struct tested_index {
-  LLVMValueRef index;          /* as it is used or extended to 64 bits; NULL: there is nothing to test */
-  bool divides;                /* rows may end between lanes */
-  bool clamps;                 /* lanes may be clamped to an edge */
-  bool flips;                  /* bits are masked or flipped: butterflies */
-  bool contiguous, runs, near; /* the tests that are made */
+  LLVMValueRef index; /* as it is used or extended to 64 bits; NULL: there is nothing to test */
+  bool loads;
+  bool divides;                        /* rows may end between lanes */
+  bool clamps;                         /* lanes may be clamped to an edge */
+  bool flips;                          /* bits are masked or flipped: butterflies */
+  bool contiguous, runs, near, window; /* the tests that are made */
 } tested_index;
 
 /* The index of an address that is a uniform base plus one varying index of the element's size. */
-tested_index index_to_test(widener *w, const place *at, LLVMTypeRef type);
+tested_index index_to_test(widener *w, const place *at, LLVMTypeRef type, bool loads);
 vectors load_tested(widener *w, const place *at, const tested_index *x, LLVMTypeRef wide, mask m);
 void store_tested(widener *w, const place *at, const tested_index *x, vectors lanes, mask m);
 /* Tests of a vector's lanes, as scalars: whether all are true; and the lanes, or true where one is inactive. */

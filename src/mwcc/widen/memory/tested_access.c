@@ -9,6 +9,7 @@
  *                So it is where one row ends between the lanes, where one lane is clamped, and where halves change
  *                places
  *   near         loads: within two vectors' lengths; stores: runs of s lanes at distances of 2 s (tested_butterfly.c)
+ *   a window     loads: within one vector's length (windowed_gather.c)
  *   otherwise    a gather or scatter
  *
  * Where rows end between lanes, contiguous gangs are not told from others: that branch would be mispredicted.
@@ -94,17 +95,18 @@ static bool is_often_affine(search *s, LLVMValueRef value, int depth) {
 
 /* Which tests pay. Runs are accessed under masks, which is slow where there are no mask registers. A gang that failed
    the test of speculative_shapes.c is not contiguous. */
-static void choose_tests(widener *w, const place *at, LLVMTypeRef type, tested_index *x) {
+static void choose_tests(widener *w, const place *at, LLVMTypeRef type, bool loads, tested_index *x) {
   uint64_t bytes = LLVMABISizeOfType(w->p->layout, type);
-  bool masks = has_quick_masked_access(w->p, bytes), loads = !LLVMIsAStoreInst(at->by);
-  x->contiguous = !x->divides && !w->speculation_failed;
+  bool masks = has_quick_masked_access(w->p, bytes);
+  x->window = loads && may_be_window(w, at, type) && !(x->flips && !x->clamps && !x->divides);
+  x->contiguous = !x->divides && !x->window && !w->speculation_failed;
   x->runs = masks ? x->divides || x->clamps : loads && x->divides && has_masked_access(w->p, bytes);
   x->runs = x->runs && has_pass(w->p, PASS_RUNS);
   x->near = x->flips && !x->divides && may_be_near(w, type);
 }
 
-tested_index index_to_test(widener *w, const place *at, LLVMTypeRef type) {
-  tested_index none = {0}, x = {0};
+tested_index index_to_test(widener *w, const place *at, LLVMTypeRef type, bool loads) {
+  tested_index none = {0}, x = {.loads = loads};
   int64_t distance; /* the same for all lanes */
   LLVMValueRef gep = base_of(w, at->address, &distance);
   if (!LLVMIsAGetElementPtrInst(gep) || local_unit(w->g, gep) || !is_uniform(w, LLVMGetOperand(gep, 0))) return none;
@@ -113,8 +115,8 @@ tested_index index_to_test(widener *w, const place *at, LLVMTypeRef type) {
   x.index = LLVMGetOperand(gep, (unsigned)LLVMGetNumIndices(gep));
   search s = {w, &x, 0};
   if (!is_varying(w, x.index) || !is_often_affine(&s, x.index, DEPTH)) return none;
-  choose_tests(w, at, type, &x);
-  if (!x.contiguous && !x.runs && !x.near && !may_be_window(w, at, type)) return none;
+  choose_tests(w, at, type, loads, &x);
+  if (!x.contiguous && !x.runs && !x.near && !x.window) return none;
   bool extends = LLVMIsASExtInst(x.index) || LLVMIsAZExtInst(x.index);
   return is_at_hand(w, at, extends ? LLVMGetOperand(x.index, 0) : x.index) ? x : none;
 }
@@ -170,16 +172,15 @@ static void test_vector(widener *w, const place *at, const tested_index *x, mask
   if (x->runs) {
     LLVMValueRef last = start_of_run(w, starts, w->width - 1);
     t->runs[u].last = LLVMBuildICmp(w->b, LLVMIntEQ, starts, splat(w, last), "");
-    LLVMValueRef either = LLVMBuildOr(w->b, follow, t->runs[u].last, "");
-    either = in_every_lane(w, unless_inactive(w, m, u, either));
+    /* of inactive lanes, too: masks change in a loop where indices may not */
+    LLVMValueRef either = in_every_lane(w, LLVMBuildOr(w->b, follow, t->runs[u].last, ""));
     fits = LLVMBuildAnd(w->b, fits, has_room(w, last, is_unsigned, (unsigned)w->width), "");
     t->two_runs = both(w, t->two_runs, LLVMBuildAnd(w->b, either, fits, ""));
   }
   if (!x->near) return;
-  bool loads = !LLVMIsAStoreInst(at->by);
   t->near = both(w, t->near,
-                 loads ? test_near(w, at, lanes, is_unsigned, m, u, &t->pattern[u])
-                       : test_butterfly(w, lanes, follow, is_unsigned, &t->pattern[u]));
+                 x->loads ? test_near(w, at, lanes, is_unsigned, m, u, &t->pattern[u])
+                          : test_butterfly(w, lanes, follow, is_unsigned, &t->pattern[u]));
 }
 
 static LLVMBasicBlockRef new_path(widener *w, const char *name) {
@@ -266,7 +267,10 @@ vectors load_tested(widener *w, const place *at, const tested_index *x, LLVMType
     for (int u = 0; u < w->vectors; u++) LLVMBuildStore(w->b, load_near(w, at, wide, &t.pattern[u]), slots.of[u]);
     leave(w, done, other);
   }
-  for (int u = 0; u < w->vectors; u++) LLVMBuildStore(w->b, gather(w, at, wide, m, u), slots.of[u]);
+  if (x->window)
+    store_slots(w, load_window(w, at, x->index, LLVMGetElementType(wide), m), slots, w->vectors);
+  else
+    for (int u = 0; u < w->vectors; u++) LLVMBuildStore(w->b, gather(w, at, wide, m, u), slots.of[u]);
   leave(w, done, done);
   return load_slots(w, wide, slots, w->vectors);
 }
