@@ -87,6 +87,7 @@ typedef enum mw_result {
   MW_CAPTURED_EVENT = 907,
   MW_STREAM_CAPTURE_WRONG_THREAD = 908,
   MW_GRAPH_EXEC_UPDATE_FAILURE = 910,
+  MW_INVALID_CLUSTER_SIZE = 912,
   MW_UNKNOWN = 999
 } mw_result;
 
@@ -261,6 +262,7 @@ typedef struct mw_properties {
   size_t total_memory;
   size_t l2_cache; /* shared by the multiprocessors; CPU device: its workers' share of the last-level caches */
   int registers_per_block;
+  int max_cluster; /* blocks of a cluster; 0: there are no clusters */
   int clock_khz;
   size_t memory_pitch, texture_alignment;
   size_t texture_pitch_alignment; /* of pitched memory that textures read */
@@ -936,6 +938,8 @@ typedef struct mw_kernel_info {
   int line;
   const char *const *references; /* linkage names of the texture and surface references that it may read */
   size_t reference_count;
+  unsigned cluster[3]; /* by __cluster_dims__; 0: the launch says */
+  int reserved;
 } mw_kernel_info;
 
 mw_kernel *mw_kernel_retain(mw_kernel *kernel);
@@ -962,6 +966,15 @@ int mw_launch_configure(mw_launch *launch, const unsigned grid[3], const unsigne
    for each other (grid.sync() in a kernel). Running a grid that exceeds the device's capacity is
    MW_COOPERATIVE_LAUNCH_TOO_LARGE. (cudaLaunchCooperativeKernel) */
 void mw_launch_cooperate(mw_launch *launch);
+/* Let `blocks` neighbouring blocks along each axis form a cluster until it is configured again: they are resident at the
+   same time, wait for each other and access each other's shared memory. MW_INVALID_CLUSTER_SIZE if the device has no
+   such clusters, if the grid is not a multiple, or if the kernel's __cluster_dims__ are others. (cudaLaunchKernelEx,
+   cudaLaunchAttributeClusterDimension) */
+int mw_launch_cluster(mw_launch *launch, const unsigned blocks[3]);
+/* Let it begin before the launch before it in its stream has ended, until it is configured again: as soon as all blocks
+   of that have called cudaTriggerProgrammaticLaunchCompletion() or ended. cudaGridDependencySynchronize() waits for its
+   end. On the CPU device it has ended before. (cudaLaunchAttributeProgrammaticStreamSerialization) */
+void mw_launch_depend(mw_launch *launch);
 /* Set argument i (0-based), checked against the kernel's signature; the error names the parameter. number, int64:
    scalar parameters. array: pointer parameters; retains the array. address: pointer parameters, unchecked (0 is the
    null pointer). bytes: any parameter; `bytes` must be the parameter's size. */

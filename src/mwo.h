@@ -13,7 +13,7 @@
 
 #include "moonwarp.h"
 
-#define MW_MWO_VERSION 23
+#define MW_MWO_VERSION 24
 #define MW_MWO_SYMBOL  "mw_mwo"
 #define MW_MWO_MAGIC   "MWOIMG2"
 
@@ -187,6 +187,11 @@ typedef struct mw_services {
      r has the address bases[r] + l * stride. */
   void (*watch_runs)(mw_worker *worker, uint32_t site, uint32_t warp, uint32_t lanes, const uint64_t *bases,
                      uint64_t stride, uint32_t count);
+  /* The barrier of a cluster: as grid_wait. callers: 1, or how many threads of the block call it, where its first thread
+     has returned. */
+  void (*cluster_wait)(mw_worker *worker, uint32_t callers);
+  /* The block waits until *word & mask differs from the value, which only other blocks of its cluster can bring about. */
+  void (*wait_outside)(mw_worker *worker, const uint32_t *word, uint32_t mask, uint32_t value);
 } mw_services;
 
 /* What watched code calls the runtime for (mwcc --observe). */
@@ -252,7 +257,14 @@ typedef struct mw_site {
 } mw_site;
 
 /* The results of memory_kind. */
-enum { MW_SPACE_NONE = 0, MW_SPACE_GLOBAL = 1, MW_SPACE_SHARED = 3, MW_SPACE_CONSTANT = 4, MW_SPACE_LOCAL = 5 };
+enum {
+  MW_SPACE_NONE = 0,
+  MW_SPACE_GLOBAL = 1,
+  MW_SPACE_SHARED = 3,
+  MW_SPACE_CONSTANT = 4,
+  MW_SPACE_LOCAL = 5,
+  MW_SPACE_CLUSTER = 7 /* shared memory of another block of the cluster */
+};
 
 /* Wild stores are redirected to the first byte of the device's address range, or shortly after it: within so many
    bytes. */
@@ -275,7 +287,13 @@ struct mw_frame {
   /* Not 0: the number of iterations of each block; the block function then counts iterations of blocks in place of
      blocks: the first iteration of all blocks, then the second, and so on. */
   uint64_t iterations;
+  uint32_t cluster[3]; /* the blocks of a cluster along each axis */
+  uint32_t reserved;
 };
+
+/* The shared memory of the blocks of a cluster is at equal distances in the order of their ranks, and the first one's is
+   a multiple of MW_CLUSTER_MOST such distances. */
+enum { MW_CLUSTER_MOST = 16, MW_CLUSTER_STRIDE = 512 << 10 };
 
 /* The value of mw_worker.block while code of several blocks runs together: the report of a fault then names no
    block. */

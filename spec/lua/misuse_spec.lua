@@ -212,7 +212,8 @@ describe("the signatures", function()
       ["mw.compile"] = true, ["mw.warnings"] = true, ["mw.linalg"] = true, ["mw.fft"] = true, ["mw.nccl"] = true,
       ["mw.dist"] = true, ["mw.mpi"] = true,
       ["mw.try_compile"] = true, ["array.get"] = true, ["array.set"] = true,
-      ["kernel.each"] = true, ["kernel.cooperative"] = true, ["kernel.checked"] = true, ["launch.bind"] = true,
+      ["kernel.each"] = true, ["kernel.cooperative"] = true, ["kernel.cluster"] = true,
+      ["kernel.dependent"] = true, ["kernel.checked"] = true, ["launch.bind"] = true,
     }
     -- Of these classes' methods, the functions check what they are given.
     local classes = { layout = true, request = true, measured = true, debugged = true, mpi_communicator = true,

@@ -108,6 +108,8 @@
   X(MW_GRAPH_EXEC_UPDATE_FAILURE, 910, "cudaErrorGraphExecUpdateFailure",                                              \
     "the graph update was not performed because it included changes which violated constraints "                       \
     "specific to instantiated graph update", "usage")                                                                  \
+  X(MW_INVALID_CLUSTER_SIZE, 912, "cudaErrorInvalidClusterSize",                                                       \
+    "cluster misconfiguration in a kernel launch", "launch")                                                           \
   X(MW_UNKNOWN,                      999, "cudaErrorUnknown",                 "unknown error", "device")
 /* clang-format on */
 

@@ -38,9 +38,11 @@ typedef struct mw_completion {
 
 typedef struct mw_launch_request {
   void *kernel; /* from driver->module_kernel */
-  unsigned grid[3], block[3];
+  unsigned grid[3], block[3], cluster[3]; /* of a cluster: its blocks; 0: no clusters */
   size_t dynamic_shared;
-  bool cooperative;   /* all blocks must be resident at once: MW_COOPERATIVE_LAUNCH_TOO_LARGE if they cannot be */
+  /* All blocks must be resident at once: MW_COOPERATIVE_LAUNCH_TOO_LARGE if they cannot be; it may begin before the launch
+     before it in its stream has ended, as far as that allows. */
+  bool cooperative, dependent;
   const void *params; /* copied by the driver before it returns */
   size_t param_bytes;
   /* Bindings of texture and surface references: handles, and the references' linkage names; copied likewise. */
@@ -66,8 +68,7 @@ typedef struct mw_list_item {
    bytes. None of them is 0, and neither rows nor slices overlap. */
 typedef struct mw_box {
   uint64_t target, source;
-  size_t target_pitch, target_slice, source_pitch, source_slice;
-  size_t width, height, depth;
+  size_t target_pitch, target_slice, source_pitch, source_slice, width, height, depth;
 } mw_box;
 
 /* A copy that involves a CUDA array of the driver (array_new), and one of its sides: `array` with the box's position in
@@ -75,9 +76,8 @@ typedef struct mw_box {
 typedef struct mw_array_side {
   uint64_t array; /* 0: memory */
   int level;
-  size_t x, y, z;
+  size_t x, y, z, row_pitch, rows;
   uint64_t address;
-  size_t row_pitch, rows;
 } mw_array_side;
 
 typedef struct mw_array_box {

@@ -1,6 +1,7 @@
 /* The CPU device's properties: those of its compute capability where kernels can observe them, else the machine's. */
 #include "cpu/memory/heap.h"
 #include "cpu/processor.h"
+#include "mwo.h"
 
 #include <stdio.h>
 
@@ -26,6 +27,7 @@ int cpu_properties(void *argument, mw_properties *out) {
       .total_memory = memory.total,
       .l2_cache = (size_t)device->cached,
       .registers_per_block = c->registers_per_block,
+      .max_cluster = device->is_restricted && c->major < 9 ? 0 : MW_CLUSTER_MOST,
       .clock_khz = processor_clock_khz(),
       .memory_pitch = INT32_MAX,
       .texture_alignment = 256,

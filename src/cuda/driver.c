@@ -128,6 +128,7 @@ static int properties(void *handle, mw_properties *out) {
   out->shared_per_block_optin = (size_t)(optin > shared ? optin : shared);
   out->total_constant = (size_t)constant;
   out->l2_cache = (size_t)cache;
+  out->max_cluster = device->major >= 9 ? 16 : 0; /* more than 8 is a function attribute: launch.c */
   out->memory_pitch = (size_t)pitch;
   out->texture_alignment = (size_t)alignment;
   out->texture_pitch_alignment = (size_t)pitch_alignment;

@@ -79,8 +79,7 @@
   X(cuModuleGetGlobal, 3020, (CUdeviceptr *address, size_t *bytes, CUmodule module, const char *name))                 \
   X(cuFuncGetAttribute, 2020, (int *value, int attribute, CUfunction function))                                        \
   X(cuFuncSetAttribute, 9000, (CUfunction function, int attribute, int value))                                         \
-  X(cuLaunchCooperativeKernel, 9000, (CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,         \
-                                      unsigned by, unsigned bz, unsigned shared, CUstream stream, void **params))      \
+  X(cuLaunchKernelEx, 11060, (const CUlaunchConfig *config, CUfunction function, void **params, void **extra))         \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050, (int *blocks, CUfunction function, int threads, size_t shared)) \
   X(cuArray3DCreate, 3020, (CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *descriptor))                                \
   X(cuArrayDestroy, 2000, (CUarray array))                                                                             \

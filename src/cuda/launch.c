@@ -91,16 +91,46 @@ static int check_cooperative(cuda_kernel *kernel, const mw_launch_request *r) {
   return code;
 }
 
-static CUresult __attribute__((cold, noinline)) launch_cooperative(const cuda_stream *stream, cuda_kernel *kernel,
-                                                                   const mw_launch_request *r, uint64_t *extra_params,
-                                                                   size_t count) {
+/* Clusters of the launch's own; those of __cluster_dims__ are the kernel's. */
+static bool sets_clusters(const cuda_kernel *kernel, const mw_launch_request *r) {
+  return r->cluster[0] && !kernel->info.cluster[0];
+}
+
+static bool has_attributes(const cuda_kernel *kernel, const mw_launch_request *r) {
+  return r->cooperative || r->dependent || sets_clusters(kernel, r);
+}
+
+static CUresult __attribute__((cold, noinline)) launch_with_attributes(const cuda_stream *stream, cuda_kernel *kernel,
+                                                                       const mw_launch_request *r,
+                                                                       uint64_t *extra_params, size_t count) {
   void *params[PARAMS_MOST];
   for (size_t i = 0; i < count && kernel->info.param_count + i < PARAMS_MOST; i++)
     params[kernel->info.param_count + i] = &extra_params[i];
   for (size_t i = 0; i < kernel->info.param_count && i < PARAMS_MOST; i++)
     params[i] = (char *)r->params + kernel->info.params[i].offset;
-  return cu.cuLaunchCooperativeKernel(kernel->function, r->grid[0], r->grid[1], r->grid[2], r->block[0], r->block[1],
-                                      r->block[2], (unsigned)r->dynamic_shared, stream->handle, params);
+  CUlaunchAttribute attributes[3] = {0};
+  CUlaunchConfig config = {.grid = {r->grid[0], r->grid[1], r->grid[2]},
+                           .block = {r->block[0], r->block[1], r->block[2]},
+                           .shared = (unsigned)r->dynamic_shared,
+                           .stream = stream->handle,
+                           .attributes = attributes};
+  if (r->cooperative) attributes[config.count++] = (CUlaunchAttribute){.id = CU_LAUNCH_COOPERATIVE, .value.flag = 1};
+  if (r->dependent)
+    attributes[config.count++] = (CUlaunchAttribute){.id = CU_LAUNCH_STREAM_SERIALIZATION, .value.flag = 1};
+  if (sets_clusters(kernel, r)) {
+    CUlaunchAttribute *clusters = &attributes[config.count++];
+    clusters->id = CU_LAUNCH_CLUSTER_DIMENSION;
+    memcpy(clusters->value.dimension, r->cluster, sizeof clusters->value.dimension);
+  }
+  return cu.cuLaunchKernelEx(&config, kernel->function, params, NULL);
+}
+
+/* A GPU takes more than 8 blocks where the kernel says so. */
+static int allow_clusters(cuda_kernel *kernel, const mw_launch_request *r) {
+  enum { PORTABLE = 8 };
+  if (r->cluster[0] * r->cluster[1] * r->cluster[2] <= PORTABLE) return MW_SUCCESS;
+  return cuda_outcome(kernel->unit->device, cu.cuFuncSetAttribute(kernel->function, CU_FUNC_LARGE_CLUSTERS, 1),
+                      "allowing clusters of more than 8 blocks");
 }
 
 static inline CUresult launch(const cuda_stream *stream, const cuda_kernel *kernel, const mw_launch_request *r) {
@@ -114,9 +144,10 @@ static inline CUresult launch(const cuda_stream *stream, const cuda_kernel *kern
 static bool is_ready(const cuda_stream *stream, const cuda_kernel *kernel, const mw_launch_request *r) {
   const cuda_device *device = stream->device;
   const cuda_unit *unit = kernel->unit;
-  return !unit->shares && !unit->guarded && !r->cooperative && r->reference_count == 0 &&
-         r->dynamic_shared <= kernel->dynamic && stream->epoch == device->epoch && unit->epoch == device->epoch &&
-         atomic_load_explicit(&device->live_holds, memory_order_relaxed) == 0 && cuda_is_entered(device);
+  return !unit->shares && !unit->guarded && !r->cooperative && !r->dependent && !r->cluster[0] &&
+         r->reference_count == 0 && r->dynamic_shared <= kernel->dynamic && stream->epoch == device->epoch &&
+         unit->epoch == device->epoch && atomic_load_explicit(&device->live_holds, memory_order_relaxed) == 0 &&
+         cuda_is_entered(device);
 }
 
 /* Appends to a kernel's parameters: the launch number, and the extents of the arrays that pointers refer to
@@ -153,8 +184,8 @@ static int __attribute__((cold, noinline)) launch_numbered(cuda_stream *stream, 
   with.params = params;
   with.param_bytes = place + count * sizeof *extra_params;
   bool first = atomic_fetch_add(&stream->device->guarded, 1) == 0;
-  CUresult result = request->cooperative ? launch_cooperative(stream, kernel, &with, extra_params, count)
-                                         : launch(stream, kernel, &with);
+  CUresult result = has_attributes(kernel, request) ? launch_with_attributes(stream, kernel, &with, extra_params, count)
+                                                    : launch(stream, kernel, &with);
   if (result != 0) {
     atomic_fetch_sub(&stream->device->guarded, 1);
     return fail_launch(stream, kernel, request, result);
@@ -176,6 +207,7 @@ static int __attribute__((cold, noinline)) prepare(cuda_stream *stream, cuda_ker
   if (code == MW_SUCCESS && request->reference_count) code = bind_references(stream, kernel, request);
   if (code == MW_SUCCESS && unit->shares) code = share(stream, unit, false);
   if (code == MW_SUCCESS && request->cooperative) code = check_cooperative(kernel, request);
+  if (code == MW_SUCCESS && request->cluster[0]) code = allow_clusters(kernel, request);
   if (code == MW_SUCCESS) cuda_stream_inherit_holds(stream);
   return code;
 }
@@ -188,8 +220,9 @@ int cuda_launch(void *handle, const mw_launch_request *request) {
     if (code != MW_SUCCESS) return code;
     if (kernel->unit->numbered) return launch_numbered(stream, kernel, request);
   }
-  CUresult result = mw_likely(!request->cooperative) ? launch(stream, kernel, request)
-                                                     : launch_cooperative(stream, kernel, request, NULL, 0);
+  CUresult result = mw_likely(!has_attributes(kernel, request))
+                        ? launch(stream, kernel, request)
+                        : launch_with_attributes(stream, kernel, request, NULL, 0);
   if (result != 0) return fail_launch(stream, kernel, request, result);
   if (!mw_likely(!kernel->unit->guarded)) atomic_fetch_add(&stream->device->guarded, 1);
   if (!mw_likely(!kernel->unit->shares)) {

@@ -136,6 +136,9 @@ static int find_kernels(cuda_device *device, cuda_unit *unit) {
     if (cu.cuFuncGetAttribute(&value, CU_FUNC_REGISTERS, kernel->function) == 0) info->registers = value;
     if (info->max_threads == 0 && cu.cuFuncGetAttribute(&value, CU_FUNC_MAX_THREADS, kernel->function) == 0)
       info->max_threads = value;
+    for (int axis = 0; axis < 3 && device->major >= 9; axis++)
+      if (cu.cuFuncGetAttribute(&value, CU_FUNC_CLUSTER_WIDTH + axis, kernel->function) == 0)
+        info->cluster[axis] = (unsigned)value;
   }
   return MW_SUCCESS;
 }

@@ -75,8 +75,32 @@ enum { /* CUfunction_attribute */
        CU_FUNC_SHARED = 1,
        CU_FUNC_LOCAL = 3,
        CU_FUNC_REGISTERS = 4,
-       CU_FUNC_MAX_DYNAMIC_SHARED = 8
+       CU_FUNC_MAX_DYNAMIC_SHARED = 8,
+       CU_FUNC_CLUSTER_WIDTH = 11, /* by __cluster_dims__; then its height and depth */
+       CU_FUNC_LARGE_CLUSTERS = 14 /* of more than 8 blocks */
 };
+
+enum { /* CUlaunchAttributeID */
+       CU_LAUNCH_COOPERATIVE = 2,
+       CU_LAUNCH_CLUSTER_DIMENSION = 4,
+       CU_LAUNCH_STREAM_SERIALIZATION = 6
+};
+
+typedef struct CUlaunchAttribute {
+  int id, pad;
+  union {
+    char bytes[64];
+    int flag;
+    unsigned dimension[3];
+  } value;
+} CUlaunchAttribute;
+
+typedef struct CUlaunchConfig {
+  unsigned grid[3], block[3], shared;
+  CUstream stream;
+  CUlaunchAttribute *attributes;
+  unsigned count;
+} CUlaunchConfig;
 
 enum { CU_STREAM_FLAG_NON_BLOCKING = 1 };
 enum { CU_EVENT_BLOCKING_SYNC = 1, CU_EVENT_NO_TIMING = 2 };

@@ -6,6 +6,7 @@
 #define _COOPERATIVE_GROUPS_H_
 
 #include "moonwarp/warp/group_lanes.h"
+#include "moonwarp/sync/cluster.h"
 
 #if defined __MW_NVPTX__ || defined __MW_NVRTC__
 #include "moonwarp/sync/grid_barrier.h"
@@ -104,6 +105,56 @@ public:
 };
 
 __mw_device_template grid_group this_grid() { return grid_group(); }
+
+/* ---- the cluster ---- */
+
+/* Without clusters, a block is one of its own. */
+class cluster_group {
+public:
+  struct arrival_token {};
+  __mw_member static void sync() {
+    __mw_cluster_arrive();
+    __mw_cluster_await();
+  }
+  __mw_member static arrival_token barrier_arrive() {
+    __mw_cluster_arrive();
+    return {};
+  }
+  __mw_member static void barrier_wait(arrival_token &&) { __mw_cluster_await(); }
+  __mw_member static void barrier_wait() { __mw_cluster_await(); }
+  /* A block's own variable, as the block of that rank has it; and the rank of the block that an address belongs to. */
+  template <typename T> __mw_member static T *map_shared_rank(T *address, int rank) {
+    return (T *)__mw_cluster_map((size_t)address, (unsigned int)rank);
+  }
+  __mw_member static unsigned int query_shared_rank(const void *address) {
+    return __mw_cluster_rank_of((size_t)address);
+  }
+  __mw_member static dim3 block_index() {
+    dim3 size = dim_blocks();
+    return dim3(blockIdx.x % size.x, blockIdx.y % size.y, blockIdx.z % size.z);
+  }
+  __mw_member static unsigned int block_rank() { return __mw_cluster_rank(); }
+  __mw_member static dim3 thread_index() {
+    dim3 block = block_index();
+    return dim3(block.x * blockDim.x + threadIdx.x, block.y * blockDim.y + threadIdx.y,
+                block.z * blockDim.z + threadIdx.z);
+  }
+  __mw_member static unsigned int thread_rank() {
+    return block_rank() * thread_block::size() + thread_block::thread_rank();
+  }
+  __mw_member static dim3 dim_blocks() {
+    return dim3(__mw_cluster_size_x(), __mw_cluster_size_y(), __mw_cluster_size_z());
+  }
+  __mw_member static unsigned int num_blocks() { return __mw_cluster_size(); }
+  __mw_member static dim3 dim_threads() {
+    dim3 size = dim_blocks();
+    return dim3(size.x * blockDim.x, size.y * blockDim.y, size.z * blockDim.z);
+  }
+  __mw_member static unsigned int num_threads() { return num_blocks() * thread_block::size(); }
+  __mw_member static unsigned int size() { return num_threads(); }
+};
+
+__mw_device_template cluster_group this_cluster() { return cluster_group(); }
 
 /* A launch is on one device here; CUDA 13 no longer has launches on several. */
 template <int = 0>

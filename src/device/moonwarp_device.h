@@ -18,6 +18,7 @@
 #include "moonwarp/runtime_types.h"
 #include "moonwarp/indices.h"
 #include "moonwarp/sync/sync.h"
+#include "moonwarp/sync/cluster.h"
 #include "moonwarp/sync/dependent_launch.h"
 #include "moonwarp/memory.h"
 #include "moonwarp/debug.h"

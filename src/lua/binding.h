@@ -124,6 +124,8 @@ typedef union mwl_mpi {
 /* Compared byte by byte, so it has no padding. */
 typedef struct mwl_config {
   unsigned grid[3], block[3];
+  unsigned cluster[3]; /* from k:cluster, else 0 */
+  unsigned dependent;  /* 1 from k:dependent: it may begin before the launch before it has ended */
   size_t shared;
   size_t empty;             /* 1 from each(0): arguments are checked, nothing runs */
   size_t cooperative;       /* 1 from k:cooperative: all blocks are resident at once */
@@ -405,6 +407,8 @@ int mwl_check_shape(lua_State *L, mwl_state *state, int index, size_t shape[MWL_
 /* Push a kernel object for `name` of the module object at `module_index`. Raises if there is none. */
 void mwl_kernel_push(lua_State *L, mwl_state *state, int module_index, const char *name, mwl_device *device);
 /* Configure the kernel's own launch as `config`; a mw_result. */
+/* Make it the cooperative, dependent or clustered launch that the configuration says. */
+int mwl_launch_attributes(mw_launch *launch, const mwl_config *config);
 int mwl_kernel_stand_at(mwl_kernel *kernel, const mwl_config *config);
 /* Push a symbol object for `name`; false (nothing pushed) if the module has none of that name. */
 bool mwl_symbol_push(lua_State *L, mwl_state *state, int module_index, const char *name);

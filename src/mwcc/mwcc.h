@@ -213,7 +213,7 @@ typedef struct kernel {
   LLVMValueRef outlined;          /* a region of the only variant as a function, or NULL: outline.c */
   LLVMMetadataRef outlined_scope; /* the debug scope for one */
   LLVMValueRef fits;              /* a function: whether `run` supports a launch; NULL: it supports all */
-  int max_threads;                /* __launch_bounds__, 0: none */
+  unsigned max_threads, cluster[3]; /* __launch_bounds__, __cluster_dims__; 0: none */
   size_t shared_bytes;            /* static, a multiple of 16 */
   bool dynamic_shared;
   size_t *references; /* indices of the reference variables that it may read: tier_selection.c */

@@ -2,7 +2,7 @@
 -- for too many arguments.
 --
 -- Not listed are functions that loops call most, which check their arguments themselves: a:get, a:set, k(grid, block),
--- k:each, k:cooperative, launches and launch:bind.
+-- k:each, k:cooperative, k:cluster, k:dependent, launches and launch:bind.
 
 local M = { classes = {} }
 

@@ -78,6 +78,27 @@ function kernel:signature() end
 ---@return moonwarp.launch
 function kernel:cooperative(grid, block, shared, stream) end
 
+---A launch with clusters: so many neighbouring blocks along each axis wait for each other (cluster.sync() of
+---cooperative_groups.h) and access each other's shared memory. A cluster has 16 blocks at most, and the grid is a
+---multiple. A kernel with __cluster_dims__ needs no such launch.
+---@param size moonwarp.size
+---@param grid moonwarp.size
+---@param block moonwarp.size
+---@param shared? integer
+---@param stream? moonwarp.stream|0
+---@return moonwarp.launch
+function kernel:cluster(size, grid, block, shared, stream) end
+
+---A programmatic dependent launch: it may begin as soon as all blocks of the launch before it in the stream have called
+---cudaTriggerProgrammaticLaunchCompletion() or ended; cudaGridDependencySynchronize() in the kernel waits for that
+---launch's end. On the CPU device it has ended before.
+---@param grid moonwarp.size
+---@param block moonwarp.size
+---@param shared? integer
+---@param stream? moonwarp.stream|0
+---@return moonwarp.launch
+function kernel:dependent(grid, block, shared, stream) end
+
 ---A configured launch, called with the kernel's arguments: numbers, arrays for pointers (nil is the null pointer),
 ---tables for vectors and structs. Returns at once.
 ---@class moonwarp.launch
@@ -85,6 +106,8 @@ function kernel:cooperative(grid, block, shared, stream) end
 ---@field block moonwarp.vector
 ---@field shared integer bytes of dynamic shared memory
 ---@field cooperative boolean whether its blocks are resident at once
+---@field cluster? moonwarp.vector the blocks of a cluster along each axis, from kernel:cluster
+---@field dependent boolean whether it may begin before the launch before it has ended
 ---@field kernel moonwarp.kernel
 ---@field stream? moonwarp.stream the one that it names, if any
 ---@overload fun(...: any)

@@ -62,12 +62,12 @@ static bool has_settled_textures(const mw_launch *launch) {
 
 static size_t references_of(const mw_launch *launch) { return launch ? launch->kernel->info->reference_count : 0; }
 
-/* Cooperative launches have phases of their own, and only single launches can change a driver's own texture
+/* Cooperative launches have phases of their own, and clusters several blocks at a time, and only single launches can change a driver's own texture
    bindings. */
 static bool takes_launch(const mw_device *device, const mw_launch *launch) {
   const mw_kernel *kernel = launch->kernel;
   return kernel->module->device == device && kernel->module->epoch == atomic_load(&device->epoch) &&
-         launch->missing == 0 && !launch->request.cooperative &&
+         launch->missing == 0 && !launch->request.cooperative && !launch->request.cluster[0] &&
          (references_of(launch) == 0 || (kernel->bindings && !device->driver->texture_new)) &&
          has_settled_textures(launch);
 }

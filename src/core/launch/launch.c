@@ -104,17 +104,27 @@ int mw_launch_configure(mw_launch *launch, const unsigned grid[3], const unsigne
   if (code == MW_SUCCESS) code = check_grid(kernel, grid);
   if (code == MW_SUCCESS) code = check_shared(kernel, dynamic_shared);
   if (code == MW_SUCCESS) code = check_local(kernel);
+  if (code == MW_SUCCESS && kernel->info->cluster[0]) code = mw_cluster_check(kernel, grid, kernel->info->cluster);
   if (code != MW_SUCCESS) return code;
   mw_launch_request *request = &launch->request;
   memcpy(request->grid, grid, sizeof request->grid);
   memcpy(request->block, block, sizeof request->block);
   request->dynamic_shared = dynamic_shared;
-  request->cooperative = false;
+  memcpy(request->cluster, kernel->info->cluster, sizeof request->cluster);
+  request->cooperative = request->dependent = false;
   request->kernel = NULL;
   return MW_SUCCESS;
 }
 
 void mw_launch_cooperate(mw_launch *launch) { launch->request.cooperative = true; }
+
+void mw_launch_depend(mw_launch *launch) { launch->request.dependent = true; }
+
+int mw_launch_cluster(mw_launch *launch, const unsigned blocks[3]) {
+  int code = mw_cluster_check(launch->kernel, launch->request.grid, blocks);
+  if (code == MW_SUCCESS) memcpy(launch->request.cluster, blocks, sizeof launch->request.cluster);
+  return code;
+}
 
 /* ---- lifetime ---- */
 
@@ -173,6 +183,8 @@ mw_launch *mw_launch_copy(const mw_launch *launch) {
   if (mw_launch_new(launch->kernel, request->grid, request->block, request->dynamic_shared, &copy) != MW_SUCCESS)
     return NULL; /* cannot happen: it passed the same checks */
   copy->request.cooperative = request->cooperative;
+  copy->request.dependent = request->dependent;
+  memcpy(copy->request.cluster, request->cluster, sizeof copy->request.cluster);
   memcpy(copy->params, launch->params, info->param_bytes);
   for (size_t i = 0; i < info->param_count; i++) {
     copy->set[i] = launch->set[i];

@@ -46,6 +46,8 @@ static inline void mw_launch_changes(mw_launch *launch) {
   if (launch->command) mw_command_drop(launch->command);
   launch->command = NULL;
 }
+/* MW_INVALID_CLUSTER_SIZE if the kernel's grid cannot have such clusters. (cluster.c) */
+int mw_cluster_check(const mw_kernel *kernel, const unsigned grid[3], const unsigned cluster[3]);
 /* "saxpy(int n, float a, const float *x, float *y)". Yours: free. */
 char *mw_launch_signature(const mw_kernel_info *kernel);
 /* "parameter 3 'x' of saxpy". */

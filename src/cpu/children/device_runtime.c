@@ -176,6 +176,7 @@ static int launch(const job *j) {
   cpu_kernel *kernel = find_kernel(j->worker, r->kernel);
   if (!kernel || r->param_bytes > PARAMS_MOST) return MW_INVALID_DEVICE_FUNCTION;
   const mw_kernel_info *info = &kernel->image->info;
+  if (info->cluster[0]) return MW_NOT_SUPPORTED;
   if (info->reference_count) return MW_NOT_SUPPORTED; /* of textures: only kernels that the host launches have them */
   if (!is_within(r->grid, INT32_MAX, UINT16_MAX, UINT16_MAX) ||
       !is_within(r->block, CPU_MAX_THREADS, CPU_MAX_THREADS, 64))

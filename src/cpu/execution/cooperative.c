@@ -1,19 +1,21 @@
 /* Cooperative launches: see cooperative.h. */
 #include "cooperative.h"
+#include "cluster.h"
 #include "cpu/check/check.h"
 
 #include <stdlib.h>
 
+/* Of a cooperative launch: a cluster, from its first phase to its last. */
 typedef struct resident {
-  cpu_worker *worker; /* from its first phase to its last */
+  cpu_cluster *cluster;
   bool ended;
 } resident;
 
 struct cpu_residents {
   _Atomic uint64_t waiting; /* the number of blocks that arrived in this phase */
   bool complete;            /* all of them had arrived when the last phase ended */
-  uint64_t count;
-  resident blocks[];
+  uint64_t count, blocks;   /* of clusters that are kept: 0 where the launch is not cooperative */
+  resident clusters[];
 };
 
 /* ---- the limit on the number of blocks ---- */
@@ -45,7 +47,7 @@ int cpu_residents_check(const cpu_device *device, const cpu_kernel *kernel, cons
 
 /* ---- workers ---- */
 
-static cpu_worker *worker_take(cpu_pool *pool) {
+cpu_worker *cpu_resident_take(cpu_pool *pool) {
   mw_lock(&pool->lock);
   cpu_worker *worker = pool->idle;
   if (worker) pool->idle = worker->idle, pool->idle_count--;
@@ -54,8 +56,7 @@ static cpu_worker *worker_take(cpu_pool *pool) {
 }
 
 /* Free the threads' stacks; keep the worker for reuse unless there are enough. */
-static void worker_give(cpu_pool *pool, cpu_worker *worker) {
-  if (!worker) return;
+void cpu_resident_give(cpu_pool *pool, cpu_worker *worker) {
   cpu_worker_drop(worker);
   mw_lock(&pool->lock);
   bool keep = pool->idle_count < 2 * pool->slots;
@@ -76,42 +77,55 @@ void cpu_residents_close(cpu_pool *pool) {
   pool->idle = NULL;
 }
 
-cpu_residents *cpu_residents_new(uint64_t blocks) {
-  cpu_residents *made = mw_alloc(sizeof *made + blocks * sizeof *made->blocks);
-  made->count = blocks;
+cpu_residents *cpu_residents_new(const mw_frame *frame, uint64_t clusters) {
+  uint64_t count = frame->cooperative ? clusters : 0;
+  cpu_residents *made = mw_alloc(sizeof *made + count * sizeof *made->clusters);
+  made->count = count;
+  made->blocks = clusters * cpu_cluster_size(frame);
   return made;
 }
 
 void cpu_residents_free(cpu_pool *pool, cpu_command *command) {
   cpu_residents *residents = command->residents;
   command->residents = NULL;
-  for (uint64_t i = 0; i < residents->count; i++) worker_give(pool, residents->blocks[i].worker);
+  for (uint64_t i = 0; i < residents->count; i++) cpu_cluster_free(pool, residents->clusters[i].cluster);
   free(residents);
 }
 
 /* ---- phases ---- */
 
-cpu_worker *cpu_residents_worker(cpu_pool *pool, cpu_command *command, uint64_t block) {
-  resident *r = &command->residents->blocks[block];
-  if (!r->worker && !r->ended) r->worker = worker_take(pool);
-  return r->ended ? NULL : r->worker;
+static void run_kept(cpu_pool *pool, cpu_command *command, uint64_t number) {
+  resident *kept = &command->residents->clusters[number];
+  if (kept->ended) return;
+  if (!kept->cluster) kept->cluster = cpu_cluster_new(command, number);
+  uint32_t waiting = cpu_cluster_run(pool, kept->cluster);
+  kept->ended = waiting == 0;
+  if (kept->ended) cpu_cluster_free(pool, kept->cluster);
+  if (kept->ended) kept->cluster = NULL;
+  atomic_fetch_add(&command->residents->waiting, waiting);
 }
 
-bool cpu_residents_run(cpu_command *command, uint64_t block) {
-  resident *r = &command->residents->blocks[block];
-  cpu_worker *worker = r->worker;
-  bool good = worker->suspended
-                  ? cpu_worker_resume(worker)
-                  : cpu_worker_prepare(worker, command, &command->kernel) && cpu_worker_run(worker, block, block + 1);
-  r->ended = !good || !worker->suspended;
-  if (!r->ended) atomic_fetch_add(&command->residents->waiting, 1);
-  return good;
+void cpu_residents_run(cpu_pool *pool, cpu_command *command, uint64_t first, uint64_t last) {
+  bool kept = command->residents->count > 0;
+  cpu_cluster *cluster = NULL;
+  for (uint64_t number = first; number < last && !atomic_load(&command->stop); number++) {
+    if (kept) {
+      run_kept(pool, command, number);
+      continue;
+    }
+    if (cluster)
+      cpu_cluster_move(cluster, number);
+    else
+      cluster = cpu_cluster_new(command, number);
+    (void)cpu_cluster_run(pool, cluster);
+  }
+  cpu_cluster_free(pool, cluster);
 }
 
 bool cpu_residents_next(cpu_command *command) {
   uint64_t waited = atomic_exchange(&command->residents->waiting, 0);
   if (atomic_load(&command->stop) || waited == 0) return false;
-  command->residents->complete = waited == command->residents->count;
+  command->residents->complete = waited == command->residents->blocks;
   atomic_store(&command->taken, 0);
   return true;
 }
@@ -120,7 +134,7 @@ void cpu_grid_wait(mw_worker *base, uint32_t led) {
   CPU_SERVICE_ENTER(base);
   cpu_worker *worker = (cpu_worker *)base;
   worker->finding = "barrier_divergence";
-  if (!worker->command->residents)
+  if (!worker->work->frame.cooperative || !worker->cluster)
     cpu_service_fail(base, MW_LAUNCH_FAILURE, NULL, 0,
                      "waits for the whole grid (grid.sync()) in a launch that is not cooperative: launch it as "
                      "kernel:cooperative(grid, block)(...), or with cudaLaunchCooperativeKernel");
@@ -129,6 +143,6 @@ void cpu_grid_wait(mw_worker *base, uint32_t led) {
                      "waits for the whole grid (grid.sync()) in a block whose thread 0 has returned: every thread of "
                      "the grid has to call it");
   worker->finding = NULL;
-  cpu_worker_suspend(worker);
+  cpu_cluster_wait_grid(worker);
   cpu_check_grid(worker, worker->command->residents->complete);
 }

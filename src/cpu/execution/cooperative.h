@@ -25,15 +25,14 @@ typedef struct cpu_residents cpu_residents;
 /* MW_COOPERATIVE_LAUNCH_TOO_LARGE if the device cannot hold all blocks of the grid at once. */
 int cpu_residents_check(const cpu_device *device, const cpu_kernel *kernel, const unsigned grid[3],
                         const unsigned block[3], size_t shared);
-cpu_residents *cpu_residents_new(uint64_t blocks);
+/* For a cooperative launch, or one with clusters, of so many clusters. */
+cpu_residents *cpu_residents_new(const mw_frame *frame, uint64_t clusters);
 /* At the command's end: return its workers to the pool. The lock is not held. */
 void cpu_residents_free(cpu_pool *pool, cpu_command *command);
 void cpu_residents_close(cpu_pool *pool);
 
-/* Without the lock, for the thread that took the block: its worker, NULL if it has ended; and running one phase of
-   it. */
-cpu_worker *cpu_residents_worker(cpu_pool *pool, cpu_command *command, uint64_t block);
-bool cpu_residents_run(cpu_command *command, uint64_t block);
+/* Without the lock, by the thread that took these clusters: run one phase of each. */
+void cpu_residents_run(cpu_pool *pool, cpu_command *command, uint64_t first, uint64_t last);
 /* With the lock, when all blocks were taken and no thread runs one: whether there is another phase. If so, the blocks
    can be taken again. */
 bool cpu_residents_next(cpu_command *command);

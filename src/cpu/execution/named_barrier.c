@@ -4,6 +4,7 @@
  * A lane that watches a word is not scheduled until the word has changed. Words are polled when a warp has no lane left
  * that can run, once for all lanes that watch the same word. Other blocks may write them as well. */
 #include "warp.h"
+#include "cluster.h"
 #include "cpu/check/check.h"
 
 #include <stdatomic.h>
@@ -120,11 +121,21 @@ bool cpu_watches_poll(cpu_warps *all) {
   return left < watched;
 }
 
+bool cpu_watches_have_changed(const cpu_worker *worker) {
+  const cpu_warps *all = worker->warps;
+  for (uint32_t i = 0; i < all->watched; i++)
+    if (has_changed(&all->watches[i])) return true;
+  return false;
+}
+
 bool cpu_watches_outside(const cpu_worker *worker) {
   const cpu_warps *all = worker->warps;
   size_t shared = (size_t)(worker->shared_end - worker->base.shared);
-  for (uint32_t i = 0; i < all->watched; i++)
-    if ((uintptr_t)all->watches[i].word - (uintptr_t)worker->base.shared >= shared) return true;
+  for (uint32_t i = 0; i < all->watched; i++) {
+    const uint32_t *word = all->watches[i].word;
+    bool is_own = (uintptr_t)word - (uintptr_t)worker->base.shared < shared;
+    if (!is_own && !cpu_cluster_has(worker, word)) return true;
+  }
   return false;
 }
 
@@ -133,6 +144,10 @@ CPU_UNSANITIZED void cpu_wait_word(mw_worker *base, const uint32_t *word, uint32
   cpu_warps *all = worker->warps;
   CPU_SERVICE_ENTER(base);
   if (is_alone(worker)) return;
+  if (!word) {
+    cpu_warps_yield(worker);
+    return;
+  }
   warp *w;
   uint32_t bit;
   lane *l = cpu_warps_begin_wait(worker, &w, &bit);

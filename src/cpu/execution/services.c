@@ -1,5 +1,6 @@
 /* The table of services, which generated code calls through its frame. Files of their own have printf and assert
  * (device_printf.c), fibers (fiber.c, warp_scheduler.c) and malloc in kernels (device_malloc.c). */
+#include "cluster.h"
 #include "cooperative.h"
 #include "cpu/check/check.h"
 #include "cpu/children/children.h"
@@ -110,6 +111,7 @@ static uint32_t service_memory_kind(mw_worker *base, const void *address) {
   const cpu_kernel_work *work = worker->work;
   const cpu_ring *ring = &worker->ring;
   if (is_within(address, base->shared, (size_t)(worker->shared_end - base->shared))) return MW_SPACE_SHARED;
+  if (cpu_cluster_has(worker, address)) return MW_SPACE_CLUSTER;
   if (is_within(address, worker->stack.bottom, worker->stack.size)) return MW_SPACE_LOCAL;
   if (is_within(address, ring->area, ring->stride * ring->room)) return MW_SPACE_LOCAL;
   if (is_constant(work, address)) return MW_SPACE_CONSTANT;
@@ -141,4 +143,6 @@ const mw_services cpu_services = {
     .watch_thread = cpu_watch_thread,
     .device_runtime = cpu_device_runtime,
     .watch_runs = cpu_watch_runs,
+    .cluster_wait = cpu_cluster_wait,
+    .wait_outside = cpu_wait_outside,
 };

@@ -72,7 +72,10 @@ static inline bool is_alone(const cpu_worker *worker) { return worker->ring.curr
 void cpu_named_barriers_leave(cpu_worker *worker, uint32_t thread);
 /* named_barrier.c: Make lanes ready whose words have changed; whether there was one. */
 bool cpu_watches_poll(cpu_warps *all);
-/* named_barrier.c: Whether threads outside of the block could change a watched word. */
+/* named_barrier.c: Whether one of the words has changed. */
+bool cpu_watches_have_changed(const cpu_worker *worker);
+/* named_barrier.c: Whether threads outside of the block or, in a cluster, outside of the cluster, could change a watched
+   word. */
 bool cpu_watches_outside(const cpu_worker *worker);
 /* named_barrier.c: For the report of a deadlock: describe a wait that cannot end, and name one of its threads. False:
    there is none. */

@@ -16,6 +16,7 @@
  * to the next warp, so that a warp can wait for values that another one writes. A thread starts when no other lane of
  * its warp can run. */
 #include "warp.h"
+#include "cluster.h"
 #include "cpu/check/check.h"
 
 #include <sched.h>
@@ -134,8 +135,10 @@ static uint32_t choose(cpu_worker *worker) {
       if (all->watched && cpu_watches_poll(all)) continue;
       converge(w, &all->lanes[first]);
       if (++all->turns < TIME_SLICE) continue;
+      cpu_cluster_yield(worker); /* lanes may poll what another block writes */
     }
     if (next_warp(all)) continue;
+    if (all->watched && cpu_cluster_watch(worker)) continue;
     if (!cpu_watches_outside(worker)) fail_stuck(worker);
     cpu_check_pause(worker);
     sched_yield(); /* let another block run */

@@ -17,8 +17,6 @@
 
 _Thread_local cpu_worker *cpu_worker_current __attribute__((tls_model("initial-exec")));
 
-enum { SHARED_ROOM = 256 << 10 };
-
 cpu_worker *cpu_worker_new(cpu_device *device) {
   cpu_worker *worker = mw_alloc(sizeof *worker);
   uint64_t base, size;
@@ -65,14 +63,13 @@ static bool prepare_area(cpu_worker *worker, size_t wanted) {
   cpu_heap_unreserve(heap, worker->area);
   size_t page = (size_t)sysconf(_SC_PAGESIZE), guard = worker->guard;
   size_t stack = (wanted + page - 1) & ~(page - 1);
-  unsigned char *area = cpu_heap_reserve(heap, 3 * guard + stack + SHARED_ROOM);
+  unsigned char *area = cpu_heap_reserve(heap, 3 * guard + stack + CPU_SHARED_ROOM);
   worker->area = area;
   worker->wanted = wanted;
   if (!area) return false;
   worker->stack = (cpu_stack){area + guard, stack};
-  worker->shared_end = area + 2 * guard + stack + SHARED_ROOM;
   return !mprotect(area + guard, stack, PROT_READ | PROT_WRITE) &&
-         !mprotect(worker->shared_end - SHARED_ROOM, SHARED_ROOM, PROT_READ | PROT_WRITE);
+         !mprotect(area + 2 * guard + stack, CPU_SHARED_ROOM, PROT_READ | PROT_WRITE);
 }
 
 bool cpu_worker_prepare(cpu_worker *worker, cpu_command *command, const cpu_kernel_work *work) {
@@ -88,6 +85,8 @@ bool cpu_worker_prepare(cpu_worker *worker, cpu_command *command, const cpu_kern
     worker->area = NULL;
     return false;
   }
+  unsigned char *end = worker->area + 2 * worker->guard + worker->stack.size + CPU_SHARED_ROOM;
+  worker->shared_end = worker->room ? worker->room : end;
   /* Shared memory ends at a guard, so that accesses past its static and dynamic parts fault. */
   worker->base.shared = worker->shared_end - ((work->shared + 255) & ~(size_t)255);
   cpu_ring_reset(worker, work->stack);

@@ -93,14 +93,17 @@ struct cpu_worker {
   const char *finding, *finding_array;
   bool finding_stores, finding_has_index;
   int64_t finding_index;
-  void *suspended;  /* the context of a block that waits at the grid barrier, or NULL */
-  cpu_worker *idle; /* cooperative.c's: the next unused worker */
+  struct cpu_cluster *cluster; /* that its block is of (cluster.h), or NULL */
+  unsigned char *room;         /* the end of the block's shared memory in its cluster's; NULL: in `area` */
+  void *suspended;             /* the context of a block that waits at the grid barrier, or NULL */
+  cpu_worker *idle;            /* cooperative.c's: the next unused worker */
 };
 
 enum {
   CPU_STACK_MARGIN = 12 << 10, /* beyond what a kernel needs: services, libm, colouring */
   CPU_BLOCK_STACK = 8 << 20,   /* least size of the stack that loop kernels run on */
-  CPU_SIGNAL_STACK = 64 << 10
+  CPU_SIGNAL_STACK = 64 << 10,
+  CPU_SHARED_ROOM = 256 << 10 /* address space for a block's shared memory */
 };
 
 cpu_worker *cpu_worker_new(cpu_device *device);

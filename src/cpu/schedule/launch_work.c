@@ -1,4 +1,5 @@
 /* What a launch runs: the choice of the kernel, its frame, and the device's limits. */
+#include "cpu/execution/cluster.h"
 #include "cpu/execution/cooperative.h"
 #include "cpu/execution/services.h"
 #include "cpu/memory/heap.h"
@@ -37,7 +38,10 @@ static void fill_frame(mw_frame *frame, const cpu_device *device, const cpu_kern
       .dynamic_shared = (uint32_t)request->dynamic_shared,
       .cooperative = request->cooperative,
       .cached = device->cached,
+      .cluster = {1, 1, 1},
   };
+  for (int axis = 0; axis < 3; axis++)
+    if (request->cluster[axis]) frame->cluster[axis] = request->cluster[axis];
   cpu_heap_range(device->heap, &frame->heap_base, &frame->heap_size);
 }
 
@@ -60,7 +64,8 @@ int cpu_launch_configure(cpu_device *device, const mw_launch_request *request, c
   bool fits = !asked->image->fits || asked->image->fits(frame);
   fits = fits && cpu_pointers_are_separate(asked, request->params);
   /* Blocks that may wait for each other must run whole, not gang by gang. */
-  fits = fits && !(request->cooperative && asked->image->gangs > 1);
+  bool waits = cpu_blocks_wait(frame);
+  fits = fits && !(waits && asked->image->gangs > 1);
   if (!fits && !asked->otherwise) return fail_unsuited(&asked->image->info, request);
   if (!fits) {
     asked = asked->otherwise;
@@ -68,7 +73,7 @@ int cpu_launch_configure(cpu_device *device, const mw_launch_request *request, c
   } else {
     asked = cpu_trial_winner(asked, frame);
   }
-  if (asked->image->iterations && !request->cooperative) frame->iterations = asked->image->iterations(frame);
+  if (asked->image->iterations && !waits) frame->iterations = asked->image->iterations(frame);
   cpu_kernel *kernel = (cpu_kernel *)(uintptr_t)asked;
   const mw_kernel_info *info = &kernel->image->info;
   out->kernel = kernel;
@@ -92,5 +97,5 @@ int cpu_launch_prepare(cpu_device *device, const mw_launch_request *request, cpu
 uint64_t cpu_launch_blocks(const cpu_kernel_work *work) {
   const uint32_t *grid = work->frame.grid;
   uint64_t times = work->frame.iterations ? work->frame.iterations : cpu_kernel_gangs(work->kernel);
-  return (uint64_t)grid[0] * grid[1] * grid[2] * times;
+  return (uint64_t)grid[0] * grid[1] * grid[2] / cpu_cluster_size(&work->frame) * times;
 }

@@ -163,20 +163,11 @@ static void run_kernel(cpu_pool *pool, const cpu_slot *slot, cpu_command *comman
   worker->work = NULL;
 }
 
-/* The same for a cooperative launch: each block has a worker of its own. */
+/* The same for a cooperative launch or one with clusters: each block has a worker of its own. */
 static void run_residents(cpu_pool *pool, const cpu_slot *slot, cpu_command *command, cpu_taken taken) {
   cpu_heap_settle(pool->device->heap);
-  do {
-    for (uint64_t block = taken.first; block < taken.last && !atomic_load(&command->stop); block++) {
-      cpu_worker *worker = cpu_residents_worker(pool, command, block);
-      if (!worker) continue;
-      cpu_worker_current = worker;
-      bool good = cpu_residents_run(command, block);
-      cpu_worker_current = NULL;
-      if (!good) cpu_pool_fail(pool, worker, command);
-      cpu_family_leave(worker, command);
-    }
-  } while (take_more(pool, slot, command, &taken));
+  do cpu_residents_run(pool, command, taken.first, taken.last);
+  while (take_more(pool, slot, command, &taken));
 }
 
 static void run_transfer(cpu_pool *pool, const cpu_slot *slot, cpu_command *command, cpu_taken taken) {

@@ -6,6 +6,7 @@
 #include "command_list.h"
 #include "cpu/memory/pointer_arguments.h"
 #include "pool.h"
+#include "cpu/execution/cluster.h"
 #include "cpu/execution/cooperative.h"
 #include "cpu/watch/watch.h"
 
@@ -235,7 +236,7 @@ int cpu_stream_launch(void *handle, const mw_launch_request *request) {
   cpu_launch_keep(work.kernel, request, command->params, &command->kernel.frame);
   command->blocks = cpu_launch_blocks(&work);
   if (watched) cpu_watched_begin(watched, command);
-  if (request->cooperative) command->residents = cpu_residents_new(command->blocks);
+  if (cpu_blocks_wait(&work.frame)) command->residents = cpu_residents_new(&work.frame, command->blocks);
   push(stream, command, true);
   cpu_pool_unlock(pool);
   return MW_SUCCESS;

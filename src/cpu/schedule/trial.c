@@ -8,6 +8,7 @@
  *
  * A rival that is much slower is recognised in one round, so a trial costs at most a few milliseconds. */
 #include "trial.h"
+#include "cpu/execution/cluster.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -138,7 +139,7 @@ static bool suits(const cpu_kernel *kernel, const mw_frame *frame) {
 
 const cpu_kernel *cpu_trial_winner(const cpu_kernel *kernel, mw_frame *frame) {
   const cpu_kernel *preferred = atomic_load_explicit(&kernel->preferred, memory_order_acquire);
-  if (!preferred || frame->cooperative || !suits(preferred, frame)) return kernel;
+  if (!preferred || cpu_blocks_wait(frame) || !suits(preferred, frame)) return kernel;
   frame->symbols = preferred->unit->symbols;
   return preferred;
 }
@@ -198,8 +199,8 @@ bool cpu_bout_begin(cpu_bout *bout, const cpu_command *command, int slot) {
   const cpu_kernel_work *work = &command->kernel;
   cpu_trial *trial = atomic_load_explicit(&work->kernel->trial, memory_order_acquire);
   if (!trial || !atomic_load_explicit(&trial->runs, memory_order_acquire)) return false;
-  if (work->frame.iterations || work->instead || work->frame.cooperative || command->watched || command->checked ||
-      command->blocks < LEAST_BLOCKS)
+  if (work->frame.iterations || work->instead || cpu_blocks_wait(&work->frame) || command->watched ||
+      command->checked || command->blocks < LEAST_BLOCKS)
     return false;
   mw_lock(&trial->lock);
   bool runs = atomic_load(&trial->runs) && trial->champion == work->kernel;

@@ -45,7 +45,8 @@
 #define __align__(n)           __attribute__((aligned(n)))
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define __maxnreg__(n)
-#define __cluster_dims__(...)
+/* clang 19 has no attribute for it: mwcc reads the annotation. */
+#define __cluster_dims__(...) __attribute__((annotate("mw_cluster", __VA_ARGS__)))
 /* Declares that a parameter is not written, which the compiler finds out itself. */
 #define __grid_constant__
 #define __builtin_align__(n) __align__(n)

@@ -50,8 +50,12 @@ __mw_device unsigned int __isGlobal(const void *address) { return __mw_memory_ki
 __mw_device unsigned int __isShared(const void *address) { return __mw_memory_kind(address) == 3; }
 __mw_device unsigned int __isConstant(const void *address) { return __mw_memory_kind(address) == 4; }
 __mw_device unsigned int __isLocal(const void *address) { return __mw_memory_kind(address) == 5; }
-/* A block is a cluster of its own here; kernel parameters are copied to the stack of those that take their address. */
-__mw_device unsigned int __isClusterShared(const void *address) { return __isShared(address); }
+/* Shared memory of any block of the cluster. */
+__mw_device unsigned int __isClusterShared(const void *address) {
+  unsigned int kind = __mw_memory_kind(address);
+  return kind == 3 || kind == 7;
+}
+/* Kernel parameters are copied to the stack of those that take their address. */
 __mw_device unsigned int __isGridConstant(const void *) { return 0; }
 
 /* Conversions between generic pointers and addresses of one memory space for inline PTX, which are the same here. Those

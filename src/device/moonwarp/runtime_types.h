@@ -100,6 +100,7 @@ typedef enum cudaError {
   cudaErrorStreamCaptureWrongThread = 908,
   cudaErrorTimeout = 909,
   cudaErrorGraphExecUpdateFailure = 910,
+  cudaErrorInvalidClusterSize = 912,
   cudaErrorUnknown = 999
 } cudaError_t;
 enum cudaMemcpyKind {

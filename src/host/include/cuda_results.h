@@ -57,6 +57,7 @@
   X(CUDA_ERROR_CAPTURED_EVENT, 907, cudaErrorCapturedEvent)                                                            \
   X(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD, 908, cudaErrorStreamCaptureWrongThread)                                    \
   X(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, 910, cudaErrorGraphExecUpdateFailure)                                        \
+  X(CUDA_ERROR_INVALID_CLUSTER_SIZE, 912, cudaErrorInvalidClusterSize)                                                 \
   X(CUDA_ERROR_UNKNOWN, 999, cudaErrorUnknown)
 /* clang-format on */
 

@@ -68,8 +68,14 @@ static int check_sizes(lua_State *L, mwl_state *state, int index, const char *wh
   return given;
 }
 
-_Static_assert(sizeof(mwl_config) == 6 * sizeof(unsigned) + 4 * sizeof(size_t), "mwl_config has padding");
+_Static_assert(sizeof(mwl_config) == 10 * sizeof(unsigned) + 4 * sizeof(size_t), "mwl_config has padding");
 static bool same(const mwl_config *a, const mwl_config *b) { return memcmp(a, b, sizeof *a) == 0; }
+
+int mwl_launch_attributes(mw_launch *launch, const mwl_config *config) {
+  if (config->cooperative) mw_launch_cooperate(launch);
+  if (config->dependent) mw_launch_depend(launch);
+  return config->cluster[0] ? mw_launch_cluster(launch, config->cluster) : MW_SUCCESS;
+}
 
 /* Configure the kernel's own launch. The core checks it against the device's and the kernel's limits. */
 int mwl_kernel_stand_at(mwl_kernel *kernel, const mwl_config *config) {
@@ -78,7 +84,8 @@ int mwl_kernel_stand_at(mwl_kernel *kernel, const mwl_config *config) {
     code = mw_launch_new(kernel->handle, config->grid, config->block, config->shared, &kernel->launch);
   else if (!same(&kernel->now, config))
     code = mw_launch_configure(kernel->launch, config->grid, config->block, config->shared);
-  if (!code && config->cooperative) mw_launch_cooperate(kernel->launch);
+  memset(&kernel->now, 0, sizeof kernel->now); /* no configuration, until it has succeeded */
+  if (!code) code = mwl_launch_attributes(kernel->launch, config);
   if (!code) kernel->now = *config;
   return code;
 }
@@ -113,10 +120,9 @@ static int push_launch(lua_State *L, mwl_state *state, mwl_kernel *kernel, const
   return 1;
 }
 
-static int configure(lua_State *L, bool cooperative) {
+static int configure(lua_State *L, mwl_config config) {
   mwl_state *state = mwl_of(L);
   mwl_kernel *kernel = check_kernel(L, state, "a launch");
-  mwl_config config = {.cooperative = cooperative};
   if (lua_gettop(L) > STREAM) mwl_refusal(L, state, "launch_values", "n", (double)(lua_gettop(L) - 1));
   check_sizes(L, state, 2, "grid", config.grid);
   check_sizes(L, state, 3, "block", config.block);
@@ -138,8 +144,21 @@ static int configure(lua_State *L, bool cooperative) {
   return push_launch(L, state, kernel, &config);
 }
 
-static int kernel_call(lua_State *L) { return configure(L, false); }
-static int kernel_cooperative(lua_State *L) { return configure(L, true); }
+static int kernel_call(lua_State *L) { return configure(L, (mwl_config){0}); }
+static int kernel_cooperative(lua_State *L) { return configure(L, (mwl_config){.cooperative = 1}); }
+static int kernel_dependent(lua_State *L) { return configure(L, (mwl_config){.dependent = 1}); }
+
+/* k:cluster(size, grid, block, …) */
+static int kernel_cluster(lua_State *L) {
+  mwl_config config = {0};
+  mwl_state *state = mwl_of(L);
+  check_kernel(L, state, "a launch");
+  lua_settop(L, lua_gettop(L) < 2 ? 2 : lua_gettop(L));
+  check_sizes(L, state, 2, "cluster", config.cluster);
+  if (config.cluster[0] == 0) mwl_refusal(L, state, "launch_size", "sv", "cluster", 2);
+  lua_remove(L, 2);
+  return configure(L, config);
+}
 
 /* k:each(n), k:each{nx, ny}: at least one thread for each. Blocks of 256 threads, wide rather than tall: threadIdx.x runs
    along memory. */
@@ -238,8 +257,9 @@ static int kernel_gc(lua_State *L) {
 
 void mwl_open_kernel(lua_State *L, mwl_state *state) {
   static const luaL_Reg meta[] = {{"__gc", kernel_gc}, {"__call", kernel_call}, {NULL, NULL}};
-  static const luaL_Reg methods[] = {
-      {"each", kernel_each}, {"cooperative", kernel_cooperative}, {"signature", kernel_signature}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"each", kernel_each},           {"cooperative", kernel_cooperative},
+                                     {"cluster", kernel_cluster},     {"dependent", kernel_dependent},
+                                     {"signature", kernel_signature}, {NULL, NULL}};
   static const luaL_Reg facts[] = {{"name", get_name},
                                    {"linkage", get_linkage},
                                    {"params", get_params},

@@ -201,7 +201,7 @@ static int launch_bind(lua_State *L) {
   lua_insert(L, 2);
   mwl_must(L, state,
            mw_launch_new(launch->kernel->handle, config->grid, config->block, config->shared, &bound->launch));
-  if (config->cooperative) mw_launch_cooperate(bound->launch);
+  mwl_must(L, state, mwl_launch_attributes(bound->launch, config));
   outcome result = set_arguments(L, state, bound->launch, bound->device, 3);
   if (result != DONE) return raise_outcome(L, state, result, launch->kernel);
   lua_settop(L, 2);
@@ -224,6 +224,19 @@ static int get_shared(lua_State *L) {
 
 static int get_cooperative(lua_State *L) {
   lua_pushboolean(L, check_launch(L, mwl_of(L))->config.cooperative != 0);
+  return 1;
+}
+
+static int get_dependent(lua_State *L) {
+  lua_pushboolean(L, check_launch(L, mwl_of(L))->config.dependent != 0);
+  return 1;
+}
+
+/* nil where the launch sets none. */
+static int get_cluster(lua_State *L) {
+  const mwl_config *config = &check_launch(L, mwl_of(L))->config;
+  if (config->cluster[0]) return push_sizes(L, config->cluster);
+  lua_pushnil(L);
   return 1;
 }
 
@@ -289,13 +302,10 @@ static int bound_gc(lua_State *L) {
 void mwl_open_launch(lua_State *L, mwl_state *state) {
   static const luaL_Reg launch_meta[] = {{"__call", launch_call}, {"__gc", launch_gc}, {NULL, NULL}};
   static const luaL_Reg launch_methods[] = {{"bind", launch_bind}, {NULL, NULL}};
-  static const luaL_Reg launch_facts[] = {{"grid", get_grid},
-                                          {"block", get_block},
-                                          {"shared", get_shared},
-                                          {"kernel", get_kernel},
-                                          {"stream", get_stream},
-                                          {"cooperative", get_cooperative},
-                                          {NULL, NULL}};
+  static const luaL_Reg launch_facts[] = {
+      {"grid", get_grid},           {"block", get_block},     {"shared", get_shared},
+      {"kernel", get_kernel},       {"stream", get_stream},   {"cooperative", get_cooperative},
+      {"dependent", get_dependent}, {"cluster", get_cluster}, {NULL, NULL}};
   static const luaL_Reg bound_meta[] = {
       {"__call", bound_call}, {"__gc", bound_gc}, {"__close", bound_gc}, {NULL, NULL}};
   static const luaL_Reg functions[] = {{"launch_block", launch_block}, {NULL, NULL}};

@@ -117,7 +117,8 @@ static view seed(const shapes *s, const char *name) {
                    is_whole_rows(s) ? (plane ? power_in((unsigned)(lanes * s->cut.columns)) : threads) : 0);
   if (strcmp(name, "ntid.y") == 0)
     return uniform(SHAPE_BLOCK, plane ? power_in((unsigned)(vectors / s->cut.columns)) : 0);
-  if (starts_with(name, "ctaid.") || starts_with(name, "ntid.") || starts_with(name, "nctaid."))
+  if (starts_with(name, "ctaid.") || starts_with(name, "ntid.") || starts_with(name, "nctaid.") ||
+      starts_with(name, "cluster.nctaid."))
     return uniform(SHAPE_BLOCK, 0);
   if (strcmp(name, "warpsize") == 0) return uniform(SHAPE_BLOCK, 5);
   if (strcmp(name, "envreg2") == 0 || strcmp(name, "envreg3") == 0) /* iterations */

@@ -152,7 +152,7 @@ static LLVMValueRef kernel_entry(program *p, const kernel *k) {
   put_i64(&info, k->param_bytes);
   put_i64(&info, k->shared_bytes);
   put_i64(&info, 0); /* local_bytes: see set_local_bytes */
-  put_i32(&info, (uint32_t)k->max_threads);
+  put_i32(&info, k->max_threads);
   put_i32(&info, 0); /* registers */
   put_text(&info, k->tier);
   put_text(&info, k->tier_reason);
@@ -160,6 +160,8 @@ static LLVMValueRef kernel_entry(program *p, const kernel *k) {
   put_i32(&info, (uint32_t)k->line);
   put_pointer(&info, reference_names(p, k));
   put_i64(&info, k->reference_count);
+  for (int axis = 0; axis < 3; axis++) put_i32(&info, k->cluster[axis]);
+  put_i32(&info, 0);
   put(&f, twin(&info, sizeof(mw_kernel_info)));
   put_pointer(&f, k->run);
   put_pointer(&f, k->fits);

@@ -218,11 +218,24 @@ static void add_narrow_functions(mw_text *text, const mw_text *source) {
   }
 }
 
+/* Those of clusters, and of barriers with transaction counts. */
+static void add_cluster_functions(mw_text *text, const mw_text *source) {
+  static const char *const words[][2] = {{"cluster", "cluster"},
+                                         {"mapa", "cluster"},
+                                         {"mbarrier", "mbarrier"},
+                                         {"cuda/ptx", "cluster"},
+                                         {"cuda/ptx", "mbarrier"}};
+  for (size_t n = 0; source->data && n < MW_COUNT(words); n++)
+    if (strstr(source->data, words[n][0]))
+      mw_text_addf(text, "\n#line 1 \"<inline PTX>\"\n#include \"moonwarp/sync/ptx_%s.h\"\n", words[n][1]);
+}
+
 /* The functions that inline PTX is translated to, if the source or a header that it includes may contain some. */
 static void add_ptx_functions(mw_text *text, const mw_text *source) {
   if (source->data && (strstr(source->data, "asm") || strstr(source->data, "#include \"")))
     mw_text_addf(text, "\n#line 1 \"<inline PTX>\"\n#include \"moonwarp/ptx_functions.h\"\n");
   if (source->data && strstr(source->data, "asm")) add_narrow_functions(text, source);
+  add_cluster_functions(text, source);
   add_tensor_functions(text, source);
 }
 

@@ -74,7 +74,7 @@ static char kind_of(const ctype *type) {
 
 static void add_kernel(const program *p, numbers *n, const kernel *k, mw_text *out) {
   bool own = strcmp(k->file, p->options->input) == 0;
-  mw_text_addf(out, "//mw\tkernel\t%s\t%s\t%d\t%d\t\n", k->linkage, k->name, own ? k->line : 0, k->max_threads);
+  mw_text_addf(out, "//mw\tkernel\t%s\t%s\t%d\t%u\t\n", k->linkage, k->name, own ? k->line : 0, k->max_threads);
   for (size_t i = 0; i < k->param_count; i++) {
     const ctype *type = k->params[i].type;
     mw_text_addf(out, "//mw\tparam\t%zu\t%zu\t%c\t%s\t#%zu\n", type->type.size, type->type.align, kind_of(type),

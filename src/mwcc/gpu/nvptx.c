@@ -190,7 +190,7 @@ static void change_instructions(program *p) {
 
 /* Functions that the driver links to device code. (CUDA C++ programming guide, PTX ABI) */
 static bool is_of_driver(const char *name) {
-  static const char *const names[] = {"vprintf", "malloc", "free", "__assertfail"};
+  static const char *const names[] = {"vprintf", "malloc", "free", "__assertfail", "__nvvm_reflect"};
   for (size_t i = 0; i < MW_COUNT(names); i++)
     if (strcmp(names[i], name) == 0) return true;
   return false;
@@ -246,15 +246,36 @@ static void keep_lines_only(program *p) {
     die("LLVM does not parse its own text: %s", message);
 }
 
+/* The kernel whose declaration the line begins, or NULL. */
+static const kernel *declared_in(const program *p, const char *line) {
+  static const char word[] = ".entry ";
+  const char *end = strchr(line, '\n'), *at = memmem(line, end ? (size_t)(end - line) : 0, word, sizeof word - 1);
+  for (size_t i = 0; at && i < p->kernel_count; i++) {
+    size_t length = strlen(p->kernels[i].linkage);
+    const char *name = at + sizeof word - 1;
+    if (strncmp(name, p->kernels[i].linkage, length) == 0 && name[length] == '(') return &p->kernels[i];
+  }
+  return NULL;
+}
+
+/* __cluster_dims__, for which LLVM 19 has no directive. */
+static void add_cluster(mw_text *out, const kernel *k) {
+  if (k && k->cluster[0])
+    mw_text_addf(out, ".explicitcluster\n.reqnctapercluster %u, %u, %u\n", k->cluster[0], k->cluster[1], k->cluster[2]);
+}
+
 /* Add the code without labels for debug information and without .loc directives inside call instructions: LLVM writes
    some between the lines of a call, where PTX allows neither. */
-static void add_code(mw_text *out, const char *text, size_t length) {
+static void add_code(const program *p, mw_text *out, const char *text, size_t length) {
+  const kernel *declared = NULL;
   bool in_call = false;
   for (const char *line = text, *end = text + length, *next; line < end; line = next) {
     const char *stop = memchr(line, '\n', (size_t)(end - line));
     next = stop ? stop + 1 : end;
     bool is_label = strncmp(line, "$L__tmp", 7) == 0, is_place = in_call && strncmp(line, "\t.loc", 5) == 0;
     if (is_label || is_place) continue;
+    if (!declared) declared = declared_in(p, line);
+    if (*line == '{') add_cluster(out, declared), declared = NULL;
     in_call = in_call || strncmp(line, "\tcall", 5) == 0;
     if (in_call && memchr(line, ';', (size_t)(next - line))) in_call = false;
     mw_text_add(out, line, (size_t)(next - line));
@@ -264,7 +285,7 @@ static void add_code(mw_text *out, const char *text, size_t length) {
 static void write_ptx(program *p) {
   LLVMMemoryBufferRef buffer = generate(p, LLVMAssemblyFile);
   mw_text out = {0};
-  add_code(&out, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
+  add_code(p, &out, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
   add_ptx_facts(p, &out);
   if (p->complaints) quit(1);
   write_output(p->options->output, out.data, out.length);

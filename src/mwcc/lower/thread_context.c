@@ -84,6 +84,7 @@ typedef enum action {
   READ_CLOCK,
   READ_CLOCK32,
   READ_COOPERATIVE,
+  READ_CLUSTER,
   BARRIER,
   BARRIER_COUNT,
   BARRIER_AND,
@@ -97,6 +98,8 @@ typedef enum action {
   ALLOCATE,
   RELEASE,
   GRID_WAIT,
+  CLUSTER_WAIT,
+  WAIT_OUTSIDE,
   MEMORY_KIND,
   CHECK_ACCESS,
   WATCH,
@@ -137,6 +140,9 @@ static const struct builtin {
     {"llvm.nvvm.read.ptx.sreg.globaltimer", READ_CLOCK, 0},
     {"llvm.nvvm.read.ptx.sreg.clock", READ_CLOCK32, 0},
     {"llvm.readcyclecounter", READ_CLOCK, 0},
+    {"llvm.nvvm.read.ptx.sreg.cluster.nctaid.x", READ_CLUSTER, 0},
+    {"llvm.nvvm.read.ptx.sreg.cluster.nctaid.y", READ_CLUSTER, 1},
+    {"llvm.nvvm.read.ptx.sreg.cluster.nctaid.z", READ_CLUSTER, 2},
     {"llvm.nvvm.read.ptx.sreg.envreg1", READ_COOPERATIVE, 0}, /* what cooperative_groups.h reads */
     {"llvm.nvvm.read.ptx.sreg.envreg*", READ_ROUND, 0},       /* only in SIMD variants: interchange.c */
     {"llvm.nvvm.barrier0", BARRIER, 0},
@@ -158,6 +164,8 @@ static const struct builtin {
     {"malloc", ALLOCATE, 0},
     {"free", RELEASE, 0},
     {"__mw_grid_wait", GRID_WAIT, 0},
+    {"__mw_cluster_wait", CLUSTER_WAIT, 0},
+    {"__mw_wait_outside", WAIT_OUTSIDE, 0},
     {"__mw_memory_kind", MEMORY_KIND, 0},
     {"__mw_check_access", CHECK_ACCESS, 0},
     {WATCH_ADDRESS, WATCH, 0},
@@ -271,6 +279,7 @@ static LLVMValueRef lower_builtin(site *s, const struct builtin *builtin) {
     value = service(s, offsetof(mw_services, clock), p->i64, NULL, 0);
     return LLVMBuildTrunc(s->b, value, p->i32, "");
   case READ_COOPERATIVE: return load_invariant(p, s->b, p->i32, load_frame(s), offsetof(mw_frame, cooperative));
+  case READ_CLUSTER: return frame_id(s, offsetof(mw_frame, cluster), builtin->axis);
   case BARRIER: return keep_single(s, service(s, offsetof(mw_services, barrier), p->void_type, NULL, 0));
   case BARRIER_COUNT: return vote(s, MW_VOTE_COUNT);
   case BARRIER_AND: return vote(s, MW_VOTE_AND);
@@ -286,6 +295,8 @@ static LLVMValueRef lower_builtin(site *s, const struct builtin *builtin) {
   case RELEASE: return service(s, offsetof(mw_services, device_free), p->void_type, arguments, 1);
   case MEMORY_KIND: return service(s, offsetof(mw_services, memory_kind), p->i32, arguments, 1);
   case GRID_WAIT: name_thread(s); return service(s, offsetof(mw_services, grid_wait), p->void_type, arguments, 1);
+  case CLUSTER_WAIT: name_thread(s); return service(s, offsetof(mw_services, cluster_wait), p->void_type, arguments, 1);
+  case WAIT_OUTSIDE: name_thread(s); return service(s, offsetof(mw_services, wait_outside), p->void_type, arguments, 3);
   case WATCH: return service(s, offsetof(mw_services, watch_thread), p->void_type, arguments, 2);
   case CHECK_SHADOW: return service(s, offsetof(mw_services, check_shadow), p->void_type, arguments, 4);
   case CHECK_EVENT: return service(s, offsetof(mw_services, check_event), p->void_type, arguments, 2);
@@ -319,6 +330,8 @@ static const struct builtin *find_service_builtin(const char *name) {
   case ALLOCATE:
   case RELEASE:
   case GRID_WAIT:
+  case CLUSTER_WAIT:
+  case WAIT_OUTSIDE:
   case MEMORY_KIND:
   case CALL_RUNTIME:
   case TRAP: return found;

@@ -75,10 +75,12 @@ void choose_inlined(program *p) {
 static const struct {
   const char *name;
   uint64_t low, end;
-} limits[] = {{"tid.x", 0, 1024},    {"tid.y", 0, 1024},        {"tid.z", 0, 64},          {"ntid.x", 1, 1025},
-              {"ntid.y", 1, 1025},   {"ntid.z", 1, 65},         {"ctaid.x", 0, INT32_MAX}, {"ctaid.y", 0, 65535},
-              {"ctaid.z", 0, 65535}, {"nctaid.x", 1, 1u << 31}, {"nctaid.y", 1, 65536},    {"nctaid.z", 1, 65536},
-              {"laneid", 0, 32},     {"warpid", 0, 32},         {"warpsize", 32, 33}};
+} limits[] = {{"tid.x", 0, 1024},          {"tid.y", 0, 1024},          {"tid.z", 0, 64},
+              {"ntid.x", 1, 1025},         {"ntid.y", 1, 1025},         {"ntid.z", 1, 65},
+              {"ctaid.x", 0, INT32_MAX},   {"ctaid.y", 0, 65535},       {"ctaid.z", 0, 65535},
+              {"nctaid.x", 1, 1u << 31},   {"nctaid.y", 1, 65536},      {"nctaid.z", 1, 65536},
+              {"laneid", 0, 32},           {"warpid", 0, 32},           {"warpsize", 32, 33},
+              {"cluster.nctaid.x", 1, 17}, {"cluster.nctaid.y", 1, 17}, {"cluster.nctaid.z", 1, 17}};
 
 void state_limits(program *p) {
   unsigned kind = LLVMGetEnumAttributeKindForName("range", 5);

@@ -72,7 +72,7 @@ static void read_node(call_graph *g, call_node *n) {
     for (int o = 0; o < count; o++)
       if (!LLVMValueIsBasicBlock(LLVMGetOperand(i, (unsigned)o))) note_globals(g, n, LLVMGetOperand(i, (unsigned)o));
     if (waits_for_warp(i)) n->sees_warp = true;
-    if (is_block_wait(i)) n->waits = n->has_block_wait = true;
+    if (is_block_wait(i) || (LLVMIsACallInst(i) && is_word_wait(callee_name(i)))) n->waits = n->has_block_wait = true;
     if (observes_other_blocks(i)) n->observes_blocks = true;
     if (LLVMIsACallInst(i)) note_call(g, n, i);
   }

@@ -38,6 +38,8 @@ LLVMValueRef ptx_special(ptx_statement *s, const char *name) {
     if (high) time = LLVMBuildLShr(s->b, time, constant_i64(s->p, 32), "");
     return LLVMBuildTrunc(s->b, time, s->p->i32, "");
   }
+  LLVMValueRef of_cluster = ptx_cluster_register(s, name);
+  if (of_cluster) return of_cluster;
   /* below: 2^lane - 1; at: 2^lane */
   static const char *const masks[] = {"%lanemask_eq", "%lanemask_lt", "%lanemask_le", "%lanemask_gt", "%lanemask_ge"};
   for (size_t i = 0; i < MW_COUNT(masks); i++) {
@@ -184,7 +186,9 @@ static bool translate_selp(const ptx_source *x) {
 bool ptx_translate(ptx_statement *s, const ptx_instruction *i) {
   const char *name = i->words[0];
   int operands = i->operand_count;
-  if (ptx_translate_effect(s, i) || ptx_translate_video(s, i) || ptx_translate_tensor(s, i)) return true;
+  if (ptx_translate_cluster(s, i) || ptx_translate_effect(s, i) || ptx_translate_video(s, i) ||
+      ptx_translate_tensor(s, i))
+    return true;
   if (ptx_translate_narrow(s, i)) return true;
   ptx_source x = {.s = s, .i = i};
   if (i->word_count > 1 && strcmp(i->words[i->word_count - 1], "f16x2") == 0) return ptx_translate_halves(&x);

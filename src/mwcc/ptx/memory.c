@@ -10,7 +10,7 @@
 
 enum { SPACE_GLOBAL = 1, SPACE_SHARED = 3 };
 
-/* The address space that an instruction names; 0 is generic. */
+/* The address space that an instruction names; 0 is generic, or that of the cluster's blocks. */
 static unsigned space_of(const ptx_instruction *i) {
   if (ptx_has_modifier(i, "shared") || ptx_has_modifier(i, "shared::cta")) return SPACE_SHARED;
   return ptx_has_modifier(i, "global") ? SPACE_GLOBAL : 0;
@@ -46,7 +46,7 @@ static LLVMValueRef address_in(const ptx_source *x, const char *text, unsigned s
   if (sscanf(text, "[%63[^]+]+%li]", base, &offset) < 1) return NULL;
   LLVMTypeRef type = ptx_type_in(x->s, base);
   LLVMValueRef pointer;
-  if (space == SPACE_SHARED && type && is_short(type))
+  if ((space == SPACE_SHARED || ptx_has_modifier(x->i, "shared::cluster")) && type && is_short(type))
     pointer = shared_pointer(x, ptx_read(x->s, base, p->i32));
   else
     pointer = ptx_read(x->s, base, p->pointer);
@@ -64,7 +64,7 @@ static bool is_among(const char *word, const char *const *list, size_t count) {
 }
 
 static const char *const scopes[] = {"cta", "cluster", "gpu", "sys"};
-static const char *const spaces[] = {"global", "shared", "shared::cta", "local", "const"};
+static const char *const spaces[] = {"global", "shared", "shared::cta", "shared::cluster", "local", "const"};
 
 /* ---- loads and stores ---- */
 
@@ -155,7 +155,7 @@ static bool translate_atomic(const ptx_source *x, bool result) {
   for (int n = 1; n + 1 < x->i->word_count; n++) {
     const char *modifier = x->i->words[n];
     if (is_among(modifier, orders, MW_COUNT(orders)) || is_among(modifier, scopes, MW_COUNT(scopes)) ||
-        is_among(modifier, spaces, 3))
+        is_among(modifier, spaces, 4))
       continue;
     if (name) return false;
     name = modifier;
@@ -228,10 +228,8 @@ bool ptx_translate_space(ptx_statement *s, const ptx_instruction *i) {
   static const struct {
     const char *name;
     unsigned kind;
-  } table[] = {{"global", MW_SPACE_GLOBAL},
-               {"shared", MW_SPACE_SHARED},
-               {"const", MW_SPACE_CONSTANT},
-               {"local", MW_SPACE_LOCAL}};
+  } table[] = {{"global", MW_SPACE_GLOBAL},           {"shared", MW_SPACE_SHARED},  {"shared::cta", MW_SPACE_SHARED},
+               {"shared::cluster", MW_SPACE_CLUSTER}, {"const", MW_SPACE_CONSTANT}, {"local", MW_SPACE_LOCAL}};
   program *p = s->p;
   LLVMTypeRef type = LLVMFunctionType(p->i32, &p->pointer, 1, 0);
   for (size_t n = 0; n < MW_COUNT(table) && i->word_count == 2 && i->operand_count == 2; n++) {
@@ -241,6 +239,8 @@ bool ptx_translate_space(ptx_statement *s, const ptx_instruction *i) {
     LLVMValueRef is = LLVMBuildICmp(s->b, LLVMIntEQ, kind, constant_i32(p, table[n].kind), "");
     if (table[n].kind == MW_SPACE_GLOBAL) /* as on a GPU, any address outside the other spaces, including NULL */
       is = LLVMBuildOr(s->b, is, LLVMBuildICmp(s->b, LLVMIntEQ, kind, constant_i32(p, 0), ""), "");
+    if (table[n].kind == MW_SPACE_CLUSTER) /* the block's own as well */
+      is = LLVMBuildOr(s->b, is, LLVMBuildICmp(s->b, LLVMIntEQ, kind, constant_i32(p, MW_SPACE_SHARED), ""), "");
     ptx_write(s, i->operands[0], is);
     return true;
   }

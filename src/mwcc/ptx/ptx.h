@@ -99,6 +99,8 @@ bool ptx_translate_copy(ptx_statement *s, const ptx_instruction *i);
 bool ptx_translate_space(ptx_statement *s, const ptx_instruction *i);
 bool ptx_translate_tensor(ptx_statement *s, const ptx_instruction *i); /* matrices of a warp */
 bool ptx_translate_video(ptx_statement *s, const ptx_instruction *i);
+LLVMValueRef ptx_cluster_register(ptx_statement *s, const char *name);  /* or NULL */
+bool ptx_translate_cluster(ptx_statement *s, const ptx_instruction *i); /* mapa, getctarank, barrier.cluster */
 bool ptx_translate_narrow(ptx_statement *s, const ptx_instruction *i); /* bfloat16 and numbers of 8 bits */
 
 #endif

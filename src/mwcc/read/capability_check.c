@@ -45,6 +45,11 @@ static bool split_name(const char *linkage, char *name, size_t size, const char 
 
 static bool is_groups(const char *linkage) { return strstr(linkage, "18cooperative_groups") != NULL; }
 
+/* Functions of clusters. The CPU device has them, whatever capability it stands for: its launches are checked. */
+static bool is_cluster(const program *p, const char *linkage) {
+  return p->options->gpu && (strstr(linkage, "13cluster_group") || strstr(linkage, "__cluster"));
+}
+
 /* Launches from kernels: a member of a class of the headers. */
 static bool is_launch(const char *linkage) { return strstr(linkage, "11__mw_launch") && strstr(linkage, "EEclE"); }
 
@@ -70,6 +75,7 @@ static void check_call(program *p, LLVMValueRef call) {
   char name[128];
   const feature *f = LLVMIsDeclaration(callee) || starts_with(linkage, "_Z") ? feature_of_import(linkage) : NULL;
   if (!f) check_device_runtime(p, call, linkage);
+  if (!f && is_cluster(p, linkage)) refuse(p, call, 90, "clusters of blocks", NULL);
   if (!f && LLVMGetSubprogram(callee)) return;
   if (!f && split_name(linkage, name, sizeof name, &rest)) f = feature_of(name, rest);
   if (f) refuse(p, call, f->since, f->what, f->instead);

@@ -84,7 +84,7 @@ static void read_bounds(kernel *k) {
   const char *value = LLVMGetStringAttributeValue(bounds, &length);
   char *text = mw_format("%.*s", (int)length, value);
   sscanf(text, "%u,%u,%u", &sides[0], &sides[1], &sides[2]);
-  k->max_threads = (int)(sides[0] * sides[1] * sides[2]);
+  k->max_threads = (sides[0] * sides[1] * sides[2]);
   free(text);
 }
 
@@ -106,7 +106,7 @@ static void read_kernels(program *p) {
       if (!key || !LLVMIsAFunction(items[0]) || LLVMIsDeclaration(items[0])) continue;
       if (strcmp(key, "kernel") == 0) add_kernel(p, items[0]);
       if (strcmp(key, "maxntidx") == 0)
-        add_kernel(p, items[0])->max_threads = (int)LLVMConstIntGetZExtValue(items[j + 1]);
+        add_kernel(p, items[0])->max_threads = (unsigned)LLVMConstIntGetZExtValue(items[j + 1]);
     }
     free(items);
   }
@@ -118,6 +118,38 @@ static void read_kernels(program *p) {
       p->kernels[j] = p->kernels[j - 1];
       p->kernels[j - 1] = swap;
     }
+}
+
+/* __cluster_dims__(x, y, z): the annotation "mw_cluster", whose arguments are a struct of integers. */
+static void read_cluster(program *p, LLVMValueRef annotation) {
+  enum { FUNCTION, NAME, ARGUMENTS = 4 };
+  static const char wanted[] = "mw_cluster";
+  LLVMValueRef parts[ARGUMENTS + 1];
+  size_t length;
+  for (unsigned i = 0; i <= ARGUMENTS; i++) {
+    parts[i] = LLVMGetOperand(annotation, i);
+    while (LLVMIsAConstantExpr(parts[i])) parts[i] = LLVMGetOperand(parts[i], 0); /* casts of address spaces */
+  }
+  if (!LLVMIsAGlobalVariable(parts[NAME]) || !LLVMIsAGlobalVariable(parts[ARGUMENTS])) return;
+  LLVMValueRef text = LLVMGetInitializer(parts[NAME]), sides = LLVMGetInitializer(parts[ARGUMENTS]);
+  const char *name = LLVMIsConstantString(text) ? LLVMGetAsString(text, &length) : "";
+  if (strcmp(name, wanted) != 0) return;
+  for (size_t i = 0; i < p->kernel_count; i++) {
+    kernel *k = &p->kernels[i];
+    if (k->body != parts[FUNCTION]) continue;
+    for (int axis = 0; axis < 3; axis++)
+      k->cluster[axis] = axis < LLVMGetNumOperands(sides)
+                             ? (unsigned)LLVMConstIntGetZExtValue(LLVMGetOperand(sides, (unsigned)axis))
+                             : 1;
+  }
+}
+
+static void read_clusters(program *p) {
+  LLVMValueRef all = LLVMGetNamedGlobal(p->module, "llvm.global.annotations");
+  if (!all) return;
+  LLVMValueRef list = LLVMGetInitializer(all);
+  for (int i = 0; i < LLVMGetNumOperands(list); i++) read_cluster(p, LLVMGetOperand(list, (unsigned)i));
+  LLVMDeleteGlobal(all);
 }
 
 static LLVMMetadataRef variable_node(LLVMValueRef global) {
@@ -289,6 +321,7 @@ void parse_bitcode(program *p) {
   p->module = parse(p);
   forget_device_attributes(p);
   read_kernels(p);
+  read_clusters(p);
 }
 
 void strip_debug(program *p) {

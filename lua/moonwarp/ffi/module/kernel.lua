@@ -65,7 +65,18 @@ local dim3 = ffi.typeof "unsigned[3]"
 
 local function same(a, b)
   return a.gx == b.gx and a.gy == b.gy and a.gz == b.gz and a.bx == b.bx and a.by == b.by and a.bz == b.bz and
-    a.shared == b.shared and a.empty == b.empty and a.stream == b.stream and a.cooperative == b.cooperative
+    a.shared == b.shared and a.empty == b.empty and a.stream == b.stream and a.cooperative == b.cooperative and
+    a.dependent == b.dependent and a.cx == b.cx and a.cy == b.cy and a.cz == b.cz
+end
+
+---Make it the cooperative, dependent or clustered launch that the configuration says.
+---@param launch ffi.cdata*
+---@param config table
+---@return integer code
+function M.attributes(launch, config)
+  if config.cooperative then C.mw_launch_cooperate(launch) end
+  if config.dependent then C.mw_launch_depend(launch) end
+  return config.cx and C.mw_launch_cluster(launch, dim3(config.cx, config.cy, config.cz)) or 0
 end
 
 ---Configure the kernel's own launch. The core checks it against the device's and the kernel's
@@ -74,7 +85,7 @@ end
 ---@param config table
 ---@return integer code
 function M.stand_at(state, config)
-  if state.launch and same(state.now, config) then return 0 end
+  if state.now and same(state.now, config) then return 0 end
   local grid, block = dim3(config.gx, config.gy, config.gz), dim3(config.bx, config.by, config.bz)
   local code
   if state.launch then
@@ -84,7 +95,8 @@ function M.stand_at(state, config)
     code = C.mw_launch_new(state.handle, grid, block, config.shared, out)
     if code == 0 then state.launch = ffi.gc(out[0], C.mw_launch_release) end
   end
-  if code == 0 and config.cooperative then C.mw_launch_cooperate(state.launch) end
+  state.now = nil
+  if code == 0 then code = M.attributes(state.launch, config) end
   if code == 0 then state.now = config end
   return code
 end
@@ -99,13 +111,15 @@ local function push_launch(self, state, config)
   return state.last
 end
 
-local function configure(self, cooperative, ...)
+-- config: what is set besides grid, block, shared memory and stream
+local function configure(self, config, ...)
   local state = check(self, "a launch")
   local grid, block, shared, stream = ...
   if select("#", ...) > 4 then
     errors.refuse("launch_values", select("#", ...))
   end
-  local config = { shared = 0, empty = false, cooperative = cooperative }
+  config.shared, config.empty, config.cooperative = 0, false, config.cooperative or false
+  config.dependent = config.dependent or false
   config.gx, config.gy, config.gz = check_sizes(grid, "grid", select("#", ...) > 0)
   config.bx, config.by, config.bz = check_sizes(block, "block", select("#", ...) > 1)
   if shared ~= nil then
@@ -123,8 +137,18 @@ local function configure(self, cooperative, ...)
   return push_launch(self, state, config)
 end
 
-function meta.__call(self, ...) return configure(self, false, ...) end
-function class.methods.kernel.cooperative(self, ...) return configure(self, true, ...) end
+function meta.__call(self, ...) return configure(self, {}, ...) end
+function class.methods.kernel.cooperative(self, ...) return configure(self, { cooperative = true }, ...) end
+function class.methods.kernel.dependent(self, ...) return configure(self, { dependent = true }, ...) end
+
+-- k:cluster(size, grid, block, …)
+function class.methods.kernel.cluster(self, size, ...)
+  check(self, "a launch")
+  local config = {}
+  config.cx, config.cy, config.cz = check_sizes(size, "cluster")
+  if config.cx == 0 then errors.refuse("launch_size", "cluster", size) end
+  return configure(self, config, ...)
+end
 
 local wanted = { { 256, 1, 1 }, { 32, 8, 1 }, { 32, 4, 2 } }
 
@@ -138,7 +162,7 @@ function class.methods.kernel.each(self, size, ...)
   if size == state.each_size and type(size) == "number" then return state.each end
   local nx, ny, nz, given = check_sizes(size, "each")
   local counts, grid, blocks, threads = { nx, ny, nz }, {}, {}, 1
-  local config = { shared = 0, empty = false, cooperative = false }
+  local config = { shared = 0, empty = false, cooperative = false, dependent = false }
   local most = state.info.max_threads
   for i = 1, 3 do
     local count = counts[i]

@@ -180,6 +180,14 @@ end
 function properties.shared(self) return check(self).config.shared end
 function properties.stream(self) return check(self).config.stream end
 function properties.cooperative(self) return check(self).config.cooperative end
+function properties.dependent(self) return check(self).config.dependent end
+
+-- nil where the launch sets none
+function properties.cluster(self)
+  local config = check(self).config
+  return config.cx and sizes(config.cx, config.cy, config.cz) or nil
+end
+
 function properties.kernel(self) return check(self).kernel end
 
 -- ---- bound launches ----
@@ -223,7 +231,7 @@ function class.methods.launch.bind(self, ...)
   local block = ffi.new("unsigned[3]", config.bx, config.by, config.bz)
   local out = ffi.new "mw_launch *[1]"
   errors.must(C.mw_launch_new(of.handle, grid, block, config.shared, out))
-  if config.cooperative then C.mw_launch_cooperate(out[0]) end
+  errors.must(kernel.attributes(out[0], config))
   local bound = bound_type()
   bound._handle, bound._device, bound._empty = out[0], of.device, config.empty and 1 or 0
   ffi.copy(bound._site, (errors.site() or ""):sub(1, 499))

@@ -72,9 +72,8 @@ private:
   }
   __mw_member void wait_behind(unsigned int behind) const { wait_while(~0u, behind); }
   __mw_member void wait_while(unsigned int mask, unsigned int value) const {
-    __mw_block_wait(&phase, mask, value);
+    __mw_await_word(&phase, mask, value);
     fence();
-    __mw_check_wait((now() & mask) != value);
   }
 
   unsigned int expected, pending, phase;

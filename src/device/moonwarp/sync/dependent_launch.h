@@ -3,7 +3,15 @@
 #ifndef MOONWARP_DEPENDENT_LAUNCH_H
 #define MOONWARP_DEPENDENT_LAUNCH_H
 
-#if (defined __MW_NVPTX__ || defined __MW_NVRTC__) && __CUDA_ARCH__ >= 900
+#ifdef __MW_NVPTX__
+/* Folded by LLVM: the precompiled headers are the same for all compute capabilities. */
+__mw_device void cudaTriggerProgrammaticLaunchCompletion() {
+  if (__nvvm_reflect("__CUDA_ARCH") >= 900) asm volatile("griddepcontrol.launch_dependents;");
+}
+__mw_device void cudaGridDependencySynchronize() {
+  if (__nvvm_reflect("__CUDA_ARCH") >= 900) asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+#elif defined __MW_NVRTC__ && __CUDA_ARCH__ >= 900
 __mw_device void cudaTriggerProgrammaticLaunchCompletion() { asm volatile("griddepcontrol.launch_dependents;"); }
 __mw_device void cudaGridDependencySynchronize() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 #else

@@ -309,6 +309,8 @@ static bool widen_id(widener *w, LLVMValueRef call, const char *name) {
     value = w->ntid[axis];
   else if (starts_with(name, "nctaid."))
     value = load_invariant(w->p, w->b, w->p->i32, w->frame, offsetof(mw_frame, grid) + axis * sizeof(uint32_t));
+  else if (starts_with(name, "cluster.nctaid."))
+    value = load_invariant(w->p, w->b, w->p->i32, w->frame, offsetof(mw_frame, cluster) + axis * sizeof(uint32_t));
   else if (strcmp(name, "envreg1") == 0)
     value = load_invariant(w->p, w->b, w->p->i32, w->frame, offsetof(mw_frame, cooperative));
   else if (strcmp(name, "warpsize") == 0)

@@ -18,7 +18,7 @@ static int lanes_for(const program *p, const kernel *k) {
   enum { FEWEST = 4 };
   int lanes = register_lanes(p);
   if (p->options->width) return p->options->width;
-  while (lanes > FEWEST && k->max_threads && !k->sees_warp && k->max_threads <= lanes / 2) lanes /= 2;
+  while (lanes > FEWEST && k->max_threads && !k->sees_warp && (int)k->max_threads <= lanes / 2) lanes /= 2;
   return lanes;
 }
 
