@@ -152,4 +152,34 @@ describe("a reduction", function()
     for _ = 1, 5 do assert.equal(first, a:sum()) end
     assert.equal(first, a:reshape(1, -1):sum { axis = 2 }[1])
   end)
+
+  -- Lines that one thread, a warp or a block reads, those cut into chunks, and lines side by side, with equal elements.
+  it("finds the first place of the extreme along lines of any length", function()
+    local shapes = { { 40, 2, 1 }, { 3, 33, 1 }, { 2, 9000, 1 }, { 1, 40000, 1 }, { 2, 3, 300 }, { 2, 40, 5 },
+      { 1, 300, 300 } }
+    for _, shape in ipairs(shapes) do
+      for _, dtype in ipairs { "float", "int" } do
+        local outer, length, inner, list = shape[1], shape[2], shape[3], {}
+        for i = 1, outer * length * inner do
+          list[i] = math.floor(random() * 40) - 20
+          if dtype == "float" and random() < 0.3 then list[i] = 0 / 0 end
+        end
+        local a = mw.array(list, dtype):reshape(shape)
+        local greatest = a:argmax { axis = 2 }:reshape(-1):totable()
+        local least = a:argmin { axis = 2 }:reshape(-1):totable()
+        for o = 0, outer - 1 do
+          for c = 1, inner do
+            local high, low = 0, 0
+            for k = 1, length do
+              local x = list[(o * length + k - 1) * inner + c]
+              if x == x and (high == 0 or x > list[(o * length + high - 1) * inner + c]) then high = k end
+              if x == x and (low == 0 or x < list[(o * length + low - 1) * inner + c]) then low = k end
+            end
+            assert.equal(high, greatest[o * inner + c])
+            assert.equal(low, least[o * inner + c])
+          end
+        end
+      end
+    end
+  end)
 end)

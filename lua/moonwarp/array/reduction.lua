@@ -43,6 +43,26 @@ extern "C" __global__ void each(long long outputs, long long length, long long i
   y[o] = finish_(a, length);
 }
 
+// The same for lines one after the other.
+extern "C" __global__ void few(long long outputs, long long length, const T_ *x, R_ *y) {
+  long long o = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (o >= outputs) return;
+  const T_ *first = x + o * length;
+  A_ a = init_();
+  for (long long k = 0; k < length; k++) a = combine_(a, map_(first[k], k));
+  y[o] = finish_(a, length);
+}
+
+// The same for many outputs side by side: x counts them, y the outer elements.
+extern "C" __global__ void down(long long length, long long inner, const T_ *x, R_ *y) {
+  long long c = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (c >= inner) return;
+  const T_ *from = x + blockIdx.y * length * inner + c;
+  A_ a = init_();
+  for (long long k = 0; k < length; k++) a = combine_(a, map_(from[k * inner], k));
+  y[blockIdx.y * inner + c] = finish_(a, length);
+}
+
 // A block takes a chunk of an outer element's rows; thread t takes elements t, t + step, …, all of column t % inner.
 extern "C" __global__ void rows(long long length, int inner, int step, long long chunk, const T_ *x, void *parts_) {
   A_ *parts = (A_ *)parts_;
@@ -124,6 +144,11 @@ local cdiv = kernels.blocks
 -- Reduce the outer x length x inner elements of x, a contiguous array, into y.
 local function run(reduction, x, outer, length, inner, y)
   local m, outputs = reduction.module(x.device), outer * inner
+  if reduction.place and reduction.place(x, outer, length, inner, y) then return end
+  if inner == 1 and length <= 32 then return m.few(cdiv(outer, THREADS), THREADS)(outer, length, x, y) end
+  if inner > THREADS and length <= 256 and outer <= 65535 then
+    return m.down({ cdiv(inner, THREADS), outer }, THREADS)(length, inner, x, y)
+  end
   if length <= 32 or (inner > THREADS and length <= 256) then
     return m.each(cdiv(outputs, THREADS), THREADS)(outputs, length, inner, x, y)
   end
@@ -376,6 +401,13 @@ __device__ inline place_ better_(place_ a, place_ b) {
 end
 specs.argmin, specs.argmax = position "<", position ">"
 
+-- Positions along lines are found by the extreme value.
+local function by_value(reduction, of, name)
+  local place = require "moonwarp.array.order.place"
+  reduction.place = place(accumulators.text(specs[name == "argmax" and "max" or "min"](of)))
+  return reduction
+end
+
 local made = {}
 local takes_complex = { prod = true, any = true, all = true, count_nonzero = true }
 local by_parts = { sum = true, mean = true }
@@ -390,6 +422,7 @@ function M.named(name, dtype)
     local of = takes_complex[name] and promotion.number(dtype, name) or promotion.of(dtype, "a:" .. name)
     local spec = specs[name](of)
     made[key] = M.new(spec)
+    if name:match "^arg" then by_value(made[key], of, name) end
   end
   return made[key]
 end
