@@ -332,6 +332,10 @@ struct cuda_unit {
   pthread_mutex_t lock; /* guards `bound` */
 };
 
+/* Whether the code is to be linked with CUDA's device runtime, because its kernels launch kernels; and that. (link.c) */
+struct cuda_image;
+bool cuda_needs_linking(const struct cuda_image *image);
+int cuda_load_linked(cuda_device *device, const struct cuda_image *image, CUmodule *module);
 int cuda_load_unit(void *device, const char *path, void *parent, const mw_source *origin, void **unit);
 void cuda_unload(void *unit);
 bool cuda_unit_kernel(void *unit, size_t i, const mw_kernel_info **info, void **kernel);

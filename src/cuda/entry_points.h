@@ -74,6 +74,13 @@
   X(cuEventElapsedTime, 2000, (float *milliseconds, CUevent start, CUevent end))                                       \
   X(cuModuleLoadData, 2000, (CUmodule *module, const void *image))                                                     \
   X(cuModuleLoadDataEx, 2010, (CUmodule *module, const void *image, unsigned count, int *options, void **values))      \
+  X(cuLinkCreate, 6050, (unsigned count, int *options, void **values, CUlinkState *linker))                            \
+  X(cuLinkAddData, 6050, (CUlinkState linker, int kind, void *data, size_t bytes, const char *name, unsigned count,    \
+                          int *options, void **values))                                                                \
+  X(cuLinkAddFile, 6050, (CUlinkState linker, int kind, const char *path, unsigned count, int *options,                \
+                          void **values))                                                                              \
+  X(cuLinkComplete, 5050, (CUlinkState linker, void **cubin, size_t *bytes))                                           \
+  X(cuLinkDestroy, 5050, (CUlinkState linker))                                                                         \
   X(cuModuleUnload, 2000, (CUmodule module))                                                                           \
   X(cuModuleGetFunction, 2000, (CUfunction *function, CUmodule module, const char *name))                              \
   X(cuModuleGetGlobal, 3020, (CUdeviceptr *address, size_t *bytes, CUmodule module, const char *name))                 \

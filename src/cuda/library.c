@@ -161,6 +161,8 @@ int nvrtc_load(void) {
   return compiler.code ? fail(compiler.code, "%s", compiler.file.problem) : MW_SUCCESS;
 }
 
+const char *cuda_nvrtc_path(void) { return compiler.code == MW_SUCCESS ? compiler.file.path : NULL; }
+
 static void report(mw_text *out, const library *l) {
   if (l->code == MW_SUCCESS)
     mw_text_addf(out, "%s: %s, CUDA %d.%d\n", l->file.title, l->file.path, l->version / 1000, l->version % 1000 / 10);

@@ -29,6 +29,8 @@ int cuda_load(void);
 int nvrtc_load(void);
 /* The CUDA version that the driver supports: 12040 for 12.4. Valid after cuda_load has succeeded. */
 int cuda_driver_version(void);
+/* The file or name under which NVRTC was loaded, or NULL. */
+const char *cuda_nvrtc_path(void);
 /* mw_doctor's lines about both, whether they were found or not. */
 void cuda_library_report(mw_text *out);
 

@@ -70,6 +70,17 @@ static bool is_ours(const cuda_headers *ours, const header *h) {
   return false;
 }
 
+bool cuda_is_about_launch(const char *message) {
+  return strstr(message, "requires separate compilation") || strstr(message, "required runtime APIs are not declared");
+}
+
+/* Or "identifier "cudaMalloc" is undefined": NVRTC declares the device runtime's functions for code that is to be linked
+   with it. */
+static bool is_about_runtime(const char *message) {
+  return cuda_is_about_launch(message) ||
+         (strncmp(message, "identifier \"cuda", 16) == 0 && strstr(message, "is undefined"));
+}
+
 void cuda_log_translate(const char *log, const cuda_headers *ours, mw_text *out, cuda_diagnosis *first) {
   bool drops = false;
   *first = (cuda_diagnosis){0};
@@ -101,6 +112,7 @@ void cuda_log_translate(const char *log, const cuda_headers *ours, mw_text *out,
     first->file = mw_format("%.*s", (int)h.file_length, h.file);
     first->line = h.line;
     first->column = column;
+    first->lacks_runtime = is_about_runtime(first->message);
     first->lacks_header = strstr(first->message, "open source file") != NULL;
   }
 }

@@ -11,6 +11,7 @@ typedef int CUdevice;
 typedef uint64_t CUdeviceptr;
 typedef struct CUctx_st *CUcontext;
 typedef struct CUmod_st *CUmodule;
+typedef struct CUlinkState_st *CUlinkState;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
@@ -146,6 +147,7 @@ enum { /* CUarray_format */
 enum { CU_ARRAY_LAYERED = 0x01, CU_ARRAY_SURFACE = 0x02, CU_ARRAY_CUBEMAP = 0x04, CU_ARRAY_GATHER = 0x08 };
 
 enum { CU_JIT_ERROR_LOG = 5, CU_JIT_ERROR_LOG_BYTES = 6 };
+enum { CU_JIT_INPUT_CUBIN = 0, CU_JIT_INPUT_PTX = 1, CU_JIT_INPUT_LIBRARY = 4 };
 
 enum { CU_RESOURCE_ARRAY, CU_RESOURCE_MIPMAP, CU_RESOURCE_LINEAR, CU_RESOURCE_PITCHED };
 

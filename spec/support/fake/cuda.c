@@ -275,6 +275,29 @@ static CUresult fake_cuModuleLoadDataEx(CUmodule *module, const void *image, uns
   return log ? 218 : 0;
 }
 
+/* Linking: the module is what cuModuleLoadData notes as "//linked". */
+static CUresult fake_cuLinkCreate(unsigned count, int *options, void **values, CUlinkState *linker) {
+  (void)options, (void)values;
+  CALL(cuLinkCreate, "%u options", count);
+  *linker = (CUlinkState)&one_module;
+  return 0;
+}
+
+static CUresult fake_cuLinkAddFile(CUlinkState linker, int kind, const char *path, unsigned count, int *options,
+                                   void **values) {
+  (void)linker, (void)count, (void)options, (void)values;
+  CALL(cuLinkAddFile, "%d %s", kind, path);
+  return 0;
+}
+
+static CUresult fake_cuLinkComplete(CUlinkState linker, void **cubin, size_t *bytes) {
+  static char linked[] = "//linked";
+  (void)linker;
+  CALL(cuLinkComplete, "%s", "");
+  *cubin = linked, *bytes = sizeof linked;
+  return 0;
+}
+
 static CUresult fake_cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
   (void)module;
   CALL(cuModuleGetFunction, "%s", name);
@@ -353,9 +376,10 @@ static const entry special[] = {
                         ENTRY(cuMemcpyDtoDAsync) ENTRY(cuMemcpyAsync) ENTRY(cuMemsetD8Async) ENTRY(cuMemsetD16Async)
                             ENTRY(cuMemsetD32Async) ENTRY(cuMemsetD2D8Async) ENTRY(cuMemsetD2D16Async)
                                 ENTRY(cuMemsetD2D32Async) ENTRY(cuMemcpy3DAsync) ENTRY(cuStreamCreateWithPriority)
-                                    ENTRY(cuStreamSynchronize) ENTRY(cuStreamQuery) ENTRY(cuLaunchHostFunc)
-                                        ENTRY(cuEventCreate) ENTRY(cuEventElapsedTime) ENTRY(cuModuleLoadData) ENTRY(
-                                            cuModuleLoadDataEx) ENTRY(cuModuleGetFunction) ENTRY(cuModuleGetGlobal)
+                                    ENTRY(cuStreamSynchronize) ENTRY(cuStreamQuery) ENTRY(cuLaunchHostFunc) ENTRY(
+                                        cuEventCreate) ENTRY(cuEventElapsedTime) ENTRY(cuModuleLoadData)
+                                        ENTRY(cuModuleLoadDataEx) ENTRY(cuLinkCreate) ENTRY(cuLinkAddFile) ENTRY(
+                                            cuLinkComplete) ENTRY(cuModuleGetFunction) ENTRY(cuModuleGetGlobal)
                                             ENTRY(cuFuncGetAttribute) ENTRY(cuFuncSetAttribute) ENTRY(cuLaunchKernel)
                                                 ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor)
                                                     ENTRY(cuArray3DCreate) ENTRY(cuMipmappedArrayCreate)

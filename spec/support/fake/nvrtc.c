@@ -1,11 +1,13 @@
 // An NVRTC that compiles nothing: what it answers stands in the source, in comments that begin with one of these words:
-// PTX, and the text of it; NAME expression = lowered name; LOG, and the text of it; ERROR, where compiling fails.
+// PTX, and the text of it; NAME expression = lowered name; LOG, and the text of it; ERROR, where compiling fails;
+// ERRORS OF A WHOLE, where only relocatable code can be compiled.
 //
 // With FAKE_NVRTC "mwcc=1" mwcc compiles in its place: the PTX is mwcc's, without the facts behind it.
 //
 // FAKE_NVRTC_LOG is a file for the calls; FAKE_NVRTC "version=12 archs=80" is what it says of itself.
 #include "cuda/entry_points.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,7 +124,9 @@ static nvrtcResult compile_by_mwcc(nvrtcProgram program, int count, const char *
 nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char *const *options) {
   for (int i = 0; i < count; i++) note("option", options[i]);
   if (setting("mwcc", 0)) return compile_by_mwcc(program, count, options);
-  return strstr(program->text, "/*ERROR") ? NVRTC_COMPILATION : 0;
+  bool relocatable = false;
+  for (int i = 0; i < count; i++) relocatable |= strcmp(options[i], "--relocatable-device-code=true") == 0;
+  return strstr(program->text, relocatable ? "/*ERROR*/" : "/*ERROR") ? NVRTC_COMPILATION : 0;
 }
 
 nvrtcResult nvrtcGetLoweredName(nvrtcProgram program, const char *expression, const char **name) {

@@ -12,10 +12,13 @@
 typedef struct cuda_diagnosis {
   char *message, *file; /* of the first error, or NULL */
   int line, column;
-  bool lacks_header; /* the file that an #include names is not there */
+  bool lacks_header;  /* the file that an #include names is not there */
+  bool lacks_runtime; /* kernels launch kernels, or call what CUDA has for kernels that do */
 } cuda_diagnosis;
 typedef struct cuda_headers cuda_headers;
 void cuda_log_translate(const char *log, const cuda_headers *ours, mw_text *out, cuda_diagnosis *first);
+/* Whether NVRTC says that a kernel launches a kernel, which takes code that is linked with the device runtime. */
+bool cuda_is_about_launch(const char *message);
 /* Whether the source provides the header, itself or in one of its -I folders. */
 bool cuda_has_header(const mw_source *source, const char *name);
 

@@ -190,33 +190,60 @@ static void fill_image(const job *j, nvrtcProgram program, const cuda_device *de
   cuda_depends(j->source, &parts[IMAGE_DEPENDS]);
 }
 
+typedef struct attempt {
+  nvrtcProgram program;
+  nvrtcResult result;
+  mw_text log; /* translated */
+  cuda_diagnosis first;
+} attempt;
+
+static void try_compiling(const job *j, attempt *out) {
+  mw_text raw = {0};
+  char *text = mw_format("%.*s", (int)j->source->length, j->source->text);
+  *out = (attempt){0};
+  out->result = run(j, text, (const char *const *)j->instances.items, j->instances.count,
+                    (const char *const *)j->options.items, j->options.count, &out->program, &raw);
+  if (raw.data) cuda_log_translate(raw.data, &j->headers, &out->log, &out->first);
+  mw_text_free(&raw);
+  free(text);
+}
+
+static void attempt_free(attempt *a) {
+  free(a->first.message);
+  free(a->first.file);
+  mw_text_free(&a->log);
+}
+
+/* Once more, as code that is linked with the device runtime (link.c), which the module then needs. */
+static void try_relocatable(job *j, attempt *a) {
+  attempt again;
+  cuda_list_add(&j->options, mw_strdup("--relocatable-device-code=true"));
+  try_compiling(j, &again);
+  bool launches = cuda_is_about_launch(a->first.message);
+  bool better = again.result == 0 || (launches && again.first.message);
+  attempt_free(better ? a : &again);
+  if (better) *a = again;
+}
+
 /* *lacks_header: NVRTC does not find a header, which may be one of the C++ library that it does not have. */
 static int compile(const cuda_device *device, job *j, const char *path, bool *lacks_header) {
-  nvrtcProgram program;
-  mw_text raw = {0}, log = {0};
-  cuda_diagnosis first = {0};
+  attempt a;
   cuda_image image = {0};
-  char *text = mw_format("%.*s", (int)j->source->length, j->source->text);
-  nvrtcResult result = run(j, text, (const char *const *)j->instances.items, j->instances.count,
-                           (const char *const *)j->options.items, j->options.count, &program, &raw);
-  if (raw.data) cuda_log_translate(raw.data, &j->headers, &log, &first);
+  try_compiling(j, &a);
+  if (a.first.lacks_runtime) try_relocatable(j, &a);
   int code = MW_SUCCESS;
-  if (result == NVRTC_COMPILATION || result == NVRTC_INVALID_OPTION)
-    code = fail_source(&first, &log, result);
-  else if (result != 0)
-    code = fail_nvrtc("compile this", result);
+  if (a.result == NVRTC_COMPILATION || a.result == NVRTC_INVALID_OPTION)
+    code = fail_source(&a.first, &a.log, a.result);
+  else if (a.result != 0)
+    code = fail_nvrtc("compile this", a.result);
   if (code == MW_SUCCESS) {
-    fill_image(j, program, device, path, &log, &image);
-    nvrtc.nvrtcDestroyProgram(&program);
+    fill_image(j, a.program, device, path, &a.log, &image);
+    nvrtc.nvrtcDestroyProgram(&a.program);
     code = cuda_image_write(&image, path);
     cuda_image_free(&image);
   }
-  *lacks_header = first.lacks_header;
-  free(first.message);
-  free(first.file);
-  mw_text_free(&raw);
-  mw_text_free(&log);
-  free(text);
+  *lacks_header = a.first.lacks_header;
+  attempt_free(&a);
   return code;
 }
 

@@ -139,6 +139,25 @@ struct _Float16 {
 
 #include "moonwarp/sync/dependent_launch.h"
 
+#ifdef __CUDACC_RDC__ /* of the device runtime, what NVRTC leaves out: templates, and arguments by default */
+template <class T> static __inline__ __device__ cudaError_t cudaMalloc(T **pointer, size_t bytes) {
+  return cudaMalloc((void **)(void *)pointer, bytes);
+}
+template <class T> static __inline__ __device__ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *out, T *kernel) {
+  return cudaFuncGetAttributes(out, (const void *)kernel);
+}
+__mw_device cudaError_t cudaMemsetAsync(void *target, int value, size_t bytes) {
+  return cudaMemsetAsync(target, value, bytes, (cudaStream_t)0);
+}
+__mw_device cudaError_t cudaMemcpyAsync(void *target, const void *source, size_t bytes, cudaMemcpyKind kind) {
+  return cudaMemcpyAsync(target, source, bytes, kind, (cudaStream_t)0);
+}
+__mw_device cudaError_t cudaEventRecord(cudaEvent_t event) { return cudaEventRecord(event, (cudaStream_t)0); }
+__mw_device cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event) {
+  return cudaStreamWaitEvent(stream, event, 0);
+}
+#endif
+
 /* The old warp functions without masks, which NVRTC no longer has: of the active lanes. */
 #define __mw_without_mask(name, second)                                                                                \
   template <class T> __mw_device_template T name(T value, second lane, int width = 32) {                               \
