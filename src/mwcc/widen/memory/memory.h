@@ -83,6 +83,7 @@ typedef struct tested_index {
   bool divides;                        /* rows may end between lanes */
   bool clamps;                         /* lanes may be clamped to an edge */
   bool flips;                          /* bits are masked or flipped: butterflies */
+  bool swaps;                          /* some are flipped: neighbours may change places */
   bool contiguous, runs, near, window; /* the tests that are made */
 } tested_index;
 
@@ -99,9 +100,9 @@ LLVMValueRef has_room(widener *w, LLVMValueRef index, bool is_unsigned, unsigned
 /* ---- tested_butterfly.c ---- */
 
 typedef struct butterfly { /* how a vector's lanes lie */
-  LLVMValueRef pointer;    /* of the window that is loaded */
-  LLVMValueRef lanes;      /* each lane's place in it */
-  LLVMValueRef run;        /* of stores: how many lanes are neighbours, an i32 */
+  LLVMValueRef pointer;    /* of a window */
+  LLVMValueRef lanes;      /* each lane's place in it, as vectors of i32 */
+  LLVMValueRef run;        /* of stores: how many lanes are neighbours, an i32; NULL: lanes change places in pairs */
 } butterfly;
 
 /* Whether accesses of that type can be butterflies; the test of a vector's indices, of which those in `follow` follow
@@ -109,6 +110,7 @@ typedef struct butterfly { /* how a vector's lanes lie */
 bool may_be_near(const widener *w, LLVMTypeRef type);
 LLVMValueRef test_near(widener *w, const place *at, LLVMValueRef index, bool is_unsigned, mask m, int u, butterfly *x);
 LLVMValueRef load_near(widener *w, const place *at, LLVMTypeRef wide, const butterfly *x);
+LLVMValueRef test_swap(widener *w, const place *at, LLVMValueRef index, bool is_unsigned, int u, butterfly *x);
 LLVMValueRef test_butterfly(widener *w, LLVMValueRef index, LLVMValueRef follow, bool is_unsigned, butterfly *x);
 void store_butterfly(widener *w, const place *at, LLVMValueRef lanes, mask m, int u, const butterfly *x);
 

@@ -72,7 +72,10 @@ static bool is_often_affine(search *s, LLVMValueRef value, int depth) {
   switch (LLVMGetInstructionOpcode(value)) {
   case LLVMAnd:
   case LLVMOr:
-  case LLVMXor: s->found->flips = true; return are_often_affine(s, value, 0, 2, depth);
+  case LLVMXor:
+    s->found->flips = true;
+    if (LLVMGetInstructionOpcode(value) == LLVMXor) s->found->swaps = true;
+    return are_often_affine(s, value, 0, 2, depth);
   case LLVMAdd:
   case LLVMSub: return are_often_affine(s, value, 0, 2, depth);
   case LLVMSExt:
@@ -178,9 +181,11 @@ static void test_vector(widener *w, const place *at, const tested_index *x, mask
     t->two_runs = both(w, t->two_runs, LLVMBuildAnd(w->b, either, fits, ""));
   }
   if (!x->near) return;
-  t->near = both(w, t->near,
-                 x->loads ? test_near(w, at, lanes, is_unsigned, m, u, &t->pattern[u])
-                          : test_butterfly(w, lanes, follow, is_unsigned, &t->pattern[u]));
+  butterfly *near = &t->pattern[u];
+  fits = x->loads   ? test_near(w, at, lanes, is_unsigned, m, u, near)
+         : x->swaps ? test_swap(w, at, lanes, is_unsigned, u, near)
+                    : test_butterfly(w, lanes, follow, is_unsigned, near);
+  t->near = both(w, t->near, fits);
 }
 
 static LLVMBasicBlockRef new_path(widener *w, const char *name) {

@@ -7,6 +7,9 @@
  *            2 l - (l & (s - 1)) from lane 0's on. So element e is lane (e & ~(2 s - 1)) / 2 + (e & (s - 1))'s, if e &
  *            s is 0, and else another's. The lanes are permuted to that order and stored under masks.
  *
+ *            or of lanes that change places in pairs in one vector's length, as with `i ^ 5`: what moves lanes to
+ *            their places also moves these back, which is tested. The lanes are permuted and stored under a mask
+ *
  * s is the number of lanes that follow lane 0. It need not be known that it is a power of two: if it is not, one of
  * those lanes is not where it should be, and the test fails.
  *
@@ -39,21 +42,32 @@ static LLVMValueRef words_of(widener *w, LLVMValueRef lanes) {
 
 static LLVMValueRef splat_i32(widener *w, unsigned number) { return splat(w, constant_i32(w->p, number)); }
 
+/* The start of the vector in index space that lane 0 is in. */
+static LLVMValueRef aligned_start(widener *w, LLVMValueRef first) {
+  LLVMValueRef ones = LLVMConstInt(LLVMTypeOf(first), (unsigned)w->width - 1, 0);
+  return LLVMBuildAnd(w->b, first, LLVMBuildNot(w->b, ones, ""), "");
+}
+
+/* The pointer of that element. */
+static LLVMValueRef aligned_pointer(widener *w, const place *at, LLVMValueRef first, int u) {
+  LLVMValueRef ones = LLVMConstInt(LLVMTypeOf(first), (unsigned)w->width - 1, 0);
+  LLVMValueRef back = LLVMBuildAnd(w->b, first, ones, "");
+  back = LLVMBuildNeg(w->b, LLVMBuildIntCast2(w->b, back, w->p->i64, 0, ""), "");
+  return LLVMBuildGEP2(w->b, w->p->i32, first_pointer(w, at, u), &back, 1, "");
+}
+
 /* ---- loads ---- */
 
 LLVMValueRef test_near(widener *w, const place *at, LLVMValueRef index, bool is_unsigned, mask m, int u, butterfly *x) {
   LLVMTypeRef type = LLVMTypeOf(index), element = LLVMGetElementType(type);
   unsigned width = (unsigned)w->width, bytes = 2 * width * 4;
-  LLVMValueRef first = first_lane(w, index), ones = LLVMConstInt(element, width - 1, 0);
-  LLVMValueRef start = LLVMBuildAnd(w->b, first, LLVMBuildNot(w->b, ones, ""), "");
+  LLVMValueRef first = first_lane(w, index), start = aligned_start(w, first);
   LLVMValueRef distances = LLVMBuildSub(w->b, index, splat(w, start), "");
   LLVMValueRef within =
       LLVMBuildICmp(w->b, LLVMIntULT, distances, splat(w, LLVMConstInt(element, (uint64_t)2 * width, 0)), "");
   LLVMValueRef fits = in_every_lane(w, unless_inactive(w, m, u, within));
   fits = LLVMBuildAnd(w->b, fits, has_room(w, start, is_unsigned, 2 * width), "");
-  LLVMValueRef back = LLVMBuildAnd(w->b, first, ones, "");
-  back = LLVMBuildNeg(w->b, LLVMBuildIntCast2(w->b, back, w->p->i64, 0, ""), "");
-  x->pointer = LLVMBuildGEP2(w->b, w->p->i32, first_pointer(w, at, u), &back, 1, "");
+  x->pointer = aligned_pointer(w, at, first, u);
   if (!m.all) x->pointer = LLVMBuildSelect(w->b, any_in_vector(w, m.lanes.of[u]), x->pointer, place_for(w, bytes), "");
   x->lanes = LLVMBuildIntCast2(w->b, distances, vector_type(w, w->p->i32), 0, "");
   return LLVMBuildAnd(w->b, fits, is_on_a_page(w, x->pointer, bytes), "");
@@ -71,6 +85,24 @@ LLVMValueRef load_near(widener *w, const place *at, LLVMTypeRef wide, const butt
 }
 
 /* ---- stores ---- */
+
+LLVMValueRef test_swap(widener *w, const place *at, LLVMValueRef index, bool is_unsigned, int u, butterfly *x) {
+  LLVMValueRef first = first_lane(w, index), start = aligned_start(w, first), lane = lane_numbers(w, w->p->i32);
+  LLVMValueRef distances = LLVMBuildSub(w->b, index, splat(w, start), "");
+  LLVMValueRef most = LLVMConstInt(LLVMTypeOf(first), (unsigned)w->width, 0);
+  LLVMValueRef fits = LLVMBuildICmp(w->b, LLVMIntULT, distances, splat(w, most), "");
+  x->lanes = LLVMBuildIntCast2(w->b, distances, vector_type(w, w->p->i32), 0, "");
+  LLVMValueRef back = LLVMBuildICmp(w->b, LLVMIntEQ, permuted(w, x->lanes, x->lanes), lane, "");
+  fits = in_every_lane(w, LLVMBuildAnd(w->b, fits, back, ""));
+  x->pointer = aligned_pointer(w, at, first, u);
+  return LLVMBuildAnd(w->b, fits, has_room(w, start, is_unsigned, (unsigned)w->width), "");
+}
+
+static LLVMValueRef permuted_mask(widener *w, LLVMValueRef lanes, LLVMValueRef from) {
+  LLVMTypeRef words = vector_type(w, w->p->i32);
+  LLVMValueRef moved_lanes = permuted(w, LLVMBuildSExt(w->b, lanes, words, ""), from);
+  return LLVMBuildICmp(w->b, LLVMIntNE, moved_lanes, LLVMConstNull(words), "");
+}
 
 LLVMValueRef test_butterfly(widener *w, LLVMValueRef index, LLVMValueRef follow, bool is_unsigned, butterfly *x) {
   LLVMTypeRef element = LLVMGetElementType(LLVMTypeOf(index)), i32 = w->p->i32;
@@ -90,7 +122,6 @@ LLVMValueRef test_butterfly(widener *w, LLVMValueRef index, LLVMValueRef follow,
 static void store_half(widener *w, const place *at, LLVMValueRef words, LLVMTypeRef wide, mask m, int u,
                        const butterfly *x, bool upper) {
   LLVMBuilderRef b = w->b;
-  LLVMTypeRef type = vector_type(w, w->p->i32);
   LLVMValueRef one = constant_i32(w->p, 1), below = splat(w, LLVMBuildSub(b, x->run, one, ""));
   LLVMValueRef run = splat(w, x->run), twice = splat(w, LLVMBuildNeg(b, LLVMBuildShl(b, x->run, one, ""), ""));
   LLVMValueRef element = LLVMBuildAdd(b, lane_numbers(w, w->p->i32), splat_i32(w, upper ? (unsigned)w->width : 0), "");
@@ -98,10 +129,7 @@ static void store_half(widener *w, const place *at, LLVMValueRef words, LLVMType
   lane = LLVMBuildOr(b, lane, LLVMBuildAnd(b, element, below, ""), "");
   LLVMValueRef own =
       LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildAnd(b, element, run, ""), LLVMConstNull(LLVMTypeOf(element)), "");
-  if (!m.all) {
-    LLVMValueRef active = permuted(w, LLVMBuildSExt(b, m.lanes.of[u], type, ""), lane);
-    own = LLVMBuildAnd(b, own, LLVMBuildICmp(b, LLVMIntNE, active, LLVMConstNull(type), ""), "");
-  }
+  if (!m.all) own = LLVMBuildAnd(b, own, permuted_mask(w, m.lanes.of[u], lane), "");
   LLVMValueRef value = LLVMBuildBitCast(b, permuted(w, words, lane), wide, "");
   LLVMValueRef pointer = moved(w, first_pointer(w, at, u), upper ? 4 * (uint64_t)w->width : 0);
   masked_store(w->p, b, value, pointer, at->align, own);
@@ -109,6 +137,12 @@ static void store_half(widener *w, const place *at, LLVMValueRef words, LLVMType
 
 void store_butterfly(widener *w, const place *at, LLVMValueRef lanes, mask m, int u, const butterfly *x) {
   LLVMValueRef words = words_of(w, lanes);
+  if (!x->run) {
+    LLVMValueRef value = LLVMBuildBitCast(w->b, permuted(w, words, x->lanes), LLVMTypeOf(lanes), "");
+    LLVMValueRef active = m.all ? mask_vector(w, m, u) : permuted_mask(w, m.lanes.of[u], x->lanes);
+    masked_store(w->p, w->b, value, x->pointer, at->align, active);
+    return;
+  }
   store_half(w, at, words, LLVMTypeOf(lanes), m, u, x, false);
   store_half(w, at, words, LLVMTypeOf(lanes), m, u, x, true);
 }
