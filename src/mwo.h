@@ -13,7 +13,7 @@
 
 #include "moonwarp.h"
 
-#define MW_MWO_VERSION 24
+#define MW_MWO_VERSION 25
 #define MW_MWO_SYMBOL  "mw_mwo"
 #define MW_MWO_MAGIC   "MWOIMG2"
 
@@ -126,6 +126,9 @@ typedef struct mw_device_request {
   const void *params;
   uint64_t param_bytes;
 } mw_device_request;
+
+/* mw_mwo.checks: bits of mw_check_kind for a checked run (mwcc --checks), or that alone which --check-memory does. */
+enum { MW_CHECKED_BOUNDS = 1 << 16 };
 
 /* mw_object_size: placeholders for sizes that generated code does not know. */
 enum { MW_OBJECT_ALLOCATION = 0, MW_OBJECT_SHARED = 1 /* the block's shared memory */ };
@@ -295,6 +298,11 @@ struct mw_frame {
    a multiple of MW_CLUSTER_MOST such distances. */
 enum { MW_CLUSTER_MOST = 16, MW_CLUSTER_STRIDE = 512 << 10 };
 
+/* Where an array lies; 0 bytes: nowhere that is known. */
+typedef struct mw_bounds {
+  uint64_t base, size;
+} mw_bounds;
+
 /* The value of mw_worker.block while code of several blocks runs together: the report of a fault then names no
    block. */
 #define MW_SEVERAL_BLOCKS UINT64_MAX
@@ -304,10 +312,12 @@ struct mw_worker {
   unsigned char *shared; /* this block's shared memory: static part first, then dynamic */
   uint64_t block;        /* the running block: generated code writes it before each block; or MW_SEVERAL_BLOCKS */
   uint32_t thread;       /* fiber tier: the linear id of the running thread; else ~0u */
-  uint32_t reserved;
+  uint32_t shared_bytes; /* of that memory */
   /* For a grid-stride loop: the range of the iterations to do now, counted in elements. Only generated code reads and
      writes them. */
   uint64_t iteration, iteration_limit;
+  const mw_bounds
+      *bounds; /* in checked code: of the array that each parameter points into, by the parameter's number */
 };
 
 /* Two pointers, by their offsets in the parameter block. */
@@ -388,6 +398,7 @@ typedef struct mw_mwo {
   size_t bitcode_bytes;
   const mw_site *sites; /* of watched code */
   size_t site_count;
+  uint64_t checks; /* MW_CHECKED_*: what the code checks */
 } mw_mwo;
 
 /* The last bytes of a .mwo file. */

@@ -142,6 +142,7 @@ end
 --   run          a prepared launch, or several
 --   digest()     of its result
 --   kernel
+--   grid, block, and of a single launch its arguments
 --   bytes, operations   its memory traffic and floating-point operations, if they are defined
 function problems.open(name, module)
   local made = problems.make(name)
@@ -155,7 +156,8 @@ function problems.open(name, module)
   local output = made.arguments[made.result]
   return {
     run = run, digest = function() return digest(output) end, kernel = kernel,
-    bytes = made.bytes, grid = problems.sizes(made.grid), block = problems.sizes(made.block),
+    arguments = made.arguments, bytes = made.bytes,
+    grid = problems.sizes(made.grid), block = problems.sizes(made.block),
     operations = type(made.operations) == "function" and made.operations or function() return made.operations end,
   }
 end

@@ -34,9 +34,9 @@ local function launch(case, m, bug)
   m.k(grid, block, shared)((unpack or table.unpack)(arguments))
 end
 
-local function report_of(case, bug)
+local function report_of(case, bug, checks)
   local m = mw.compile { source = variant(case, bug), name = "case.cu" }
-  return mw.check(function() launch(case, m, bug) end)
+  return mw.check(function() launch(case, m, bug) end, { checks = checks })
 end
 
 -- Whether a finding is at the marked lines.
@@ -48,6 +48,18 @@ local function is_there(finding, text)
   return finding.line == first and other == second or finding.line == second and other == first
 end
 
+-- The checks that find a kind without following each thread: the code is vectorised then.
+local alone = { out_of_bounds = "memory", misaligned = "memory", use_after_free = "memory", invalid_free = "memory",
+  leak = "memory" }
+
+local function count_found(case, report)
+  local text, count = variant(case, true), 0
+  for _, f in ipairs(report) do
+    if f.kind == case.kind and (case.lines == false or is_there(f, text)) then count = count + 1 end
+  end
+  return count
+end
+
 local themes = { "shared", "tiles", "cooperation", "global", "ordering", "memory", "bounds", "waits", "participation",
   "initialisation", "values" }
 for _, theme in ipairs(themes) do
@@ -56,11 +68,7 @@ for _, theme in ipairs(themes) do
       local try = case.has_bug == false and function() end or it
       try("finds " .. case[1], function()
         local text, report = variant(case, true), report_of(case, true)
-        local found = {}
-        for _, f in ipairs(report) do
-          found[#found + 1] = f.kind == case.kind and (case.lines == false or is_there(f, text)) or nil
-        end
-        assert.is_true(#found > 0, ("%s\n%s"):format(tostring(report), text))
+        assert.is_true(count_found(case, report) > 0, ("%s\n%s"):format(tostring(report), text))
         for _, f in ipairs(report) do
           if not case.more then assert.equal(case.kind, f.kind, tostring(report)) end
         end
@@ -69,6 +77,16 @@ for _, theme in ipairs(themes) do
         local report = report_of(case, false)
         assert.equal(0, #report, tostring(report))
       end)
+      local checks = alone[case.kind]
+      if checks then
+        it(("finds %s by the check of %s alone"):format(case[1], checks), function()
+          local clean = report_of(case, false, checks)
+          assert.equal(0, #clean, tostring(clean))
+          if case.has_bug == false then return end
+          local report = report_of(case, true, checks)
+          assert.is_true(count_found(case, report) > 0, tostring(report) .. "\n" .. variant(case, true))
+        end)
+      end
     end
   end)
 end

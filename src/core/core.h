@@ -122,8 +122,8 @@ typedef struct mw_launch_class {
   unsigned block[3];
   unsigned columns; /* the width of their grids is a multiple of this: 1 or 2 */
   mw_block_count blocks;
-  bool checked;  /* in a checked run: all launches are one class */
-  uint32_t gang; /* which of the driver's `rivals` to compile; 0: the code that it takes for the best */
+  unsigned checked; /* the kinds of a checked run (mw_check_kind), else 0; with a block of 0 threads: any class */
+  uint32_t gang;    /* which of the driver's `rivals` to compile; 0: the code that it takes for the best */
 } mw_launch_class;
 
 enum { MW_RIVALS = 3 }; /* the most rivals of a specialised kernel: rivals.c */

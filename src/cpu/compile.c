@@ -147,11 +147,13 @@ int cpu_specialise(void *argument, const mw_source *source, const mw_launch_clas
   static const char *const counts[] = {[MW_BLOCKS_MANY] = "", [MW_BLOCKS_FEW] = ":few", [MW_BLOCKS_ONE] = ":one"};
   const cpu_kernel *kernel = argument;
   const unsigned *block = launches->block;
-  if (launches->checked) return compile_bitcode(kernel->unit, source, "--checks", NULL, NULL, path);
+  char checks[24] = "";
+  if (launches->checked) snprintf(checks, sizeof checks, "--checks=%u", launches->checked);
+  if (!block[0]) return compile_bitcode(kernel->unit, source, checks, NULL, NULL, path);
   char *launch = mw_format("%s:%ux%ux%u%s%s", kernel->image->info.linkage, block[0], block[1], block[2],
                            launches->columns == 2 ? ":2" : "", counts[launches->blocks]);
   char *width = launches->gang ? mw_format("--width=%ux%u", launches->gang >> 16, launches->gang & 0xffff) : NULL;
-  int code = compile_bitcode(kernel->unit, source, "--launch", launch, width, path);
+  int code = compile_bitcode(kernel->unit, source, "--launch", launch, *checks ? checks : width, path);
   free(launch);
   free(width);
   return code;

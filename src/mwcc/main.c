@@ -179,6 +179,16 @@ static const char *default_output(const options *o) {
 /* Record an option that affects the result, so that a later run for further instances can repeat it. */
 static void record(options *o, const char *item) { strings_add(&o->recorded, item); }
 
+enum { ALL_CHECKS = MW_CHECK_MEMORY | MW_CHECK_RACES | MW_CHECK_BARRIERS | MW_CHECK_INITIALISATION };
+
+/* Bits of mw_check_kind, as a number. */
+static unsigned parse_checks(const char *number) {
+  char *end;
+  unsigned long kinds = strtoul(number, &end, 10);
+  if (!*number || *end || kinds < 1 || kinds > ALL_CHECKS) die("--checks=%s: it takes a sum of 1, 2, 4 and 8", number);
+  return (unsigned)kinds;
+}
+
 /* "access,branch" as bits of mw_observed. */
 static unsigned parse_observed(const char *list) {
   static const struct {
@@ -269,8 +279,8 @@ static void parse_option(options *o, char **argv, int *i) {
     o->check_memory = true, record(o, arg);
   else if ((value = equals_value(arg, "--observe")))
     o->observe = parse_observed(value), record(o, arg);
-  else if (strcmp(arg, "--checks") == 0)
-    o->check_memory = o->checks = true, record(o, arg);
+  else if (strcmp(arg, "--checks") == 0 || (value = equals_value(arg, "--checks")))
+    o->checks = value ? parse_checks(value) : ALL_CHECKS, o->check_memory = true, record(o, arg);
   else if (strcmp(arg, "--stoppable") == 0)
     o->stoppable = true, record(o, arg);
   else if (strcmp(arg, "--check") == 0)
@@ -331,6 +341,12 @@ static void settle_observed(options *o) {
   if (o->observe & MW_OBSERVE_STEP) o->width = o->vectors = 1;
 }
 
+/* Checked code does each access of the source where that is, by the block's own threads. */
+static void settle_checked(options *o) {
+  static const pass_id off[] = {PASS_STAGING, PASS_BLOCK_MERGE, PASS_LANE_AXIS, PASS_BLOCK_ROWS};
+  for (size_t i = 0; i < MW_COUNT(off) && !o->gpu; i++) o->without[off[i]] = true;
+}
+
 static bool is_named(const char *name, const char *ending) {
   size_t length = strlen(name), last = strlen(ending);
   return length > last && strcmp(name + length - last, ending) == 0;
@@ -355,7 +371,7 @@ static options parse_options(int argc, char **argv) {
   }
   settle_gpu(&o);
   if (o.observe) settle_observed(&o);
-  if (o.check_memory && !o.gpu) o.width = o.vectors = 1;
+  if (o.check_memory) settle_checked(&o);
   if (o.make_pch) return o;
   if (o.relocatable && (o.sources.count || o.objects.count)) die("-c compiles one source: start mwcc once for each");
   if (units_take(&o)) {

@@ -90,7 +90,7 @@ typedef struct options {
   bool check;                                 /* only print clang's diagnostics, as JSON: diagnostics_json.c */
   bool check_memory;                          /* check the bounds of each access: bounds_check.c */
   unsigned observe;                           /* what is watched, of mw_observed: watch_markers.c */
-  bool checks;                                /* and report accesses, fences and waits to a checked run */
+  unsigned checks;                            /* what of a checked run, of mw_check_kind: 0, or with check_memory */
   bool stoppable;                             /* GPU kernels poll for the host's request to end: instrument.c */
   bool verify;                                /* verify the module after every pass */
   bool timings;                               /* print the time of each stage and pass */
@@ -271,6 +271,7 @@ struct program {
   const char *cross; /* the architecture, "aarch64", when cross-compiling; otherwise NULL */
   /* Offsets below 2^n, from device memory and from null, do not lead to memory of the host: store_sandbox.c. */
   unsigned reach, null_reach;
+  bool follows;      /* a checked run follows each thread, its accesses, fences and waits: keep_calls */
   unsigned block[3]; /* options->launch_block, or as wide as the blocks that are merged: block_merge.c */
   unsigned merged;   /* blocks side by side that run as one: 1 or 2 */
   bool turned;       /* block and threadIdx have x and y exchanged: lane_axis.c */
@@ -420,6 +421,7 @@ typedef struct accessed {
   LLVMValueRef base;
   uint64_t size;    /* bytes, or one of mw_object_size */
   const char *name; /* as the source has it, or NULL */
+  unsigned param; /* with MW_OBJECT_ALLOCATION: the number of the kernel's parameter that points to it, from 1; or 0 */
 } accessed;
 
 /* ---- masked accesses (masked_memory.c) ---- */
@@ -433,10 +435,6 @@ enum { MASKED_STORE_MASK = MASKED_LOAD_MASK + 1 };                              
 /* Calls that wait: until a word changes (spurious wakeups are possible); for a phase of a cuda::barrier. */
 #define WORD_WAIT  "__mw_wait_word"
 #define BLOCK_WAIT "__mw_block_wait"
-/* What a checked run is to know (mw_check_event): of the headers, of inline PTX, and of bounds_check.c. */
-#define CHECK_EVENT_FUNCTION "__mw_check_event"
-/* mw_services.check_shadow, of value_check.c */
-#define CHECK_SHADOW_FUNCTION "__mw_check_shadow"
 /* A call of a function for the 32 lanes of a warp: widen/calls/warp_helper.c. It returns four words of 32 bits. */
 #define WARP_APPLY "__mw_warp_apply"
 enum { WARP_APPLY_RESULTS = 4 };

@@ -56,8 +56,8 @@ end
 
 ---Set whether kernels compiled from now on check each memory access. An access outside the array that its pointer was
 ---made from ends the launch with an error that names the array, the index, the line and the thread. Checked kernels run
----about ten times slower on CPU devices, thread by thread, and up to four times slower on GPUs. To check one module,
----use options = {"--check-memory"}. At the prompt checks are on.
+---up to three times slower on CPU devices, and up to four times slower on GPUs. To check one module, use
+---options = {"--check-memory"}. At the prompt checks are on.
 ---@param on? boolean
 ---@return boolean the setting before; without an argument nothing changes
 function M.check_memory(on)

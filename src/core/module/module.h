@@ -31,6 +31,7 @@ typedef struct mw_special {
   mw_launch_class launches;
   uint64_t threads;         /* the number of threads launched in this class */
   void *made;               /* the specialised kernel; NULL: not yet, or impossible */
+  void *unit;               /* of `made` */
   bool tried, queued;       /* queued: to be compiled in the background */
   unsigned takes;           /* if tried: the other launches that it suits, MW_ANY_WIDTH and MW_ANY_COUNT */
   struct mw_rivals *rivals; /* rivals.c's */
@@ -106,7 +107,7 @@ void mw_module_forget_specials(mw_module *module);
 /* rivals.c: look for code that is faster than the specialised kernel's, in the background. */
 void mw_rivals_begin(mw_module *module, mw_special *special);
 /* Compile and load the class's kernel; NULL if it cannot be compiled. No failure is reported. (specialize.c) */
-void *mw_module_make_special(mw_module *module, const mw_special *special);
+void *mw_module_make_special(mw_module *module, mw_special *special);
 /* compiled_file.c: the gang that was found to be the fastest for the special's class, in this process or another. */
 bool mw_module_recall_choice(const mw_module *module, const mw_special *special, uint32_t *gang);
 void mw_module_remember_choice(const mw_module *module, const mw_special *special, uint32_t gang);

@@ -25,7 +25,7 @@ static mw_launch_class class_of(const mw_device *device, const unsigned grid[3],
 
 static bool suits(const mw_special *special, const mw_launch_class *wanted) {
   const mw_launch_class *made = &special->launches;
-  if (made->checked || wanted->checked) return made->checked == wanted->checked;
+  if (made->checked != wanted->checked) return false;
   if (memcmp(made->block, wanted->block, sizeof made->block) != 0) return false;
   if (made->columns != wanted->columns && !(special->takes & MW_ANY_WIDTH)) return false;
   if (made->blocks == wanted->blocks) return true;
@@ -77,9 +77,19 @@ void *mw_module_unit_of(mw_module *module, const void *handle) {
   return unit;
 }
 
+/* The unit whose code runs launches that do not suit the special kernel's. */
+static void *general_unit(mw_module *module, const mw_special *special) {
+  const mw_launch_class any = {.checked = special->launches.checked};
+  if (!any.checked || !special->launches.block[0]) return mw_module_unit_of(module, special->handle);
+  mw_lock(&module->lock);
+  const mw_special *general = find(module, special->handle, &any);
+  mw_unlock(&module->lock);
+  return general ? general->unit : NULL;
+}
+
 /* NULL if it cannot be compiled. */
-static void *make(mw_module *module, const mw_special *special, bool if_cached) {
-  loading l = {.parent = mw_module_unit_of(module, special->handle)};
+static void *make(mw_module *module, mw_special *special, bool if_cached) {
+  loading l = {.parent = general_unit(module, special)};
   if (!l.parent) return NULL;
   if (mw_module_with_file(module, &(mw_recipe){.special = special, .if_cached = if_cached}, load_special, &l) !=
       MW_SUCCESS)
@@ -87,12 +97,13 @@ static void *make(mw_module *module, const mw_special *special, bool if_cached) 
   mw_lock(&module->lock);
   module->units = mw_realloc(module->units, (module->unit_count + 1) * sizeof *module->units);
   module->units[module->unit_count++] = l.unit;
+  special->unit = l.unit;
   mw_unlock(&module->lock);
   return mw_module_kernel_in(module->device->driver, l.unit, special->linkage);
 }
 
 /* Failures to specialise are not reported: the error slot is restored. `why`: a copy of the failure, unless NULL. */
-static void *make_or_tell(mw_module *module, const mw_special *special, bool if_cached, mw_error **why) {
+static void *make_or_tell(mw_module *module, mw_special *special, bool if_cached, mw_error **why) {
   mw_error *before = mw_error_last() ? mw_error_copy(mw_error_last()) : NULL;
   mw_error_clear();
   void *made = make(module, special, if_cached);
@@ -105,7 +116,7 @@ static void *make_or_tell(mw_module *module, const mw_special *special, bool if_
   return made;
 }
 
-void *mw_module_make_special(mw_module *module, const mw_special *special) {
+void *mw_module_make_special(mw_module *module, mw_special *special) {
   return make_or_tell(module, special, false, NULL);
 }
 
@@ -123,8 +134,8 @@ static bool has_option(const mw_source *source, const char *name) {
 
 /* The kernel with checks, for a checked run: compiled when it is first launched in one. If that fails, the launch runs
    without checks, and the end of the checked run fails (report.c). */
-static void *checked_kernel(mw_module *module, const mw_kernel_info *info, void *handle) {
-  static const mw_launch_class checked = {.checked = true};
+static void *checked_kernel(mw_module *module, const mw_kernel_info *info, void *handle, unsigned kinds) {
+  const mw_launch_class checked = {.checked = kinds};
   if (!module->source || has_option(module->source, "--checks")) return handle;
   mw_lock(&module->lock);
   mw_special *special = find_or_add(module, info, handle, &checked);
@@ -165,7 +176,7 @@ static void settle(mw_module *module, mw_special *special, void *made, bool new)
     special->tried = true;
   }
   mw_unlock(&module->lock);
-  if (first && made && new) mw_rivals_begin(module, special);
+  if (first && made && new && !special->launches.checked) mw_rivals_begin(module, special);
 }
 
 typedef struct later {
@@ -220,33 +231,41 @@ static void specialise(mw_module *module, mw_special *special, bool waits) {
   mw_unlock(&module->making);
 }
 
-void *mw_module_special(mw_module *module, const mw_kernel_info *info, void *handle, const unsigned grid[3],
-                        const unsigned block[3], uint64_t times, bool *settled) {
+/* The kernel for the class, or `general`. Launches of a class are counted, and if they are enough it is compiled. */
+static void *class_kernel(mw_module *module, const mw_kernel_info *info, void *handle, void *general,
+                          const mw_launch_class *wanted, uint64_t threads, bool *settled) {
   double enough = 0;
   mw_device *device = module->device;
-  if (atomic_load_explicit(&device->checking, memory_order_relaxed)) {
-    *settled = false;
-    return checked_kernel(module, info, handle);
-  }
-  unsigned weight = weight_of(module, handle);
-  uint64_t threads = (uint64_t)grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2] * times * weight;
-  if (!weight || device->driver->limit_get(device->state, MW_LIMIT_SPECIALISE, &enough) != MW_SUCCESS) {
-    *settled = true;
-    return handle;
-  }
-  mw_launch_class wanted = class_of(device, grid, block);
+  if (device->driver->limit_get(device->state, MW_LIMIT_SPECIALISE, &enough) != MW_SUCCESS) return general;
   mw_lock(&module->lock);
-  mw_special *special = find_or_add(module, info, handle, &wanted);
+  mw_special *special = find_or_add(module, info, handle, wanted);
   special->threads += threads;
-  bool ripe = !special->tried && (double)special->threads >= enough, waits = ripe && launches_wait(enough);
+  bool ripe = !special->tried && (double)special->threads >= enough,
+       waits = ripe && (wanted->checked || launches_wait(enough));
   bool due = ripe && (waits || !special->queued);
   mw_unlock(&module->lock);
   if (due) specialise(module, special, waits);
   mw_lock(&module->lock);
   *settled = special->tried;
-  void *best = special->made ? special->made : handle;
+  void *best = special->made ? special->made : general;
   mw_unlock(&module->lock);
   return best;
+}
+
+void *mw_module_special(mw_module *module, const mw_kernel_info *info, void *handle, const unsigned grid[3],
+                        const unsigned block[3], uint64_t times, bool *settled) {
+  const unsigned followed = MW_CHECK_RACES | MW_CHECK_BARRIERS; /* thread by thread, whatever the block */
+  mw_device *device = module->device;
+  unsigned kinds = atomic_load_explicit(&device->checking, memory_order_relaxed), weight = weight_of(module, handle);
+  void *general = kinds ? checked_kernel(module, info, handle, kinds) : handle;
+  uint64_t threads = (uint64_t)grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2] * times * weight;
+  *settled = !kinds;
+  if (!weight || kinds & followed || (kinds && general == handle)) return general;
+  mw_launch_class wanted = class_of(device, grid, block);
+  wanted.checked = kinds;
+  void *found = class_kernel(module, info, handle, general, &wanted, threads, settled);
+  if (kinds) *settled = false;
+  return found;
 }
 
 void mw_module_forget_specials(mw_module *module) {

@@ -31,6 +31,9 @@ cpu_check *cpu_check_of(const cpu_device *device);
 /* While a kernel of a session runs. */
 void cpu_check_enter(cpu_worker *worker);
 void cpu_check_leave(cpu_worker *worker);
+/* Lock the worker's session, unless it holds the lock for the whole kernel. Not on a kernel's stack. */
+void cpu_check_lock(const cpu_worker *worker);
+void cpu_check_unlock(const cpu_worker *worker);
 void cpu_check_pause(cpu_worker *worker);
 /* A kernel was abandoned: whether the session keeps the error, which then is its own, as a finding. */
 bool cpu_check_keeps(cpu_worker *worker, const struct cpu_command *command, mw_error *error);

@@ -195,9 +195,6 @@ void cpu_check_block(cpu_worker *worker, uint32_t count) {
   memset(self->sites, 0, sizeof self->sites);
   if (check_wants(check, MW_CHECK_INITIALISATION))
     check_set_unwritten(check, (uint64_t)(uintptr_t)worker->base.shared, worker->command->kernel.shared);
-  check_launch *launch = check_launch_at(check, self->launch);
-  memcpy(launch->grid, worker->work->frame.grid, sizeof launch->grid);
-  memcpy(launch->block, worker->work->frame.block, sizeof launch->block);
 }
 
 void cpu_check_block_end(cpu_worker *worker) {

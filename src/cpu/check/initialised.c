@@ -96,7 +96,6 @@ void cpu_check_shadow(mw_worker *base, mw_shadow_operation what, uint64_t addres
   cpu_checked *self = worker->checked;
   bool runs = worker->holds_check && self->check && check_wants(self->check, MW_CHECK_INITIALISATION);
   uint8_t *bits = runs ? shadow_at(self->check, address, bytes) : NULL;
-  worker->follows_values = true;
   switch (what) {
   case MW_SHADOW_LOAD:
     if (bits)

@@ -64,18 +64,36 @@ static bool is_checked(const cpu_worker *worker) {
   return worker->command && worker->command->checked && cpu_check_of(worker->device);
 }
 
+static uint64_t checks_of(const cpu_worker *worker) { return worker->work->kernel->unit->image->checks; }
+
+void cpu_check_lock(const cpu_worker *worker) {
+  if (!worker->holds_check) mw_lock(&worker->session->lock);
+}
+
+void cpu_check_unlock(const cpu_worker *worker) {
+  if (!worker->holds_check) mw_unlock(&worker->session->lock);
+}
+
 void cpu_check_enter(cpu_worker *worker) {
   worker->finding = NULL;
-  worker->holds_check = is_checked(worker);
-  worker->follows_values = false;
-  if (worker->holds_check) mw_lock(&cpu_check_of(worker->device)->lock);
+  worker->session = is_checked(worker) ? cpu_check_of(worker->device) : NULL;
+  if (!worker->session) return;
+  check_launch *launch = check_launch_at(worker->session, worker->command->checked);
+  cpu_check_lock(worker);
+  memcpy(launch->grid, worker->work->frame.grid, sizeof launch->grid);
+  memcpy(launch->block, worker->work->frame.block, sizeof launch->block);
+  worker->holds_check = checks_of(worker) & (MW_CHECK_RACES | MW_CHECK_BARRIERS);
+  if (!worker->holds_check) mw_unlock(&worker->session->lock);
 }
 
 void cpu_check_leave(cpu_worker *worker) {
+  if (!worker->session) return;
   /* What a kernel without checks has written, as those of the library's operations, is not seen. */
-  if (worker->holds_check && !worker->follows_values) check_wrote_all(cpu_check_of(worker->device));
-  if (worker->holds_check) mw_unlock(&cpu_check_of(worker->device)->lock);
+  cpu_check_lock(worker);
+  if (!(checks_of(worker) & MW_CHECK_INITIALISATION)) check_wrote_all(worker->session);
+  mw_unlock(&worker->session->lock);
   worker->holds_check = false;
+  worker->session = NULL;
 }
 
 void cpu_check_pause(cpu_worker *worker) {

@@ -18,5 +18,8 @@ void cpu_check_shadow(mw_worker *worker, mw_shadow_operation what, uint64_t addr
 /* bounds_check.c: before each access of code with memory checks. */
 void cpu_check_access(mw_worker *worker, uint64_t object, uint64_t address, uint64_t bytes, uint64_t size,
                       const char *name, uint32_t is_store);
+/* Before code with checks runs: fills worker->base.bounds. */
+struct cpu_worker;
+void cpu_bounds_find(struct cpu_worker *worker);
 
 #endif

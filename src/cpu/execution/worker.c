@@ -9,6 +9,7 @@
 #include "cpu/watch/watch.h"
 #include "cpu/check/check.h"
 #include "cpu/memory/heap.h"
+#include "services.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +53,7 @@ void cpu_worker_free(cpu_worker *worker) {
   cpu_heap_unreserve(worker->device->heap, worker->area);
   free(worker->ring.fibers);
   free(worker->warps);
+  free(worker->bounds);
   free(worker->signal_stack.ss_sp);
   free(worker->buffer);
   free(worker);
@@ -89,6 +91,7 @@ bool cpu_worker_prepare(cpu_worker *worker, cpu_command *command, const cpu_kern
   worker->shared_end = worker->room ? worker->room : end;
   /* Shared memory ends at a guard, so that accesses past its static and dynamic parts fault. */
   worker->base.shared = worker->shared_end - ((work->shared + 255) & ~(size_t)255);
+  worker->base.shared_bytes = (uint32_t)work->shared;
   cpu_ring_reset(worker, work->stack);
   return true;
 }
@@ -119,6 +122,7 @@ CPU_UNSANITIZED static void kernel_main(void *argument) {
 CPU_UNSANITIZED static bool enter(cpu_worker *worker, const cpu_stack *stack, void *top, void (*function)(void *)) {
   worker->fault.kind = CPU_FAULT_NONE;
   cpu_check_enter(worker);
+  cpu_bounds_find(worker);
   cpu_stack_leave(&worker->host_kept, stack);
   cpu_enter(&worker->host, top, function, worker);
   cpu_stack_arrive(worker->host_kept, NULL);

@@ -86,10 +86,14 @@ struct cpu_worker {
   struct cpu_watching *watching; /* of a watched launch (cpu/watch/watch.h), or NULL */
   uint64_t seen_changes;
   unsigned next_seen;
-  /* A checked run's (check/check.h): the current block; whether this worker holds the session's lock; and what a failed
-     service found, for cpu_check_keeps: its kind, or NULL. */
+  mw_bounds *bounds; /* base.bounds, and how many it has room for */
+  size_t bounds_room;
+  /* A checked run's (check/check.h): its session, or NULL; the current block; whether this worker holds the session's
+     lock, as it does while it follows each thread; and what a failed service found, for cpu_check_keeps: its kind, or
+     NULL. */
+  struct cpu_check *session;
   struct cpu_checked *checked;
-  bool holds_check, follows_values; /* the latter: the kernel has called check_shadow */
+  bool holds_check;
   const char *finding, *finding_array;
   bool finding_stores, finding_has_index;
   int64_t finding_index;

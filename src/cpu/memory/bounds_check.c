@@ -14,19 +14,49 @@
 typedef struct question {
   cpu_heap *heap;
   uint64_t address;
-  cpu_check *check; /* or NULL */
+  cpu_worker *worker;
   bool found, is_freed;
   uint64_t base;
   size_t bytes;
   char where[160]; /* if none was found: cpu_heap_describe */
 } question;
 
+static void find(question *q) {
+  q->found = cpu_heap_find(q->heap, q->address, &q->base, &q->bytes);
+  q->is_freed = false;
+  cpu_check *check = q->worker->session;
+  if (!check) return;
+  cpu_check_lock(q->worker);
+  if (cpu_check_is_freed(check, q->address)) q->found = false, q->is_freed = true;
+  if (!q->found) q->found = cpu_check_malloc_find(check, q->address, &q->base, &q->bytes);
+  cpu_check_unlock(q->worker);
+}
+
 static void look_up(void *argument) {
   question *q = argument;
-  q->found = cpu_heap_find(q->heap, q->address, &q->base, &q->bytes);
-  if (q->check && cpu_check_is_freed(q->check, q->address)) q->found = false, q->is_freed = true;
-  if (q->check && !q->found) q->found = cpu_check_malloc_find(q->check, q->address, &q->base, &q->bytes);
+  find(q);
   if (!q->found) cpu_heap_describe(q->heap, q->address, q->where, sizeof q->where);
+}
+
+/* Before a kernel's code runs, which compares addresses with these. Where nothing is known of a parameter the code
+   calls cpu_check_access. */
+void cpu_bounds_find(cpu_worker *worker) {
+  const cpu_kernel_work *work = worker->work;
+  const mw_kernel_info *info = &work->kernel->image->info;
+  if (work->instead || !work->kernel->unit->image->checks) return;
+  if (worker->bounds_room < info->param_count) {
+    worker->bounds = mw_realloc(worker->bounds, info->param_count * sizeof *worker->bounds);
+    worker->bounds_room = info->param_count;
+  }
+  worker->base.bounds = worker->bounds;
+  question q = {.heap = worker->device->heap, .worker = worker};
+  for (size_t i = 0; i < info->param_count; i++) {
+    worker->bounds[i] = (mw_bounds){0};
+    if (info->params[i].type->kind != MW_TYPE_POINTER) continue;
+    memcpy(&q.address, work->frame.params + info->params[i].offset, sizeof q.address);
+    find(&q);
+    if (q.found) worker->bounds[i] = (mw_bounds){q.base, q.bytes};
+  }
 }
 
 static bool lies_in(uint64_t address, uint64_t bytes, uint64_t base, uint64_t size) {
@@ -36,13 +66,12 @@ static bool lies_in(uint64_t address, uint64_t bytes, uint64_t base, uint64_t si
 /* The allocation that contains the address; NULL if there is none, with a description in q->where. */
 static const cpu_seen *allocation_at(cpu_worker *worker, uint64_t address, question *q) {
   cpu_heap *heap = worker->device->heap;
-  cpu_check *check = worker->holds_check ? cpu_check_of(worker->device) : NULL;
-  uint64_t changes = cpu_heap_changes(heap) + (check ? cpu_check_frees_count(check) : 0);
+  uint64_t changes = cpu_heap_changes(heap) + (worker->session ? cpu_check_frees_count(worker->session) : 0);
   if (worker->seen_changes != changes) memset(worker->seen, 0, sizeof worker->seen);
   worker->seen_changes = changes;
   for (unsigned i = 0; i < CPU_SEEN; i++)
     if (address - worker->seen[i].base < worker->seen[i].bytes) return &worker->seen[i];
-  *q = (question){.heap = heap, .address = address, .check = check};
+  *q = (question){.heap = heap, .address = address, .worker = worker};
   cpu_service_call(&worker->base, look_up, q);
   if (!q->found) return NULL;
   cpu_seen *seen = &worker->seen[worker->next_seen++ % CPU_SEEN];

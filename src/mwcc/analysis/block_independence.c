@@ -8,6 +8,7 @@
 #include "simt.h"
 #include "mwcc/support/predicates.h"
 #include "analysis.h"
+#include "mwcc/support/checked_access.h"
 
 /* Memory that other blocks cannot access. */
 static bool is_own(LLVMValueRef address) {
@@ -16,7 +17,8 @@ static bool is_own(LLVMValueRef address) {
 }
 
 static bool call_observes_blocks(LLVMValueRef call) {
-  static const char *const own[] = {"llvm.nvvm.read.ptx.sreg.", "llvm.lifetime.", "llvm.dbg.", "llvm.assume"};
+  static const char *const own[] = {"llvm.nvvm.read.ptx.sreg.", "llvm.lifetime.", "llvm.dbg.", "llvm.assume",
+                                    CHECK_ACCESS_FUNCTION};
   static const char *const clocks[] = {"llvm.nvvm.read.ptx.sreg.clock", "llvm.nvvm.read.ptx.sreg.globaltimer"};
   LLVMValueRef callee = LLVMGetCalledValue(call);
   const char *name = callee_name(call);

@@ -2,6 +2,7 @@
 #include "simt.h"
 #include "mwcc/support/predicates.h"
 #include "analysis.h"
+#include "mwcc/support/checked_access.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,7 @@ bool has_address_taken(LLVMValueRef function) {
 }
 
 bool touches_no_memory(LLVMValueRef i) {
-  static const char *const names[] = {"llvm.lifetime.", "llvm.dbg.", "llvm.nvvm.read.ptx.sreg."};
+  static const char *const names[] = {"llvm.lifetime.", "llvm.dbg.", "llvm.nvvm.read.ptx.sreg.", CHECK_ACCESS_FUNCTION};
   if (!LLVMIsACallInst(i))
     return !LLVMIsALoadInst(i) && !LLVMIsAStoreInst(i) && !LLVMIsAFenceInst(i) && !LLVMIsAAtomicRMWInst(i) &&
            !LLVMIsAAtomicCmpXchgInst(i);

@@ -327,6 +327,8 @@ void build_table(program *p) {
   put_bytes(&f, again ? &p->bitcode : NULL);
   put_pointer(&f, site_table(p));
   put_i64(&f, p->site_count);
+  uint64_t checks = p->options->checks | (p->follows ? MW_CHECK_BARRIERS : 0);
+  put_i64(&f, checks ? checks : p->options->check_memory ? MW_CHECKED_BOUNDS : 0);
   LLVMValueRef table = constant_global(p, twin(&f, sizeof(mw_mwo)), 16);
   LLVMSetLinkage(table, LLVMExternalLinkage);
   LLVMSetVisibility(table, LLVMDefaultVisibility);

@@ -3,6 +3,7 @@
  *   thread_context.c     the hidden thread parameter, and built-ins in its terms
  *   module_variables.c   module variables and shared memory
  *   warp_services.c      warp functions, on fibers
+ *   checks.c             bounds checks in the code itself
  *   barrier_wait.c       waits for cuda::barrier
  *   shared_atomics.c     atomics on shared memory, without locks
  *
@@ -23,6 +24,22 @@ LLVMValueRef lower_warp_apply(program *p, LLVMBuilderRef b, LLVMValueRef call, c
                               LLVMValueRef thread, LLVMValueRef lane);
 /* All threads of the warp that reach this place wait for each other: returns which ones. */
 LLVMValueRef lower_converge(program *p, LLVMBuilderRef b, LLVMValueRef frame, LLVMValueRef worker);
+
+/* ---- checks.c ---- */
+/* The addresses at which an access of checked code may begin: `places` of them from `base` on, as numbers. */
+typedef struct check_range {
+  LLVMValueRef base, places;
+} check_range;
+/* False: the runtime is to be asked. `call`: of CHECK_ACCESS_FUNCTION, for one thread whose object and bytes these are. */
+bool find_check_range(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMValueRef object, LLVMValueRef bytes,
+                      LLVMValueRef worker, check_range *out);
+uint64_t alignment_checked(LLVMValueRef call);
+/* Whether the access at `number` begins elsewhere, or any of the low bits is set; of scalars or vectors. */
+LLVMValueRef is_out_of_range(LLVMBuilderRef b, const check_range *where, LLVMValueRef number, LLVMValueRef low_bits);
+/* Leave the builder in a cold block, for accesses that are out of bounds, from which the code goes on with the returned
+   one, whose first instruction is the call. NULL: the check cannot be decided here. */
+LLVMBasicBlockRef begin_failed_check(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMValueRef worker);
+
 void lower_variables(program *p);
 void lower_threads(program *p);
 /* Built-ins that the runtime serves for a single thread: printf, assert, malloc, clocks, traps. The value of the call,

@@ -7,6 +7,7 @@
 #include "mwcc/analysis/analysis.h"
 #include "lower.h"
 #include "mwcc/analysis/watched_site.h"
+#include "mwcc/support/checked_access.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +66,7 @@ typedef struct site { /* one call to lower */
   program *p;
   LLVMBuilderRef b; /* before the call */
   LLVMValueRef call, thread;
-  LLVMValueRef arguments[6]; /* the arguments, of a built-in that has any */
+  LLVMValueRef arguments[7]; /* the arguments, of a built-in that has any */
 } site;
 
 typedef enum action {
@@ -167,7 +168,7 @@ static const struct builtin {
     {"__mw_cluster_wait", CLUSTER_WAIT, 0},
     {"__mw_wait_outside", WAIT_OUTSIDE, 0},
     {"__mw_memory_kind", MEMORY_KIND, 0},
-    {"__mw_check_access", CHECK_ACCESS, 0},
+    {CHECK_ACCESS_FUNCTION, CHECK_ACCESS, 0},
     {WATCH_ADDRESS, WATCH, 0},
     {WATCH_NUMBER, WATCH, 0},
     {CHECK_EVENT_FUNCTION, CHECK_EVENT, 0},
@@ -235,7 +236,7 @@ static LLVMValueRef service(site *s, size_t offset, LLVMTypeRef result, LLVMValu
 
 /* A checked run compares the places of barriers: LLVM is to make neither copies of one nor one of two. */
 static LLVMValueRef keep_single(const site *s, LLVMValueRef call) {
-  if (s->p->options->checks) add_call_attribute(s->p, call, "noduplicate"), add_call_attribute(s->p, call, "nomerge");
+  if (s->p->follows) add_call_attribute(s->p, call, "noduplicate"), add_call_attribute(s->p, call, "nomerge");
   return call;
 }
 
@@ -255,6 +256,15 @@ static LLVMValueRef trap(site *s, mw_trap kind) {
   name_thread(s);
   LLVMValueRef argument = constant_i32(s->p, kind);
   return service(s, offsetof(mw_services, trap), s->p->void_type, &argument, 1);
+}
+
+/* The service finds the line of the call by its address, so that no two calls may become one. */
+static void check_access(site *s) {
+  LLVMBasicBlockRef rest = s->call ? begin_failed_check(s->p, s->b, s->call, load_worker(s)) : NULL;
+  if (!s->p->follows) name_thread(s); /* else they are fibers, and the worker has it */
+  LLVMValueRef call = service(s, offsetof(mw_services, check_access), s->p->void_type, s->arguments, 6);
+  add_call_attribute(s->p, call, "nomerge");
+  if (rest) LLVMBuildBr(s->b, rest);
 }
 
 /* The value of the call, or NULL where it has none. */
@@ -300,9 +310,7 @@ static LLVMValueRef lower_builtin(site *s, const struct builtin *builtin) {
   case WATCH: return service(s, offsetof(mw_services, watch_thread), p->void_type, arguments, 2);
   case CHECK_SHADOW: return service(s, offsetof(mw_services, check_shadow), p->void_type, arguments, 4);
   case CHECK_EVENT: return service(s, offsetof(mw_services, check_event), p->void_type, arguments, 2);
-  case CHECK_ACCESS:
-    if (!p->options->checks) name_thread(s); /* else they are fibers, and the worker has it */
-    return service(s, offsetof(mw_services, check_access), p->void_type, arguments, 6);
+  case CHECK_ACCESS: check_access(s); break;
   case CALL_RUNTIME:
     arguments[2] = linear_id(s);
     return service(s, offsetof(mw_services, device_runtime), p->i32, arguments, 3);
@@ -333,6 +341,7 @@ static const struct builtin *find_service_builtin(const char *name) {
   case CLUSTER_WAIT:
   case WAIT_OUTSIDE:
   case MEMORY_KIND:
+  case CHECK_ACCESS:
   case CALL_RUNTIME:
   case TRAP: return found;
   default: return NULL;

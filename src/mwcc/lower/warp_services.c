@@ -55,7 +55,7 @@ LLVMValueRef lower_warp(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMVal
   LLVMTypeRef type = LLVMTypeOf(call);
   LLVMValueRef bits =
       call_service(p, b, frame, offsetof(mw_services, warp), LLVMFunctionType(p->i64, params, 6, 0), arguments, 6);
-  if (p->options->checks) add_call_attribute(p, bits, "noduplicate"), add_call_attribute(p, bits, "nomerge");
+  if (p->follows) add_call_attribute(p, bits, "noduplicate"), add_call_attribute(p, bits, "nomerge");
   LLVMSetTailCallKind(bits, LLVMTailCallKindNoTail); /* reports need the return address of the calling line */
   return LLVMGetTypeKind(type) == LLVMVoidTypeKind ? NULL : from_bits(p, b, bits, type);
 }

@@ -5,12 +5,13 @@
  * This pass finds the base of each address: after inlining, few steps lead from an access to a parameter, a variable
  * or a local array. The size of variables, shared and local arrays is known here; that of what a pointer points to is
  * known to the device (src/cpu/memory/bounds_check.c). If an address was loaded from memory, or may come from one of
- * several arrays, the access has to lie in any array. Runs before tiers are chosen; checked kernels are not
- * vectorised. */
+ * several arrays, the access has to lie in any array. Runs before tiers are chosen. widen/calls/checks.c and
+ * lower/checks.c compare addresses in the kernel's own code, and call the runtime only with those out of bounds. */
 #include "mwcc/mwcc.h"
 #include "mwcc/analysis/analysis.h"
 #include "mwcc/support/predicates.h"
 #include "prepare.h"
+#include "mwcc/support/checked_access.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,10 +61,10 @@ static bool find_parameter(const program *p, LLVMValueRef root, accessed *out) {
       if (LLVMGetParam(p->kernels[k].body, (unsigned)i) == root) {
         const param *found = &p->kernels[k].params[i];
         if (found->type->type.kind != MW_TYPE_POINTER) return false;
-        *out = (accessed){root, MW_OBJECT_ALLOCATION, found->name};
+        *out = (accessed){root, MW_OBJECT_ALLOCATION, found->name, (unsigned)i + 1};
         return true;
       }
-  *out = (accessed){root, MW_OBJECT_ALLOCATION, NULL};
+  *out = (accessed){root, MW_OBJECT_ALLOCATION, NULL, 0};
   return true;
 }
 
@@ -71,13 +72,13 @@ static bool find_global(const program *p, LLVMValueRef root, accessed *out) {
   size_t length;
   for (size_t i = 0; i < p->variable_count; i++)
     if (p->variables[i].global == root) {
-      *out = (accessed){root, p->variables[i].size, p->variables[i].name};
+      *out = (accessed){root, p->variables[i].size, p->variables[i].name, 0};
       return true;
     }
   for (size_t i = 0; i < p->shared_count; i++)
     if (p->shareds[i].global == root) {
       const shared *s = &p->shareds[i];
-      *out = (accessed){root, s->dynamic ? MW_OBJECT_SHARED : s->size, last_name(LLVMGetValueName2(root, &length))};
+      *out = (accessed){root, s->dynamic ? MW_OBJECT_SHARED : s->size, last_name(LLVMGetValueName2(root, &length)), 0};
       return true;
     }
   return false; /* a constant of clang's */
@@ -89,11 +90,11 @@ bool find_accessed(const program *p, LLVMValueRef address, accessed *out) {
   if (LLVMIsAAllocaInst(root)) {
     if (!LLVMIsAConstantInt(LLVMGetOperand(root, 0))) return false;
     uint64_t count = LLVMConstIntGetZExtValue(LLVMGetOperand(root, 0));
-    *out = (accessed){root, count * LLVMABISizeOfType(p->layout, LLVMGetAllocatedType(root)), "a local array"};
+    *out = (accessed){root, count * LLVMABISizeOfType(p->layout, LLVMGetAllocatedType(root)), "a local array", 0};
     return root != address;
   }
   if (LLVMIsAArgument(root)) return find_parameter(p, root, out);
-  *out = (accessed){root, MW_OBJECT_ALLOCATION, NULL};
+  *out = (accessed){root, MW_OBJECT_ALLOCATION, NULL, 0};
   return true;
 }
 
@@ -161,15 +162,16 @@ static void call_check(checker *c, const accessed *o, LLVMValueRef address, LLVM
                               LLVMBuildZExt(c->b, bytes, c->p->i64, ""),
                               constant_i64(c->p, o->size),
                               name,
-                              constant_i32(c->p, flags)};
+                              constant_i32(c->p, flags),
+                              constant_i32(c->p, o->param)};
   LLVMBuildCall2(c->b, c->type, c->function, arguments, MW_COUNT(arguments), "");
 }
 
 static void add_check(checker *c, LLVMValueRef access, LLVMValueRef address, LLVMValueRef bytes, uint32_t flags) {
-  accessed o, inner;
+  accessed o, inner = {0};
   if (!find_accessed(c->p, address, &o)) return;
   if (is_from_integer(o.base, STEPS)) {
-    if (!c->p->options->checks || !(flags & MW_ACCESS_STORE)) return;
+    if (!(flags & MW_ACCESS_WATCHED) || !(flags & MW_ACCESS_STORE)) return;
     LLVMPositionBuilderBefore(c->b, access);
     call_check(c, &o, address, bytes, flags | MW_ACCESS_UNBOUND);
     return;
@@ -251,11 +253,22 @@ static bool uses_value(LLVMValueRef i) {
   return LLVMIsAAtomicCmpXchgInst(i);
 }
 
+static uint32_t alignment_bits(unsigned alignment) {
+  return (uint32_t)__builtin_ctz(alignment | 256) << MW_ACCESS_ALIGN_SHIFT;
+}
+
+/* Of a copy: as the types that it copies need it. */
+static uint32_t alignment_of_copy(LLVMValueRef call, bool is_store) {
+  unsigned kind = LLVMGetEnumAttributeKindForName("align", 5);
+  LLVMAttributeRef found = LLVMGetCallSiteEnumAttribute(call, is_store ? 1 : 2, kind);
+  return found ? alignment_bits((unsigned)LLVMGetEnumAttributeValue(found)) : 0;
+}
+
 static uint32_t flags_of(checker *c, LLVMValueRef i, bool is_store) {
   uint32_t flags = is_store ? MW_ACCESS_STORE : 0;
   if (!c->p->options->checks) return flags;
-  flags |= MW_ACCESS_WATCHED;
-  if (LLVMIsACallInst(i)) return flags;
+  if (c->p->options->checks & MW_CHECK_RACES) flags |= MW_ACCESS_WATCHED;
+  if (LLVMIsACallInst(i)) return flags | alignment_of_copy(i, is_store);
   if (uses_value(i)) flags |= MW_ACCESS_USED;
   if (LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i)) {
     LLVMAtomicOrdering order = LLVMIsAAtomicRMWInst(i) ? LLVMGetOrdering(i) : LLVMGetCmpXchgSuccessOrdering(i);
@@ -265,7 +278,7 @@ static uint32_t flags_of(checker *c, LLVMValueRef i, bool is_store) {
   }
   if (LLVMGetVolatile(i)) flags |= MW_ACCESS_VOLATILE;
   if (flags & MW_ACCESS_ATOMIC && is_block_scope(i)) flags |= MW_ACCESS_BLOCK;
-  return flags | (uint32_t)__builtin_ctz(LLVMGetAlignment(i) | 256) << MW_ACCESS_ALIGN_SHIFT;
+  return flags | alignment_bits(LLVMGetAlignment(i));
 }
 
 static void add_event(checker *c, mw_check_event event, LLVMValueRef value) {
@@ -298,8 +311,9 @@ static void check_typed(checker *c, LLVMValueRef access, unsigned operand, LLVMT
 
 static void check_call(checker *c, LLVMValueRef call) {
   const char *name = callee_name(call);
-  if (c->p->options->checks && starts_with(name, "llvm.nvvm.membar.")) tell_membar(c, call, name);
-  if (c->p->options->checks && strcmp(name, BLOCK_WAIT) == 0) tell_wait(c, call);
+  bool follows = c->p->follows;
+  if (follows && starts_with(name, "llvm.nvvm.membar.")) tell_membar(c, call, name);
+  if (follows && strcmp(name, BLOCK_WAIT) == 0) tell_wait(c, call);
   bool copies = starts_with(name, "llvm.memcpy.") || starts_with(name, "llvm.memmove.") ||
                 strcmp(name, "memcpy") == 0 || strcmp(name, "memmove") == 0;
   if (!copies && !starts_with(name, "llvm.memset.") && strcmp(name, "memset") != 0) return;
@@ -316,7 +330,7 @@ static void check_access(checker *c, LLVMValueRef i) {
   case LLVMAtomicCmpXchg: check_typed(c, i, 0, LLVMTypeOf(LLVMGetOperand(i, 1)), true); return;
   case LLVMCall: check_call(c, i); return;
   case LLVMFence:
-    if (c->p->options->checks) tell_fence(c, i);
+    if (c->p->follows) tell_fence(c, i);
     return;
   default: return;
   }
@@ -346,29 +360,38 @@ static void drop_events(program *p) {
   LLVMDeleteFunction(function);
 }
 
+static bool is_called(const program *p, const char *name) {
+  LLVMValueRef function = LLVMGetNamedFunction(p->module, name);
+  return function && LLVMGetFirstUse(function);
+}
+
 /* A use after free is undefined to LLVM, which then deletes both. */
+static void keep_memory_calls(program *p, const char *name) {
+  LLVMValueRef function = LLVMGetNamedFunction(p->module, name);
+  for (LLVMUseRef use = function ? LLVMGetFirstUse(function) : NULL; use; use = LLVMGetNextUse(use)) {
+    LLVMValueRef call = LLVMGetUser(use);
+    if (LLVMIsACallInst(call)) add_call_attribute(p, call, "nobuiltin");
+  }
+}
+
 void keep_calls(program *p) {
-  if (!p->options->checks) {
-    drop_events(p);
-    return;
-  }
-  keep_waits(p);
-  static const char *const names[] = {"malloc", "free"};
-  for (size_t n = 0; n < MW_COUNT(names); n++) {
-    LLVMValueRef function = LLVMGetNamedFunction(p->module, names[n]);
-    for (LLVMUseRef use = function ? LLVMGetFirstUse(function) : NULL; use; use = LLVMGetNextUse(use)) {
-      LLVMValueRef call = LLVMGetUser(use);
-      if (LLVMIsACallInst(call)) add_call_attribute(p, call, "nobuiltin");
-    }
-  }
+  unsigned checks = p->options->checks;
+  /* blocks of malloc are known by the thread that asked for them */
+  p->follows =
+      checks & (MW_CHECK_RACES | MW_CHECK_BARRIERS) || (checks && (is_called(p, "malloc") || is_called(p, "free")));
+  if (!p->follows) drop_events(p);
+  if (p->follows) keep_waits(p);
+  if (!checks) return;
+  keep_memory_calls(p, "malloc");
+  keep_memory_calls(p, "free");
 }
 
 void check_memory(program *p) {
   if (!p->options->check_memory) return;
-  LLVMTypeRef params[] = {p->pointer, p->pointer, p->i64, p->i64, p->pointer, p->i32};
+  LLVMTypeRef params[] = {p->pointer, p->pointer, p->i64, p->i64, p->pointer, p->i32, p->i32};
   checker c = {.p = p, .b = LLVMCreateBuilderInContext(p->context)};
   c.type = LLVMFunctionType(p->void_type, params, MW_COUNT(params), 0);
-  c.function = LLVMAddFunction(p->module, "__mw_check_access", c.type);
+  c.function = LLVMAddFunction(p->module, CHECK_ACCESS_FUNCTION, c.type);
   LLVMTypeRef event_params[] = {p->i32, p->i64};
   c.event_type = LLVMFunctionType(p->void_type, event_params, MW_COUNT(event_params), 0);
   c.event = LLVMGetNamedFunction(p->module, CHECK_EVENT_FUNCTION);

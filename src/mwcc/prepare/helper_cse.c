@@ -30,7 +30,8 @@ static void mark_mergeable(program *p, LLVMValueRef f) {
 }
 
 void mark_pure_helpers(program *p) {
-  if (p->options->checks) return; /* value_check.c follows values through inlined helpers only */
+  if (p->options->checks & MW_CHECK_INITIALISATION)
+    return; /* value_check.c follows values through inlined helpers only */
   EACH_FUNCTION(p, f) {
     if (is_of_source(f)) mark_mergeable(p, f);
   }

@@ -154,10 +154,10 @@ void choose_tiers(program *p) {
       owner->any_order = owner->any_order && !g.nodes[i].observes_blocks;
       owner->waits = owner->waits || owner->sees_warp || g.nodes[i].waits;
     }
-    if (p->options->checks) owner->sees_warp = owner->waits = true; /* the run follows each thread */
+    if (p->follows) owner->sees_warp = owner->waits = true; /* the run follows each thread */
     if (owner->waits) {
       owner->tier = "fiber";
-      owner->tier_reason = p->options->checks      ? "each thread is checked separately (--checks)"
+      owner->tier_reason = p->follows              ? "each thread is checked separately (--checks)"
                            : p->options->observe   ? "its warps are watched"
                            : owner->sees_warp      ? "its threads wait for others of their warp"
                            : owner->has_block_wait ? "its threads wait for others of their block"

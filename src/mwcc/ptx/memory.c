@@ -3,6 +3,7 @@
  * An address is a 64-bit pointer or, in shared memory, a pointer's low 32 bits, which is what CUDA C code gets by
  * truncating the result of `cvta`. Cache hints are ignored: they change no value. */
 #include "ptx.h"
+#include "mwcc/support/checked_access.h"
 
 #include <stdio.h>
 #include <stdlib.h>

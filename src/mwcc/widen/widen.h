@@ -246,6 +246,10 @@ LLVMValueRef active_word(widener *w, mask m); /* a bit for each lane of the warp
 /* A marker of watched code; false: it is none. */
 bool widen_watch(widener *w, LLVMValueRef call, mask m);
 
+/* ---- checks.c ---- */
+/* A bounds check; false: the call is none. */
+bool widen_check(widener *w, LLVMValueRef call, mask m);
+
 /* ---- thread_ids.c ---- */
 LLVMValueRef first_thread(widener *w); /* the linear id of the gang's lane 0; the other threads follow it */
 /* A read of a register (its name after "sreg.") that tells a thread's place in its warp; or of threadIdx, where lanes

@@ -295,7 +295,7 @@ static void restore_orders(ordered *all) {
 }
 
 void check_values(program *p) {
-  if (!p->options->checks) return;
+  if (!(p->options->checks & MW_CHECK_INITIALISATION)) return;
   value_check c = {.p = p, .b = LLVMCreateBuilderInContext(p->context)};
   LLVMTypeRef words = LLVMArrayType2(p->i8, WIDEST), shadow[] = {p->i32, p->i64, p->i64, p->pointer};
   LLVMTypeRef event[] = {p->i32, p->i64};

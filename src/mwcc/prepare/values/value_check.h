@@ -4,6 +4,7 @@
 
 #include "mwcc/mwcc.h"
 #include "mwcc/support/predicates.h"
+#include "mwcc/support/checked_access.h"
 
 enum { WIDEST = 64 /* bytes of a value */ };
 

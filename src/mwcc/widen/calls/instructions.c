@@ -364,7 +364,7 @@ const char *called_by_lanes(program *p, LLVMValueRef call) {
 static void widen_call(widener *w, LLVMValueRef call, mask m) {
   const char *name = callee_name(call);
   if (widen_id(w, call, name) || widen_warp(w, call, m) || widen_barrier(w, call, m) || widen_saved(w, call)) return;
-  if (widen_private_add(w, call, m) || widen_watch(w, call, m)) return;
+  if (widen_private_add(w, call, m) || widen_watch(w, call, m) || widen_check(w, call, m)) return;
   if (starts_with(name, "llvm.lifetime.") || starts_with(name, "llvm.dbg.") || strcmp(name, "llvm.assume") == 0 ||
       starts_with(name, "llvm.experimental.noalias"))
     return;

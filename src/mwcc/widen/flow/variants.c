@@ -358,11 +358,9 @@ static void widen_one(program *p, kernel *k, int lanes, int vector_count) {
 
 void widen_kernels(program *p) {
   int vector_count = p->options->vectors; /* 0: chosen by the cost model */
-  for (size_t i = 0; i < p->kernel_count && p->options->check_memory; i++)
-    explain(&p->kernels[i], "each thread's accesses are checked separately (--check-memory)", NULL);
   choose_lane_axis(p);
   if (!p->turned) merge_blocks(p);
-  for (size_t i = 0; i < p->kernel_count && p->options->width != 1; i++)
+  for (size_t i = 0; i < p->kernel_count && p->options->width != 1 && !p->follows; i++)
     widen_one(p, &p->kernels[i], lanes_for(p, &p->kernels[i]), vector_count);
   inline_cold(p);
   verify_module(p, "widening");

@@ -1,0 +1,12 @@
+/* Calls of checked code, which later passes lower or compute inline. */
+#ifndef MWCC_CHECKED_ACCESS_H
+#define MWCC_CHECKED_ACCESS_H
+
+/* Before an access: mw_services.check_access's arguments, and accessed.param. */
+#define CHECK_ACCESS_FUNCTION "__mw_check_access"
+/* What a checked run is to know (mw_check_event): of the headers, of inline PTX, and of bounds_check.c. */
+#define CHECK_EVENT_FUNCTION "__mw_check_event"
+/* mw_services.check_shadow, of value_check.c. */
+#define CHECK_SHADOW_FUNCTION "__mw_check_shadow"
+
+#endif
