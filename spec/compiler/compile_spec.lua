@@ -189,6 +189,16 @@ describe("a precompiled header", function()
     assert.equal("", read(cache .. "/device-of-somebody-else.pch"))
   end)
 
+  it("does not hide what a template of the source must not call", function()
+    local source = "void on_host(); template <class T> __device__ T twice(T x) { %s return 2 * x; }" ..
+      "__global__ void f(int *p) { *p = twice(1); }"
+    local setup = { cache = "off", home = home }
+    assert.matches("exit status 0", compile(source:format "", setup))
+    local output = compile(source:format "on_host();", setup)
+    assert.matches("on_host is a function of the host", output)
+    assert.matches("exit status 1", output)
+  end)
+
   it("is deleted when the compile cache is cleared", function()
     local cache = fresh "cache"
     assert.is_true(is_quick { cache = cache })

@@ -12,7 +12,10 @@
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/FrontendActions.h>
+#include <clang/Frontend/MultiplexConsumer.h>
 #include <clang/Frontend/TextDiagnosticBuffer.h>
+#include <clang/Sema/Sema.h>
+#include <clang/Sema/SemaConsumer.h>
 
 #include <llvm/Support/raw_ostream.h>
 
@@ -20,10 +23,45 @@
 
 using namespace clang;
 
+/* For CUDA, clang defers diagnostics until it knows that a function is emitted. A precompiled header lists its functions
+ * for that purpose, and every compilation with it then reads the bodies of all of them: half of clang's time for a small
+ * kernel. The device headers' own functions have no such diagnostics. Those instantiated by a source are new ones, and
+ * are looked at. The list is private; an explicit instantiation may name it all the same. */
+template <llvm::SmallSetVector<Decl *, 4> Sema::*list> struct Checked {
+  friend void forget_checked(Sema &s) { (s.*list).clear(); }
+};
+template struct Checked<&Sema::DeclsToCheckForDeferredDiags>;
+void forget_checked(Sema &s);
+
+namespace {
+class ForgetChecked : public SemaConsumer {
+  Sema *sema = nullptr;
+
+public:
+  void InitializeSema(Sema &s) override { sema = &s; }
+  void ForgetSema() override { sema = nullptr; }
+  void HandleTranslationUnit(ASTContext &) override {
+    if (sema) forget_checked(*sema);
+  }
+};
+
+class PrecompileAction : public GeneratePCHAction {
+protected:
+  std::unique_ptr<ASTConsumer> CreateASTConsumer(CompilerInstance &compiler, StringRef file) override {
+    auto writer = GeneratePCHAction::CreateASTConsumer(compiler, file);
+    if (!writer) return nullptr;
+    std::vector<std::unique_ptr<ASTConsumer>> both;
+    both.push_back(std::make_unique<ForgetChecked>());
+    both.push_back(std::move(writer));
+    return std::make_unique<MultiplexConsumer>(std::move(both));
+  }
+};
+} // namespace
+
 static std::unique_ptr<FrontendAction> make_action(frontend::ActionKind kind) {
   switch (kind) {
   case frontend::EmitBC: return std::make_unique<EmitBCAction>();
-  case frontend::GeneratePCH: return std::make_unique<GeneratePCHAction>();
+  case frontend::GeneratePCH: return std::make_unique<PrecompileAction>();
   case frontend::ParseSyntaxOnly: return std::make_unique<SyntaxOnlyAction>();
   case frontend::PrintPreprocessedInput: return std::make_unique<PrintPreprocessedAction>();
   default: return nullptr;

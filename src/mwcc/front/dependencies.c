@@ -14,12 +14,53 @@ static long long nanoseconds(const struct stat *facts) {
   return (long long)facts->st_mtim.tv_sec * 1000000000 + facts->st_mtim.tv_nsec;
 }
 
+/* A folder's name, and the name without links. */
+typedef struct folder {
+  char name[PATH_MAX], real[PATH_MAX];
+} folder;
+
+/* Dozens of headers are in few folders, and realpath asks the system about every part of a name: so the parts of a
+   folder are looked up once, or a few times where a list alternates between more than four folders. */
+enum { KNOWN = 4 };
+
+typedef struct folders {
+  folder known[KNOWN];
+  int next;
+} folders;
+
+static const char *real_folder(folders *f, const char *path, size_t length) {
+  for (int i = 0; i < KNOWN; i++)
+    if (strncmp(f->known[i].name, path, length) == 0 && !f->known[i].name[length]) return f->known[i].real;
+  folder *it = &f->known[f->next];
+  f->next = (f->next + 1) % KNOWN;
+  memcpy(it->name, path, length);
+  it->name[length] = 0;
+  if (realpath(it->name, it->real)) return it->real;
+  it->name[0] = 0;
+  return NULL;
+}
+
+static void add_file(mw_text *list, const char *path, const char *name, const struct stat *facts) {
+  mw_text_addf(list, "%lld %lld %s%s\n", (long long)facts->st_size, nanoseconds(facts), path, name);
+}
+
+/* A file that is not a link has its folder's name without links, and its own. */
+static void add_from(mw_text *list, folders *f, const char *path) {
+  struct stat facts;
+  const char *slash = strrchr(path, '/'), *real = NULL;
+  if (slash > path && slash - path < PATH_MAX && slash[1] && lstat(path, &facts) == 0 && S_ISREG(facts.st_mode))
+    real = real_folder(f, path, (size_t)(slash - path));
+  if (real)
+    add_file(list, real, strcmp(real, "/") == 0 ? slash + 1 : slash, &facts);
+  else
+    depend_add(list, path);
+}
+
 void depend_add(mw_text *list, const char *path) {
   struct stat facts;
   char real[PATH_MAX];
   if (stat(path, &facts) != 0) return;
-  mw_text_addf(list, "%lld %lld %s\n", (long long)facts.st_size, nanoseconds(&facts),
-               realpath(path, real) ? real : path);
+  add_file(list, realpath(path, real) ? real : path, "", &facts);
 }
 
 /* The next name of a make rule, with make's escapes undone; "" at the end. */
@@ -39,6 +80,7 @@ static mw_text next_name(const char **cursor) {
 
 void depend_read(mw_text *list, const char *rule, const char *except) {
   mw_text file = {0};
+  folders seen = {0};
   if (mw_file_read(rule, &file) != MW_SUCCESS) return;
   unlink(rule);
   const char *cursor = strchr(file.data, ':');
@@ -46,7 +88,7 @@ void depend_read(mw_text *list, const char *rule, const char *except) {
   while (cursor && *cursor) {
     mw_text name = next_name(&cursor);
     bool is_input = strcmp(name.data, "-") == 0, is_known = except && starts_with(name.data, except);
-    if (name.length && !is_input && !is_known) depend_add(list, name.data);
+    if (name.length && !is_input && !is_known) add_from(list, &seen, name.data);
     mw_text_free(&name);
   }
   mw_text_free(&file);

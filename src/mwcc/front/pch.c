@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAGIC         "MWOPCH1"
+#define MAGIC         "MWOPCH2"
 #define PREFIX        "device-"
 #define ENDING        ".pch"
 #define KEY_DIGITS    32
@@ -39,9 +39,21 @@ typedef struct pch_trailer {
 
 static bool same_hash(mw_hash a, mw_hash b) { return a.low == b.low && a.high == b.high; }
 
-static mw_hash hash_bytes(const void *data, size_t length) {
+/* Four sums side by side, for megabytes that are read before clang can start: mw_hash_add on its own takes a
+   millisecond. Each step is a bijection of the sum, so no changed word stays unnoticed. */
+static mw_hash hash_bytes(const char *data, size_t length) {
+  enum { LANES = 4 };
+  uint64_t sums[LANES] = {1, 2, 3, 4}, word;
+  size_t at = 0;
+  for (; at + sizeof sums <= length; at += sizeof sums)
+    for (size_t i = 0; i < LANES; i++) {
+      memcpy(&word, data + at + i * sizeof word, sizeof word);
+      sums[i] = (sums[i] ^ word) * 0x9E3779B97F4A7C15u;
+      sums[i] ^= sums[i] >> 32;
+    }
   mw_hash hash = mw_hash_start();
-  mw_hash_add(&hash, data, length);
+  mw_hash_add(&hash, sums, sizeof sums);
+  mw_hash_add(&hash, data + at, length - at);
   return hash;
 }
 
