@@ -17,12 +17,11 @@ local model = {}
 
 -- Every collective operation begins with the ranks' agreement on it (mw.mpi.check), a reduction of 16 bytes, which is
 -- all that a barrier is.
-local function agreement(m, p) return m.overhead + log2(p) * m.alpha end
+function model.barrier(m, p) return log2(p) * m.alpha end
 local function checked(f)
-  return function(m, p, n) return agreement(m, p) + f(m, p, n) end
+  return function(m, p, n) return m.overhead + model.barrier(m, p) + f(m, p, n) end
 end
 
-model.barrier = agreement
 
 -- A binomial tree; or scatter and allgather (van de Geijn).
 local function broadcast(m, p, n)

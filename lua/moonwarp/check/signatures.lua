@@ -259,6 +259,8 @@ M["mw.dist"] = {
   fftn = "d: table, options?: {axes: table, norm: string}",
   ifftn = "d: table, options?: {axes: table, norm: string}",
   load_npy = "comm: table, path: path, options?: {axis: integer, grid: table, block: integer|table}",
+  load_npz = "comm: table, path: path, options?: {axis: integer, grid: table, block: integer|table}",
+  save_npz = "path: path, list: table",
   npy_shape = "path: path",
 }
 

@@ -106,14 +106,33 @@ local function neighbours(grid)
   return list
 end
 
----Exchange arrays with all neighbours: [2 d - 1] of each table is for the one below along axis d, [2 d] for the one
----above. Arrays of neighbours that are not there are ignored.
+---@class moonwarp.mpi_exchange an exchange of arrays between neighbours on its way: comm:ineighbour_alltoall
+local exchange = {}
+local exchange_metatable = { __index = exchange, __name = "moonwarp.mpi_exchange" }
+
+---Wait until all arrays have been sent and received.
+---@return moonwarp.array[] what was received
+function exchange:wait()
+  for _, request in ipairs(self) do request:wait() end
+  return self.receive
+end
+
+---Whether all arrays have been sent and received; does not wait.
+---@return boolean
+function exchange:test()
+  local is_done = true
+  for _, request in ipairs(self) do is_done = request:test() and is_done end
+  return is_done
+end
+
+---Begin to exchange arrays with all neighbours, as comm:neighbour_alltoall does; what is computed before
+---exchange:wait() hides the messages. Until then the arrays to receive must not be used, those to send not be written.
 ---@param send moonwarp.array[]
 ---@param receive moonwarp.array[] they are overwritten
----@return moonwarp.array[] receive
-function mpi_communicator:neighbour_alltoall(send, receive)
+---@return moonwarp.mpi_exchange
+function mpi_communicator:ineighbour_alltoall(send, receive)
   check_grid(self, "comm:neighbour_alltoall")
-  local requests, list = {}, neighbours(self)
+  local requests, list = { receive = receive }, neighbours(self)
   for i, rank in ipairs(list) do
     if rank then requests[#requests + 1] = self:irecv(receive[i], rank, TAG + i) end
   end
@@ -121,9 +140,15 @@ function mpi_communicator:neighbour_alltoall(send, receive)
     -- What goes down arrives from above.
     if rank then requests[#requests + 1] = self:isend(send[i], rank, TAG + (i % 2 == 1 and i + 1 or i - 1)) end
   end
-  for _, request in ipairs(requests) do request:wait() end
-  return receive
+  return setmetatable(requests, exchange_metatable)
 end
+
+---Exchange arrays with all neighbours: [2 d - 1] of each table is for the one below along axis d, [2 d] for the one
+---above. Arrays of neighbours that are not there are ignored.
+---@param send moonwarp.array[]
+---@param receive moonwarp.array[] they are overwritten
+---@return moonwarp.array[] receive
+function mpi_communicator:neighbour_alltoall(send, receive) return self:ineighbour_alltoall(send, receive):wait() end
 
 ---Send an array, or any value, to all neighbours, and receive theirs.
 ---@param what any

@@ -1,6 +1,7 @@
 -- Messages between two ranks: methods of communicators, and requests.
 --
--- An array travels with its dtype and shape, and arrives in an array of the same. Any other value travels as bytes (value.lua).
+-- An array travels with its dtype and shape, and arrives in an array of the same. Any other value travels as bytes
+-- (value.lua).
 
 local raw = require "moonwarp.binding"
 local communicators = require "moonwarp.mpi.communicator"

@@ -172,11 +172,7 @@ end
 ---@param array moonwarp.array
 function M.save_npy(path, array) raw.bytes_write(path, encode("mw.save_npy", array)) end
 
----The names of arrays to be written, in order.
----@param where string
----@param arrays table by name
----@param is_array fun(value: any): boolean
----@return string[]
+-- The names of arrays that are to be written, in order.
 function M.names(where, arrays, is_array)
   local names = {}
   for name, array in pairs(arrays) do
