@@ -4,8 +4,8 @@
 
 local run = require "support.child"
 
--- A folder with a cache and a home whose mwcc does `special` (shell) before it compiles for one block size; $here is that
--- folder. The script gets its name as argument.
+-- A folder with a cache and a home whose mwcc does `special` (shell) before it compiles for one block size;
+-- $here is the folder. The script gets its name as argument.
 local function with_home(special, use)
   local here = os.tmpname()
   os.remove(here)
