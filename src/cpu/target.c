@@ -3,20 +3,21 @@
 #include "cpu/cpu.h"
 #include "cpu/processor.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static pthread_once_t processor_once = PTHREAD_ONCE_INIT;
-static mw_text processor;
+static char processor[16384]; /* static: at the process's exit the background thread may still read it */
 
 static void describe_processor(void) {
   char name[256];
+  mw_text features = {0};
   processor_name(name, sizeof name);
-  mw_text_addf(&processor, "%s %s\n", processor_architecture, name);
-  processor_features(&processor);
+  processor_features(&features);
+  snprintf(processor, sizeof processor, "%s %s\n%s", processor_architecture, name, features.data ? features.data : "");
+  mw_text_free(&features);
 }
-
-/* The host may unload the library. */
-__attribute__((destructor)) static void forget_processor(void) { mw_text_free(&processor); }
 
 /* Shipped modules use features of all capabilities. */
 const char *cpu_level(void *argument) {
@@ -31,7 +32,7 @@ int cpu_target(void *argument, mw_text *out) {
   if (code != MW_SUCCESS) return code;
   pthread_once(&processor_once, describe_processor);
   mw_text_addf(out, "moonwarp %s, format %d\n", MW_VERSION, MW_MWO_VERSION);
-  mw_text_add(out, processor.data, processor.length);
+  mw_text_add(out, processor, strlen(processor));
   mw_text_add(out, "\n", 1);
   if (device->is_restricted)
     mw_text_addf(out, "capability %d.%d\n", device->capability.major, device->capability.minor);
