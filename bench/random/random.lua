@@ -9,7 +9,7 @@
 local mw = require "moonwarp"
 local ffi = require "ffi"
 
-mw.limit("specialise", 1) -- from the first launch, as after many in a longer run
+mw.limit("specialise", 0) -- from the first launch, as after many in a longer run
 
 local count = (tonumber(arg[1]) or 1) * 2 ^ 20
 local runs, shortest = 7, 0.02

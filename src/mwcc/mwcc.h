@@ -167,7 +167,7 @@ typedef struct variant {
   LLVMValueRef fallback; /* the function that it calls for divergent gangs, or NULL: divergent_fallback.c */
 } variant;
 
-enum { MOST_VARIANTS = 4 };
+enum { MOST_VARIANTS = 4, PACKED_VARIANT = 1 };
 
 /* A range of bytes that the thread or iteration with number n accesses through a pointer parameter: [times * n + low,
    times * n + high) from the pointer on. */
@@ -196,7 +196,7 @@ typedef struct kernel {
   LLVMValueRef thread_function;    /* fiber variant: runs one thread */
   LLVMValueRef general;            /* loop or fiber variant of a kernel that also has SIMD ones */
   variant variants[MOST_VARIANTS]; /* in the order in which they are tried: variant_dispatch.c */
-  int variant_count;
+  int variant_count, pack; /* pack: the number of blocks that variants[PACKED_VARIANT] runs as one; or at most 1 */
   struct assumption *assumptions; /* about parameters, which the variants depend on: simt.h */
   int assumption_count;
   int64_t most_blocks, most_threads;      /* on an axis, as assumed by the variants */
@@ -208,13 +208,13 @@ typedef struct kernel {
   bool has_block_wait;       /* it waits for a cuda::barrier: some threads of a block may wait while others continue */
   mw_mwo_separate *separate; /* as in mw_mwo_kernel: scalar_promotion.c */
   size_t separate_count;
-  bool any_order;                 /* no block can observe which others ran before it: block_independence.c */
-  LLVMValueRef run;               /* its mw_block_function, from workitem_loops.c */
-  LLVMValueRef outlined;          /* a region of the only variant as a function, or NULL: outline.c */
-  LLVMMetadataRef outlined_scope; /* the debug scope for one */
-  LLVMValueRef fits;              /* a function: whether `run` supports a launch; NULL: it supports all */
+  bool any_order;                   /* no block can observe which others ran before it: block_independence.c */
+  LLVMValueRef run;                 /* its mw_block_function, from workitem_loops.c */
+  LLVMValueRef outlined;            /* a region of the only variant as a function, or NULL: outline.c */
+  LLVMMetadataRef outlined_scope;   /* the debug scope for one */
+  LLVMValueRef fits;                /* a function: whether `run` supports a launch; NULL: it supports all */
   unsigned max_threads, cluster[3]; /* __launch_bounds__, __cluster_dims__; 0: none */
-  size_t shared_bytes;            /* static, a multiple of 16 */
+  size_t shared_bytes;              /* static, a multiple of 16 */
   bool dynamic_shared;
   size_t *references; /* indices of the reference variables that it may read: tier_selection.c */
   size_t reference_count;
@@ -271,15 +271,15 @@ struct program {
   const char *cross; /* the architecture, "aarch64", when cross-compiling; otherwise NULL */
   /* Offsets below 2^n, from device memory and from null, do not lead to memory of the host: store_sandbox.c. */
   unsigned reach, null_reach;
-  bool follows;      /* a checked run follows each thread, its accesses, fences and waits: keep_calls */
-  unsigned block[3]; /* options->launch_block, or as wide as the blocks that are merged: block_merge.c */
-  unsigned merged;   /* blocks side by side that run as one: 1 or 2 */
-  bool turned;       /* block and threadIdx have x and y exchanged: lane_axis.c */
-  bool launches;     /* device code calls the runtime for launches: launched_kernels.c */
-  bool mergeable;    /* whether two blocks can be merged if the grid's width is even */
-  bool even_pays;    /* code for grids of even width differs in other respects: tiles.c */
-  bool few_pays;     /* code for grids of few blocks differs in other respects: rows.c */
-  unsigned gangs;    /* as mw_mwo_kernel.gangs */
+  bool follows;            /* a checked run follows each thread, its accesses, fences and waits: keep_calls */
+  unsigned block[3];       /* options->launch_block, or as wide as the blocks that are merged: block_merge.c */
+  unsigned merged, packed; /* blocks side by side that run as one: 1 or 2; that share a gang: block_packing.c */
+  bool turned;             /* block and threadIdx have x and y exchanged: lane_axis.c */
+  bool launches;           /* device code calls the runtime for launches: launched_kernels.c */
+  bool mergeable;          /* whether two blocks can be merged if the grid's width is even */
+  bool even_pays;          /* code for grids of even width differs in other respects: tiles.c */
+  bool few_pays;           /* code for grids of few blocks differs in other respects: rows.c */
+  unsigned gangs;          /* as mw_mwo_kernel.gangs */
   kernel *kernels;
   size_t kernel_count;
   variable *variables;
@@ -341,8 +341,8 @@ typedef struct warp_call {
 void translate_ptx(program *p);
 void widen_kernels(program *p);
 void build_dispatch(program *p, kernel *k);
-/* A kernel that is compiled for one block size: k->run and k->fits. */
-void build_launched(program *p, kernel *k);
+void build_launched(program *p, kernel *k);   /* k->run and k->fits of a kernel for one block size */
+void build_packed_run(program *p, kernel *k); /* k->run for packs of blocks: block_packing.c */
 
 /* ---- interchange.c ---- */
 void interchange_grid_stride(program *p);

@@ -3,7 +3,7 @@ package.path = "./spec/?.lua;" .. package.path
 local mw = require "moonwarp"
 mw.limit("time", tonumber(os.getenv "KERNEL_TIME" or 10))
 -- KERNEL_LAUNCHED=1: in code for blocks of one size.
-if os.getenv "KERNEL_LAUNCHED" == "1" then mw.limit("specialise", 1) end
+if os.getenv "KERNEL_LAUNCHED" == "1" then mw.limit("specialise", 0) end
 local kernels = require "support.kernels.trial"
 
 -- KERNEL_WARPS=1: threads see their warps; KERNEL_MEMORY=1: they reach memory in many ways; KERNEL_STRIDES=1: in

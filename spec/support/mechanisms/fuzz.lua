@@ -150,7 +150,7 @@ local function compile(cases, options)
 end
 
 local function in_way(way, action)
-  local before = mw.limit("specialise", way.general and 1e15 or 1)
+  local before = mw.limit("specialise", way.general and 1e15 or 0)
   local ok, why = pcall(action)
   mw.limit("specialise", before)
   if not ok then error(why, 0) end

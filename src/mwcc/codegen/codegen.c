@@ -47,7 +47,7 @@ void run_pipeline(program *p) {
    those. */
 static const char *thread_code(const kernel *k) {
   size_t length;
-  if (is_variant(k, k->run)) return NULL;
+  if (is_variant(k, k->run) || k->pack > 1) return NULL;
   return mw_strdup(LLVMGetValueName2(k->general ? k->general : k->run, &length));
 }
 

@@ -217,6 +217,7 @@ void build_block_functions(program *p) {
       die("%s cannot be specialised for a block size: %s", k->name, k->tier_reason);
     if (p->options->launch_kernel && k->variant_count) {
       k->run = k->variants[0].function;
+      if (k->pack > 1) build_packed_run(p, k);
       k->outlined_scope = program_new_scope(p, k, NULL);
       build_launched(p, k);
       continue;

@@ -46,27 +46,26 @@ static uint64_t factor_of(LLVMValueRef i) {
   return is(i, LLVMShl) && number <= MOST_SHIFT ? (uint64_t)1 << number : 0;
 }
 
-static bool is_product(const products *all, LLVMValueRef value) {
+static bool is_product(const program *p, LLVMValueRef value) {
   while (is_extension(value)) value = LLVMGetOperand(value, 0);
-  return LLVMIsAInstruction(value) && factor_of(value) == all->p->block[0] && reads(LLVMGetOperand(value, 0), BLOCK_ID);
+  return LLVMIsAInstruction(value) && factor_of(value) == p->block[0] && reads(LLVMGetOperand(value, 0), BLOCK_ID);
 }
 
-/* Whether it is the thread's index in the grid's row. */
-static bool is_index(const products *all, LLVMValueRef i) {
+bool is_grid_index(const program *p, LLVMValueRef i) {
   bool adds = is(i, LLVMAdd) || (is(i, LLVMOr) && LLVMGetIsDisjoint(i));
   if (!adds) return false;
   LLVMValueRef a = LLVMGetOperand(i, 0), b = LLVMGetOperand(i, 1);
-  return (is_product(all, a) && reads(b, THREAD_ID)) || (is_product(all, b) && reads(a, THREAD_ID));
+  return (is_product(p, a) && reads(b, THREAD_ID)) || (is_product(p, b) && reads(a, THREAD_ID));
 }
 
 /* Whether the value and its extensions are used only to compute indices; if `by_products`, also by way of products. */
 static bool makes_indices(products *all, LLVMValueRef value, bool by_products) {
   for (LLVMUseRef use = LLVMGetFirstUse(value); use; use = LLVMGetNextUse(use)) {
     LLVMValueRef user = LLVMGetUser(use);
-    bool good = is_index(all, user);
+    bool good = is_grid_index(all->p, user);
     if (is_extension(user)) {
       good = makes_indices(all, user, by_products);
-    } else if (by_products && is_product(all, user)) {
+    } else if (by_products && is_product(all->p, user)) {
       if (all->count == MOST_PRODUCTS) return false;
       all->of[all->count++] = user;
       good = makes_indices(all, user, false);
@@ -114,7 +113,7 @@ static bool pays(program *p, const kernel *k) {
 static void add_where_disjoint(LLVMBuilderRef b, const instructions *code, const products *all) {
   for (size_t i = 0; i < code->count; i++) {
     LLVMValueRef old = code->items[i];
-    if (!is(old, LLVMOr) || !is_index(all, old)) continue;
+    if (!is(old, LLVMOr) || !is_grid_index(all->p, old)) continue;
     LLVMPositionBuilderBefore(b, old);
     LLVMValueRef sum = LLVMBuildAdd(b, LLVMGetOperand(old, 0), LLVMGetOperand(old, 1), "");
     LLVMReplaceAllUsesWith(old, sum);

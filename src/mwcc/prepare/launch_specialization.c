@@ -44,7 +44,7 @@ static void fix_register(program *p, const char *what, int axis, unsigned number
 
 void fix_block(program *p) {
   const options *o = p->options;
-  p->merged = 1;
+  p->merged = p->packed = 1;
   memcpy(p->block, o->launch_block, sizeof p->block);
   for (int axis = 0; axis < 3 && o->launch_kernel; axis++) {
     fix_register(p, "ntid", axis, o->launch_block[axis]);

@@ -14,11 +14,12 @@ void inline_cold(program *p);
 bool merge_pure_calls(program *p); /* after all other calls are inlined; true: values have been promoted to registers */
 void contract(program *p);         /* contraction.c */
 void choose_tiers(program *p);
-void keep_launched(program *p);    /* removes all kernels but the one to launch */
-void fix_block(program *p);        /* makes blockDim a constant; for grids of one block all ids but threadIdx */
-void merge_blocks(program *p);     /* block_merge.c: two adjacent blocks of a row as one, if that pays */
-void widen_indices(program *p);    /* addresses/index_widening.c */
-void merge_loads(program *p);      /* addresses/load_merging.c */
+void keep_launched(program *p); /* removes all kernels but the one to launch */
+void fix_block(program *p);     /* makes blockDim a constant; for grids of one block all ids but threadIdx */
+void merge_blocks(program *p);  /* block_merge.c: two adjacent blocks of a row as one, if that pays */
+bool is_grid_index(const program *p, LLVMValueRef i); /* blockIdx.x * blockDim.x + threadIdx.x (block_merge.c) */
+void widen_indices(program *p);                       /* addresses/index_widening.c */
+void merge_loads(program *p);                         /* addresses/load_merging.c */
 void drop_scalar_code(program *p); /* deletes the kernel's code for single threads, which no launch runs */
 /* False if the access cannot be out of bounds, or nothing is known to check it against. */
 bool find_accessed(const program *p, LLVMValueRef address, accessed *out);

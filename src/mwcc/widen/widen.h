@@ -348,6 +348,15 @@ bool is_rematerialized(const widener *w, LLVMValueRef value, LLVMValueRef by, bo
 void begin_rematerialization(widener *w, LLVMValueRef value); /* before the first lane */
 LLVMValueRef rematerialize(widener *w, LLVMValueRef value, LLVMValueRef lane);
 
+/* ---- flow/block_packing.c ---- */
+bool can_pack_blocks(const program *p, const kernel *k, int lanes);
+/* Between the two the kernel's body, and p->block, are those of a pack of blocks, whose number is returned. The body
+   remains so. */
+unsigned begin_packing(program *p, kernel *k, int lanes);
+void end_packing(program *p);
+int count_gathers(const shapes *s);                                     /* and scatters */
+bool packing_pays(const program *p, const shapes *packed, int gathers); /* gathers: those of single blocks */
+
 /* ---- flow/candidates.c ---- */
 
 /* List gangs to measure besides the kernel's own, the most promising first. `s`: the shapes of gangs of one vector. */

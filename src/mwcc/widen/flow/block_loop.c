@@ -42,7 +42,7 @@ static bool has_rows(const cut *c, const unsigned block[3]) {
 bool takes_rows_of_blocks(const kernel *k, const shapes *s) {
   const options *o = s->graph->program->options;
   if (!has_pass(s->graph->program, PASS_BLOCK_ROWS)) return false;
-  if (s->graph->program->turned) return false;
+  if (s->graph->program->turned || s->graph->program->packed > 1) return false;
   if (!o->launch_kernel || !has_rows(&s->cut, s->graph->program->block) || s->order->loop_count) return false;
   if (k->waits || k->sees_warp || k->shared_bytes || k->dynamic_shared) return false;
   for (int i = 0; i < s->graph->value_count; i++)
@@ -86,7 +86,9 @@ void begin_blocks(emission *e, block_loop *l) {
   LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntULT, block, end, ""), body, l->done);
   continue_at(e, body);
   l->count = e->shared_gangs ? begin_block_range(e, block, end, &block) : constant_i64(p, 1);
-  note_block(w, LLVMBuildMul(w->b, block, constant_i64(p, p->merged), ""));
+  if (p->packed > 1) l->count = constant_i64(p, p->packed);
+  note_block(w, p->packed > 1 ? constant_i64(p, MW_SEVERAL_BLOCKS)
+                              : LLVMBuildMul(w->b, block, constant_i64(p, p->merged), ""));
   LLVMValueRef gx = grid_size(w, 0), gy = grid_size(w, 1), rest = LLVMBuildUDiv(w->b, block, gx, "");
   LLVMValueRef ids[3] = {LLVMBuildURem(w->b, block, gx, ""), LLVMBuildURem(w->b, rest, gy, ""),
                          LLVMBuildUDiv(w->b, rest, gy, "")};

@@ -12,6 +12,7 @@
  *   divergent_fallback.c   the outlined function for gangs that leave a fast path
  *   barrier_regions.c      which regions there are, and which can follow which
  *   barrier_state.c        what gangs save at barriers, and what they vote for there
+ *   block_packing.c        gangs of several small blocks
  *   variants.c             which variants a kernel has, and how its blocks are cut
  *   variant_dispatch.c     the choice between variants at a launch
  *

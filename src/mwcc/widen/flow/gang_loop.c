@@ -41,6 +41,7 @@ static unsigned gangs_to_share(const emission *e) {
 
 void choose_sharing(emission *e) {
   program *p = e->w.p;
+  if (p->packed > 1) return;
   unsigned gangs = has_pass(p, PASS_GANG_SHARING) ? gangs_to_share(e) : 0;
   e->shared_gangs = p->options->launch_few ? gangs : 0;
   p->gangs = e->shared_gangs ? gangs : gangs > 0 || p->few_pays;

@@ -148,6 +148,8 @@ static void add_variant(variant_query *q, cut c) {
       puts("  gathers and scatters test whether their lanes are near each other, as in butterflies");
     if (q->p->options->report && q->p->gangs > 1)
       puts("  gang sharing: in grids of few blocks, several workers run the gangs of one block");
+    if (q->p->options->report && q->p->packed > 1)
+      printf("  block packing: %u adjacent blocks run as one\n", q->p->packed);
     if (q->p->options->report && q->p->merged > 1) puts("  block merging: two adjacent blocks run as one");
     if (q->p->options->report && k->iterations_end)
       puts(k->private_shared ? "  grid-stride loop: strip-mined over blocks, with privatised shared memory"
@@ -308,6 +310,33 @@ static bool widen_with_cut(program *p, kernel *k, int lanes, int vector_count, b
   return k->variant_count > 0;
 }
 
+/* A second variant, for packs of small blocks: block_packing.c. */
+static void widen_packed(program *p, kernel *k, int lanes) {
+  graph g;
+  variant_query q = {.p = p, .k = k, .g = &g};
+  int gathers = 0;
+  for (bool packed = false;; packed = true) {
+    if (packed) k->pack = (int)begin_packing(p, k, lanes);
+    if (!graph_build(p, k->body, false, &g, &q.why)) break;
+    flow f = graph_flow(&g);
+    order o = order_of(&f);
+    liveness live = liveness_of(&g);
+    q.o = &o, q.live = &live;
+    shapes s = shapes_at_best(&g, &o, (cut){CUT_ROW, lanes, 1, 1});
+    if (!packed)
+      gathers = count_gathers(&s);
+    else if (packing_pays(p, &s, gathers))
+      add_variant(&q, cut_block(p->block, lanes, vectors_that_pay(&g, &o, &s, &q.vectors_why)));
+    shapes_free(&s);
+    liveness_free(&g, &live);
+    order_free(&o);
+    graph_free(&g);
+    if (packed) break;
+  }
+  if (k->variant_count <= PACKED_VARIANT) k->pack = 1;
+  end_packing(p);
+}
+
 static size_t count_operations(LLVMValueRef function) {
   size_t count = 0;
   instructions all = instructions_of_function(function);
@@ -352,8 +381,11 @@ static int whole_block(const program *p, const kernel *k, int *lanes) {
 static void widen_one(program *p, kernel *k, int lanes, int vector_count) {
   int block_lanes = lanes, whole = whole_block(p, k, &block_lanes);
   if (whole && widen_with_cut(p, k, block_lanes, whole, true)) return;
-  if (!widen_with_cut(p, k, lanes, vector_count, false) && p->options->report)
-    printf("kernel %s: %s: %s\n", k->name, k->tier, k->tier_reason);
+  if (!widen_with_cut(p, k, lanes, vector_count, false)) {
+    if (p->options->report) printf("kernel %s: %s: %s\n", k->name, k->tier, k->tier_reason);
+  } else if (can_pack_blocks(p, k, lanes)) {
+    widen_packed(p, k, lanes);
+  }
 }
 
 void widen_kernels(program *p) {

@@ -1,0 +1,11 @@
+-- Blocks of few threads, which share gangs: random kernels have the same results as thread by thread, not optimised.
+-- Lua 5.4 only: this tests the compiler.
+-- CPU device only: about its compiler.
+
+local fuzz = require "support.mechanisms.fuzz"
+
+describe("a random kernel with small blocks", function()
+  it("has the same results, bit for bit, in all ways to compile it", function()
+    fuzz.check(require "support.mechanisms.packing", 1, 8, { "own", "x86-64-v3" })
+  end)
+end)
