@@ -143,9 +143,9 @@ static void add_variant(variant_query *q, cut c) {
     if (q->p->options->report && k->skips_blocks)
       puts("  blocks whose threads all fail the first condition are skipped");
     if (q->p->options->report && k->tests_runs)
-      puts("  gathers and scatters test whether their lanes are in two runs, as where a row ends");
+      puts("  accesses test whether their lanes are in two runs, as where a row ends");
     if (q->p->options->report && k->tests_near)
-      puts("  gathers and scatters test whether their lanes are near each other, as in butterflies");
+      puts("  accesses test whether their lanes are near each other, as in butterflies");
     if (q->p->options->report && q->p->gangs > 1)
       puts("  gang sharing: in grids of few blocks, several workers run the gangs of one block");
     if (q->p->options->report && q->p->packed > 1)

@@ -103,8 +103,7 @@ static void choose_tests(widener *w, const place *at, LLVMTypeRef type, bool loa
   bool masks = has_quick_masked_access(w->p, bytes);
   x->window = loads && may_be_window(w, at, type) && !(x->flips && !x->clamps && !x->divides);
   x->contiguous = !x->divides && !x->window && !w->speculation_failed;
-  x->runs = masks ? x->divides || x->clamps : loads && x->divides && has_masked_access(w->p, bytes);
-  x->runs = x->runs && has_pass(w->p, PASS_RUNS);
+  x->runs = masks && (x->divides || x->clamps) && has_pass(w->p, PASS_RUNS);
   x->near = x->flips && !x->divides && may_be_near(w, type);
 }
 
