@@ -216,8 +216,8 @@ describe("the signatures", function()
       ["kernel.dependent"] = true, ["kernel.checked"] = true, ["launch.bind"] = true,
     }
     -- Of these classes' methods, the functions check what they are given.
-    local classes = { layout = true, request = true, measured = true, debugged = true, mpi_communicator = true,
-      mpi_window = true, mpi_file = true }
+    local classes = { layout = true, request = true, exchange = true, measured = true, debugged = true,
+      mpi_communicator = true, mpi_window = true, mpi_file = true }
     for _, receiver in ipairs(reference.read()) do
       for _, entry in ipairs(receiver.entries) do
         local name = receiver.name .. "." .. entry.name
