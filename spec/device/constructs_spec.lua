@@ -83,6 +83,36 @@ local constructs = {
       mine a(__float2half(p[0])), b(__float2half(p[1]));
       p[2] = __half2float(__hmul(a, b)) + __hlt(a, b) + __half2float(hsqrt(a)) + __half2float(__hneg(b));
     }]],
+  ["half's divisions of pairs and approximate functions"] = [[
+    #include <cuda_bf16.h>
+    #include <cuda_fp16.h>
+    __global__ void k(__half2 *h, __nv_bfloat16 *b) {
+      h[0] = h2div(h2tanh_approx(h[1]), h[2]);
+      b[0] = htanh_approx(b[1]);
+    }]],
+  ["names and texts of errors"] = [[
+    cudaError_t e = cudaGetLastError();
+    p[0] = cudaGetErrorString(e)[0] + cudaGetErrorName(cudaPeekAtLastError())[0];]],
+  ["functions of complex numbers"] = [[
+    #include <cuda/std/complex>
+    __global__ void k(float *p) {
+      cuda::std::complex<float> z(p[0], p[1]);
+      z = sin(z) + atan(exp(z)) + log10(z) + acosh(proj(z));
+      p[2] = z.real();
+    }]],
+  ["vectors of four long integers by alignment"] = [[
+    long4_16a a = make_long4_16a(1, 2, 3, 4);
+    ulong4_32a b = make_ulong4_32a(1, 2, 3, 4);
+    p[0] = (int)(a.x + b.w);]],
+  ["enumerations of all of the runtime"] = [[
+    #include <cuda.h>
+    __global__ void k(int *p) {
+      cudaGraphicsRegisterFlags g = cudaGraphicsRegisterFlagsReadOnly;
+      cudaMemPoolAttr m = cudaMemPoolAttrReleaseThreshold;
+      cudaDataType d = CUDA_R_16BF;
+      CUresult r = CUDA_SUCCESS;
+      p[0] = g + m + d + r;
+    }]],
   ["vectors of 32 bytes by alignment"] = "double4_16a v = make_double4_16a(1, 2, 3, 4); p[0] = (int)v.w;",
   ["types of the host's in signatures"] = [[
     #include <cuda.h>

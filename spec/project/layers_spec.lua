@@ -42,7 +42,8 @@ end
 local function floor_of(path)
   if path == "src/moonwarp_abi.h" or path == "src/moonwarp.h" then return "interface" end
   if path == "src/mwo.h" then return "format" end
-  if path == "src/device/moonwarp/texture/texture_descriptor.h" or path == "src/device/moonwarp/guard_layout.h" then
+  if path == "src/device/moonwarp/texture/texture_descriptor.h" or path == "src/device/moonwarp/guard_layout.h" or
+      path == "src/device/moonwarp/error_list.h" then
     return "record"
   end
   local folder = path:match("^src/(%w+)/")
@@ -55,8 +56,8 @@ end
 local allowed = {
   interface = {},
   format = { interface = true },
-  base = { interface = true },
-  record = {}, -- what the host writes and kernels read: C and CUDA C alike
+  base = { interface = true, record = true },
+  record = {}, -- what both sides read: C and CUDA C alike
   core = { interface = true, base = true, record = true, generated = true },
   cpu = { interface = true, base = true, core = true, format = true },
   cuda = { interface = true, base = true, core = true, record = true, generated = true },

@@ -3,7 +3,7 @@
  * A slot owns its strings. They live until the next failure on the thread, so every function here copies its arguments
  * before it frees old strings: a caller may pass a string of the slot itself. */
 #include "base.h"
-#include "error_list.h"
+#include "device/moonwarp/error_list.h"
 
 #include <pthread.h>
 #include <stdio.h>

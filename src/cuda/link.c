@@ -36,7 +36,7 @@ static char *newest_match(const char *pattern) {
 static char *find_runtime(void) {
   static const char *const places[] = {"/usr/local/cuda/lib64/libcudadevrt.a",
                                        "/usr/local/cuda/lib/libcudadevrt.a",
-                                       "/usr/local/cuda-1*/lib64/libcudadevrt.a",
+                                       "/usr/local/cuda-1*/targets/*/lib/libcudadevrt.a",
                                        "/opt/cuda/lib64/libcudadevrt.a",
                                        "/usr/lib/x86_64-linux-gnu/libcudadevrt.a",
                                        "/usr/lib/aarch64-linux-gnu/libcudadevrt.a",

@@ -16,6 +16,7 @@
 #include "moonwarp/vector_types.h"
 #include "moonwarp/make_vector.h"
 #include "moonwarp/runtime_types.h"
+#include "library_types.h"
 #include "moonwarp/indices.h"
 #include "moonwarp/sync/sync.h"
 #include "moonwarp/sync/cluster.h"

@@ -216,6 +216,24 @@ describe("launches from kernels:", function()
 end)
 
 describe("errors of launches from kernels:", function()
+  it("have names and texts", function()
+    local runtime = require "moonwarp.runtime"
+    local m = mw.compile [[
+      __global__ void k(int error, char *name, char *text) {
+        const char *from = cudaGetErrorName((cudaError_t)error);
+        while ((*name++ = *from++)) {}
+        from = cudaGetErrorString((cudaError_t)error);
+        while ((*text++ = *from++)) {}
+      }]]
+    for _, error in ipairs { 0, 2, 9, 719, 999, 12345 } do
+      local name, text = mw.zeros(100, "char"), mw.zeros(100, "char")
+      m.k(1, 1)(error, name, text)
+      local function word(x) return x:bytes():sub(1, x:bytes():find("\0", 1, true) - 1) end
+      assert.equal(runtime.cudaGetErrorName(error), word(name))
+      assert.equal(runtime.cudaGetErrorString(error), word(text))
+    end
+  end)
+
   it("are kept for each thread until they are read", function()
     assert.same({ 9, 9, 0, 9, 1, 0, 0 }, run([[
       __global__ void child(int *p) { p[6] = 77; }

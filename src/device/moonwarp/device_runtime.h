@@ -6,6 +6,7 @@
 #ifndef MOONWARP_DEVICE_RUNTIME_H
 #define MOONWARP_DEVICE_RUNTIME_H
 
+#include "error_list.h"
 #include "runtime_types.h"
 #include "vector_types.h"
 
@@ -19,7 +20,37 @@
 #define cudaStreamTailLaunch    ((cudaStream_t)0x3)
 #define cudaStreamFireAndForget ((cudaStream_t)0x4)
 
-#ifndef __MW_NVPTX__
+__mw_device const char *cudaGetErrorName(cudaError_t error) {
+  switch ((int)error) {
+#define __mw_error_name(code, number, name, text, kind)                                                                \
+  case number: return name;
+    MW_ERROR_LIST(__mw_error_name)
+#undef __mw_error_name
+  }
+  return "unrecognized error code";
+}
+__mw_device const char *cudaGetErrorString(cudaError_t error) {
+  switch ((int)error) {
+#define __mw_error_text(code, number, name, text, kind)                                                                \
+  case number: return text;
+    MW_ERROR_LIST(__mw_error_text)
+#undef __mw_error_text
+  }
+  return "unrecognized error code";
+}
+template <typename T> __mw_device_template cudaError_t cudaMalloc(T **memory, size_t bytes) {
+  *memory = (T *)malloc(bytes);
+  return *memory || bytes == 0 ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+__mw_device cudaError_t cudaFree(void *memory) {
+  free(memory);
+  return cudaSuccess;
+}
+
+#ifdef __MW_NVPTX__ /* nothing is launched that could fail */
+__mw_device cudaError_t cudaGetLastError() { return cudaSuccess; }
+__mw_device cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
+#else
 
 /* mw_device_call and mw_device_request of mwo.h. */
 enum __mw_device_call {
@@ -155,14 +186,6 @@ __mw_device cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t eve
   return (cudaError_t)__mw_device_runtime(__MW_EVENT_WAIT, &r);
 }
 
-template <typename T> __mw_device_template cudaError_t cudaMalloc(T **memory, size_t bytes) {
-  *memory = (T *)malloc(bytes);
-  return *memory || bytes == 0 ? cudaSuccess : cudaErrorMemoryAllocation;
-}
-__mw_device cudaError_t cudaFree(void *memory) {
-  free(memory);
-  return cudaSuccess;
-}
 __mw_device cudaError_t cudaGetDevice(int *device) {
   *device = 0;
   return cudaSuccess;

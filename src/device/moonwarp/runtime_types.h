@@ -168,5 +168,6 @@ typedef struct CUgraphExec_st *cudaGraphExec_t;
 typedef unsigned long long cudaGraphConditionalHandle;
 
 #include "moonwarp/runtime_attributes.h"
+#include "moonwarp/runtime_enumerations.h"
 
 #endif

@@ -139,8 +139,17 @@ struct _Float16 {
 
 #include "moonwarp/sync/dependent_launch.h"
 
+#if __CUDACC_VER_MAJOR__ >= 13
+#define __mw_make_four(name, T)                                                                                        \
+  __mw_device name make_##name(T x, T y, T z, T w) { return name{x, y, z, w}; }
+__mw_make_four(long4_16a, long) __mw_make_four(long4_32a, long) __mw_make_four(ulong4_16a, unsigned long)
+    __mw_make_four(ulong4_32a, unsigned long)
+#undef __mw_make_four
+#endif
+
 #ifdef __CUDACC_RDC__ /* of the device runtime, what NVRTC leaves out: templates, and arguments by default */
-template <class T> static __inline__ __device__ cudaError_t cudaMalloc(T **pointer, size_t bytes) {
+        template <class T>
+        static __inline__ __device__ cudaError_t cudaMalloc(T **pointer, size_t bytes) {
   return cudaMalloc((void **)(void *)pointer, bytes);
 }
 template <class T> static __inline__ __device__ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *out, T *kernel) {

@@ -61,6 +61,7 @@ __mw_narrow_unary(hexp10, h2exp10, exp10f(x))
 __mw_narrow_unary(hlog, h2log, logf(x)) __mw_narrow_unary(hlog2, h2log2, log2f(x))
 __mw_narrow_unary(hlog10, h2log10, log10f(x))
 __mw_narrow_unary(hsin, h2sin, sinf(x)) __mw_narrow_unary(hcos, h2cos, cosf(x)) __mw_narrow_unary(htanh, h2tanh, tanhf(x))
+__mw_narrow_unary(htanh_approx, h2tanh_approx, tanhf(x))
 __mw_narrow_unary(hceil, h2ceil, ceilf(x)) __mw_narrow_unary(hfloor, h2floor, floorf(x))
 __mw_narrow_unary(htrunc, h2trunc, truncf(x)) __mw_narrow_unary(hrint, h2rint, rintf(x))
 #undef __mw_narrow_unary
@@ -74,6 +75,8 @@ template <typename T> __mw_both_template __mw_as_narrow<T> __hneg(T a) {
 }
 template <typename V> __mw_both_template __mw_pair_of_narrow<V> __habs2(V a) { return V(__habs(a.x), __habs(a.y)); }
 template <typename V> __mw_both_template __mw_pair_of_narrow<V> __hneg2(V a) { return V(__hneg(a.x), __hneg(a.y)); }
+
+template <typename V> __mw_both_template __mw_pair_of_narrow<V> h2div(V a, __mw_same<V> b) { return __h2div(a, b); }
 
 /* x * y + z; _sat clamps to [0, 1], _relu at 0. */
 #define __mw_narrow_fma(suffix, expression)                                                                            \

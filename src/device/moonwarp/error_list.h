@@ -1,4 +1,4 @@
-/* Every result code: X(code, number, CUDA's name, CUDA's text, kind). Names and texts are those that cudaGetErrorName
+/* Every result code: X(code, number, CUDA's name, CUDA's text, kind). Names and texts, which kernels have too (device_runtime.h), are those that cudaGetErrorName
  * and cudaGetErrorString of the CUDA 13.0 runtime give; kinds are what moonwarp's error objects are sorted by. */
 #ifndef MW_ERROR_LIST_H
 #define MW_ERROR_LIST_H
