@@ -6,10 +6,11 @@ local gpu = require "support.fake.gpu"
 local home = assert(os.getenv "MOONWARP_HOME")
 
 local function run(script, spec)
-  local logs = { MOONWARP_CUFFT = os.tmpname(), MOONWARP_CUSOLVER = os.tmpname() }
+  local logs = { MOONWARP_CUFFT = os.tmpname(), MOONWARP_CUSOLVER = os.tmpname(), MOONWARP_CUBLAS = os.tmpname() }
   local environment = {
     MOONWARP_CUFFT = home .. "/test/libfakecufft.so", FAKE_CUFFT_LOG = logs.MOONWARP_CUFFT,
     MOONWARP_CUSOLVER = home .. "/test/libfakecusolver.so", FAKE_CUSOLVER_LOG = logs.MOONWARP_CUSOLVER,
+    MOONWARP_CUBLAS = home .. "/test/libfakecublas.so", FAKE_CUBLAS_LOG = logs.MOONWARP_CUBLAS,
   }
   for name, value in pairs(spec and spec.environment or {}) do environment[name] = value end
   local result = gpu { 'local raw = require "moonwarp.binding"\n' .. script, fail = spec and spec.fail,
@@ -125,6 +126,46 @@ describe("cuFFT", function()
   end)
 end)
 
+describe("cuBLAS", function()
+  it("multiplies matrices, batches and vectors, of any order, as sums of products", function()
+    if not raw.linear_library(false) then return pending "no BLAS" end
+    local result = run [[
+      local worst = 0
+      for _, dtype in ipairs { "float", "double" } do
+        for _, sizes in ipairs { { 3, 4, 5, 1 }, { 2, 3, 4, 3 }, { 4, 3, 1, 1 }, { 1, 5, 3, 1 } } do
+          local rows, inner, columns, count = sizes[1], sizes[2], sizes[3], sizes[4]
+          for order = 0, 3 do
+            local function operand(m, n, flipped)
+              local t = {}
+              for i = 1, count * m * n do t[i] = (i * 7 % 11) - 4 end
+              local x = mw.array(t, dtype):reshape(flipped and { count, n, m } or { count, m, n })
+              return flipped and x:transpose() or x, function(b, i, j)
+                return t[b * m * n + (flipped and j * m + i or i * n + j) + 1]
+              end
+            end
+            local a, at = operand(rows, inner, order % 2 == 1)
+            local b, bt = operand(inner, columns, order >= 2)
+            local c = mw.zeros({ count, rows, columns }, dtype)
+            assert(raw.array_product(a, b, c))
+            for k = 0, count - 1 do
+              for i = 0, rows - 1 do
+                for j = 0, columns - 1 do
+                  local sum = 0
+                  for l = 0, inner - 1 do sum = sum + at(k, i, l) * bt(k, l, j) end
+                  worst = math.max(worst, math.abs(sum - c:get(k + 1, i + 1, j + 1)))
+                end
+              end
+            end
+          end
+        end
+      end
+      print(worst)
+    ]]
+    assert.matches("^0", result.output)
+    assert.is_true(count(result, "gemv") > 0 and count(result, "gemm") > 0)
+  end)
+end)
+
 describe("cuSOLVER", function()
   local has_lapack = raw.linear_library(true)
 
@@ -134,9 +175,9 @@ describe("cuSOLVER", function()
     if not has_lapack then return pending "no LAPACK" end
     local result = run [[
       mw.seed(3)
-      local function matrices(dtype, columns, rows, symmetric)
+      local function matrices(dtype, columns, rows, symmetric, count)
         local t, seed = {}, 11
-        for b = 1, 2 do
+        for b = 1, count or 2 do
           t[b] = {}
           for i = 1, columns do
             t[b][i] = {}
@@ -187,6 +228,10 @@ describe("cuSOLVER", function()
         compare("eigvalsh", dtype, { matrices(dtype, 4, 4, true), values(4), info() })
         compare("svd", dtype, { matrices(dtype, 3, 5), values(3), info(), new(2, 3, 5), new(2, 3, 3) })
         compare("svdvals", dtype, { matrices(dtype, 3, 5), values(3), info() })
+        compare("solve", dtype, { matrices(dtype, 4, 4, false, 5), matrices(dtype, 3, 4, false, 5),
+          mw.zeros({ 5, 4 }, "int"), mw.full(5, 9, "int") })
+        compare("lu", dtype, { matrices(dtype, 3, 3, false, 5), mw.zeros({ 5, 3 }, "int"), mw.full(5, 9, "int") })
+        compare("eigh", dtype, { matrices(dtype, 4, 4, true, 5), mw.zeros({ 5, 4 }, real), mw.full(5, 9, "int") })
         if dtype:match "complex" then
           local function wide(...) return mw.zeros({ ... }, dtype) end
           compare("eig", dtype, { matrices(dtype, 4, 4), wide(2, 4), info(), wide(2, 4, 4) })
@@ -199,7 +244,9 @@ describe("cuSOLVER", function()
       assert.matches("^%S+\t%S+\ttrue$", line)
       lines = lines + 1
     end
-    assert.equal(4 * 9 + 4, lines)
+    assert.equal(4 * 12 + 4, lines)
+    assert.equal(4 * 2, count(result, "getrfBatched")) -- of many small matrices
+    assert.equal(4, count(result, "syevjBatched"))
     assert.equal(1, count(result, "cusolverDnCreate"))
     assert.equal(1, count(result, "cusolverDnDestroy"))
   end)
@@ -220,7 +267,7 @@ describe("cuSOLVER", function()
   it("leaves to kernels and to the CPU what it does not have", function()
     local result = run [[
       local function int(...) return mw.zeros({ ... }, "int") end
-      print(raw.array_factor("lu", mw.zeros(8, 3, 3), int(8, 3), int(8)))
+      print(raw.array_factor("cholesky", mw.zeros(8, 3, 3), int(8)))
       print(raw.array_factor("svdvals", mw.zeros(1, 4, 3), mw.zeros(1, 3), int(1)))
       print(raw.array_factor("eigvals", mw.zeros(1, 3, 3), mw.zeros({ 1, 3 }, "complex64"), int(1)))
     ]]

@@ -4,25 +4,11 @@
  *   FAKE_CUSOLVER_LOG  a file for the calls, one a line */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #include "calls.h"
-#include <dlfcn.h>
+#include "lapack.h"
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 enum { WORK = 64 }; /* elements for each column, which LAPACK's routines below are content with */
-
-#pragma GCC diagnostic ignored "-Wstrict-prototypes"
-typedef void routine();
-
-static routine *lapack(const char *name) {
-  static void *library;
-  routine *found = NULL;
-  if (!library) library = dlopen("libopenblas.so.0", RTLD_NOW);
-  void *address = library ? dlsym(library, name) : NULL;
-  memcpy(&found, &address, sizeof found);
-  if (!found) abort();
-  return found;
-}
 
 static int note(const char *name, void *work, size_t bytes) {
   record("FAKE_CUSOLVER_LOG", "%s", name);
@@ -39,6 +25,14 @@ int cusolverDnDestroy(void *handle) {
   return note("cusolverDnDestroy", NULL, 0);
 }
 int cusolverDnSetStream(void *handle, void *stream) { return !handle || !stream; }
+int cusolverDnCreateSyevjInfo(void **how) {
+  *how = malloc(1);
+  return 0;
+}
+int cusolverDnDestroySyevjInfo(void *how) {
+  free(how);
+  return 0;
+}
 int cusolverDnCreateParams(void **params) {
   *params = malloc(1);
   return 0;
@@ -50,7 +44,7 @@ int cusolverDnDestroyParams(void *params) {
 
 /* U, l: BLAS's letter; gqr, ev: the routines' names; element: bytes; is_complex: of heev and gesvd, which then want a real
    workspace more. */
-#define LETTER(U, l, GQR, gqr, EVD, ev, element, is_complex)                                                           \
+#define LETTER(U, l, GQR, gqr, EVD, EVD_ALL, ev, element, is_complex)                                                  \
   int cusolverDn##U##potrf_bufferSize(void *h, int uplo, int n, void *a, int lda, int *size) {                         \
     return (*size = n, !h || uplo || !a || lda < n);                                                                   \
   }                                                                                                                    \
@@ -97,6 +91,18 @@ int cusolverDnDestroyParams(void *params) {
     free(real);                                                                                                        \
     return note("syevd", work, (size_t)size * (element)) || !h || uplo;                                                \
   }                                                                                                                    \
+  int cusolverDn##U##EVD_ALL##_bufferSize(void *h, int vectors, int uplo, int n, void *a, int lda, void *w, int *size, \
+                                          void *how, int count) {                                                      \
+    return (*size = WORK * n, !h || vectors > 1 || uplo || !a || !w || lda < n || !how || count < 1);                  \
+  }                                                                                                                    \
+  int cusolverDn##U##EVD_ALL(void *h, int vectors, int uplo, int n, void *a, int lda, void *w, void *work, int size,   \
+                             int *info, void *how, int count) {                                                        \
+    size_t matrix = (size_t)(lda * n) * (element), values = (size_t)n * (element) / ((is_complex) + 1);                \
+    for (int i = 0; i < count; i++)                                                                                    \
+      cusolverDn##U##EVD(h, vectors, uplo, n, (char *)a + (size_t)i * matrix, lda, (char *)w + (size_t)i * values,     \
+                         work, size, info + i);                                                                        \
+    return note("syevjBatched", work, 0) || !how;                                                                      \
+  }                                                                                                                    \
   int cusolverDn##U##gesvd_bufferSize(void *h, int m, int n, int *size) {                                              \
     return (*size = WORK * (m + n), !h || m < n);                                                                      \
   }                                                                                                                    \
@@ -112,10 +118,10 @@ int cusolverDnDestroyParams(void *params) {
     return note("gesvd", work, (size_t)size * (element)) || !h || rest;                                                \
   }
 
-LETTER(S, "s", orgqr, "orgqr_", syevd, "syev_", 4, 0)
-LETTER(D, "d", orgqr, "orgqr_", syevd, "syev_", 8, 0)
-LETTER(C, "c", ungqr, "ungqr_", heevd, "heev_", 8, 1)
-LETTER(Z, "z", ungqr, "ungqr_", heevd, "heev_", 16, 1)
+LETTER(S, "s", orgqr, "orgqr_", syevd, syevjBatched, "syev_", 4, 0)
+LETTER(D, "d", orgqr, "orgqr_", syevd, syevjBatched, "syev_", 8, 0)
+LETTER(C, "c", ungqr, "ungqr_", heevd, heevjBatched, "heev_", 8, 1)
+LETTER(Z, "z", ungqr, "ungqr_", heevd, heevjBatched, "heev_", 16, 1)
 
 enum { C_32F = 4, C_64F = 5 };
 #define GEEV                                                                                                           \

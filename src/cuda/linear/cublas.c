@@ -25,7 +25,12 @@
   X(cublasSgemv_v2, (void *handle, int trans, int m, int n, const float *alpha, const float *a, int lda,               \
                      const float *x, int x_step, const float *beta, float *y, int y_step))                             \
   X(cublasDgemv_v2, (void *handle, int trans, int m, int n, const double *alpha, const double *a, int lda,             \
-                     const double *x, int x_step, const double *beta, double *y, int y_step))
+                     const double *x, int x_step, const double *beta, double *y, int y_step))                          \
+  LU(X, S) LU(X, D) LU(X, C) LU(X, Z)
+#define LU(X, letter)                                                                                                  \
+  X(cublas##letter##getrfBatched, (void *handle, int n, void *const *a, int lda, int *pivots, int *info, int count))   \
+  X(cublas##letter##getrsBatched, (void *handle, int transposed, int n, int right, void *const *a, int lda,            \
+                                   const int *pivots, void *const *b, int ldb, int *info, int count))
 
 enum { NOT_TRANSPOSED, TRANSPOSED };
 
@@ -164,6 +169,56 @@ static int queue_product(void *stream_handle, const mw_product *p, mw_completion
   if (code == MW_SUCCESS && status != 0) code = failed(status, "a product");
   if (code == MW_SUCCESS) cuda_stream_queued(stream, &completion);
   return code;
+}
+
+/* ---- LU decompositions ---- */
+
+/* The addresses of a batch's matrices and right sides, in device memory: cuBLAS takes them in lists. */
+static int list_addresses(cuda_stream *stream, const mw_factorisation *f, mw_completion *completion, uint64_t *out) {
+  size_t bytes = 2 * f->count * sizeof(uint64_t);
+  void *host;
+  int code = cuda_scratch_new(stream->device, bytes, bytes, completion, out, &host);
+  if (code != MW_SUCCESS) return code;
+  uint64_t *list = host;
+  for (size_t i = 0; i < f->count; i++) {
+    list[i] = f->at[0] + i * f->bytes[0];
+    list[f->count + i] = f->at[1] + i * f->bytes[1];
+  }
+  code = cuda_outcome(stream->device, cu.cuMemcpyHtoDAsync(*out, host, bytes, stream->handle), "copying addresses");
+  if (code != MW_SUCCESS) cuda_scratch_drop(completion);
+  return code;
+}
+
+/* What cuBLAS returned, of the functions of a letter. */
+#define LU_OF(letter)                                                                                                  \
+  status = blas.cublas##letter##getrfBatched(handle, n, a, n, pivots, info, count);                                    \
+  if (status == 0 && solves)                                                                                           \
+    status = blas.cublas##letter##getrsBatched(handle, NOT_TRANSPOSED, n, right, a, n, pivots, b, n, &wrong, count);
+
+int cuda_linear_lu(cuda_stream *stream, const mw_factorisation *f, mw_completion *completion) {
+  bool solves = f->kind == MW_FACTOR_SOLVE;
+  uint64_t lists = 0;
+  void *handle = NULL;
+  int code = load_library();
+  if (code == MW_SUCCESS) code = handle_of(stream->device, &handle);
+  if (code == MW_SUCCESS) code = list_addresses(stream, f, completion, &lists);
+  if (code != MW_SUCCESS) return code;
+  int n = (int)f->columns, right = (int)f->right, count = (int)f->count, wrong = 0;
+  void **a = (void **)(uintptr_t)lists, **b = a + f->count;
+  int *pivots = (int *)(uintptr_t)f->at[solves ? 2 : 1], *info = (int *)(uintptr_t)f->at[solves ? 3 : 2];
+  int status = blas.cublasSetStream_v2(handle, stream->handle);
+  if (status == 0) {
+    switch (f->letter) {
+    case 's': LU_OF(S) break;
+    case 'd': LU_OF(D) break;
+    case 'c': LU_OF(C) break;
+    default: LU_OF(Z) break;
+    }
+  }
+  if (status == 0) return MW_SUCCESS;
+  cu.cuStreamSynchronize(stream->handle);
+  cuda_scratch_drop(completion);
+  return failed(status, "a factorisation");
 }
 
 /* ---- names ---- */

@@ -6,6 +6,9 @@
 #include "cuda/cuda.h"
 
 extern const mw_driver_linear cuda_linear;
+/* LU decompositions of a batch, and for SOLVE the solutions, with device->linear_lock held and the stream entered. The
+   caller tells the stream of the command. */
+int cuda_linear_lu(cuda_stream *stream, const mw_factorisation *f, mw_completion *completion);
 /* A line for mw_doctor. */
 void cuda_linear_report(mw_text *out);
 /* Before the device's context is destroyed: release its handle. */

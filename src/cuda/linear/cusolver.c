@@ -1,16 +1,18 @@
-/* Factorisations by cuSOLVER, matrix after matrix: mw_array_factor says what each of them writes.
+/* Factorisations by cuSOLVER, matrix after matrix: mw_array_factor says what each of them writes. Of many small matrices
+ * cuBLAS makes LU decompositions (cublas.c), and cuSOLVER's Jacobi rotations find the eigenvalues, all in one call.
  *
  * A device has one handle, made at its first factorisation. device->linear_lock orders the calls that choose its stream
  * and queue in it. The matrices of a batch share one workspace, since their calls are queued in one stream. */
 #include "cusolver.h"
 #include "base/shared_library.h"
+#include "cuda/linear/cublas.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Many small matrices are factored faster by the library's own kernels, a block each, which the caller runs. */
-enum { MANY = 8, SMALL = 128 };
+/* Many small matrices: what has no call for all of them is faster by own kernels, a block each, which the caller runs. */
+enum { MANY = 4, SMALL = 128, SMALL_AT_ONCE = 256 };
 
 /* ---- the library ---- */
 
@@ -24,6 +26,10 @@ typedef int orgqr_size(void *, int m, int n, int k, void *a, int lda, void *tau,
 typedef int orgqr(void *, int m, int n, int k, void *a, int lda, void *tau, void *work, int size, int *info);
 typedef int syevd_size(void *, int vectors, int uplo, int n, void *a, int lda, void *w, int *size);
 typedef int syevd(void *, int vectors, int uplo, int n, void *a, int lda, void *w, void *work, int size, int *info);
+typedef int syevj_size(void *, int vectors, int uplo, int n, void *a, int lda, void *w, int *size, void *how,
+                       int count);
+typedef int syevj(void *, int vectors, int uplo, int n, void *a, int lda, void *w, void *work, int size, int *info,
+                  void *how, int count);
 typedef int gesvd_size(void *, int m, int n, int *size);
 typedef int gesvd(void *, signed char u_part, signed char vt_part, int m, int n, void *a, int lda, void *s, void *u,
                   int ldu, void *vt, int ldvt, void *work, int size, void *real, int *info);
@@ -42,6 +48,8 @@ typedef int gesvd(void *, signed char u_part, signed char vt_part, int m, int n,
   X(orgqr, orgqr, "orgqr", "ungqr")                                                                                    \
   X(syevd_size, syevd_size, "syevd_bufferSize", "heevd_bufferSize")                                                    \
   X(syevd, syevd, "syevd", "heevd")                                                                                    \
+  X(syevj_size, syevj_size, "syevjBatched_bufferSize", "heevjBatched_bufferSize")                                      \
+  X(syevj, syevj, "syevjBatched", "heevjBatched")                                                                      \
   X(gesvd_size, gesvd_size, "gesvd_bufferSize", "gesvd_bufferSize")                                                    \
   X(gesvd, gesvd, "gesvd", "gesvd")
 
@@ -64,6 +72,7 @@ typedef int geev(void *, void *params, int left, int right, int64_t n, MATRIX, i
 static struct {
   int (*create)(void **handle), (*destroy)(void *handle), (*set_stream)(void *handle, CUstream stream);
   int (*create_params)(void **params), (*destroy_params)(void *params);
+  int (*create_how)(void **how), (*destroy_how)(void *how); /* syevj's parameters */
   geev_size *geev_size;
   geev *geev;
   routines of[4]; /* s d c z */
@@ -112,6 +121,8 @@ static void load(void) {
   find(handle, "cusolverDnSetStream", &lib.set_stream, true);
   find(handle, "cusolverDnCreateParams", &lib.create_params, true);
   find(handle, "cusolverDnDestroyParams", &lib.destroy_params, true);
+  find(handle, "cusolverDnCreateSyevjInfo", &lib.create_how, true);
+  find(handle, "cusolverDnDestroySyevjInfo", &lib.destroy_how, true);
   find(handle, "cusolverDnXgeev_bufferSize", &lib.geev_size, false);
   find(handle, "cusolverDnXgeev", &lib.geev, false);
   for (int letter = 0; letter < 4; letter++) find_routines(handle, letter);
@@ -164,6 +175,7 @@ typedef struct job {
   char *tau;                /* QR: k elements */
   int *second;              /* the info of a second routine, which only says whether its arguments are right */
   void *host_work;
+  void *how; /* of syevj: all matrices in one call; else NULL */
 } job;
 
 static void *place(const job *j, int array, size_t i) {
@@ -196,7 +208,11 @@ static int ask_size(job *j) {
     if (status == 0) status = run->orgqr_size(j->handle, j->m, j->k, j->k, a, j->m, a, &other);
     if (other > j->size) j->size = other;
     return status;
-  case MW_FACTOR_EIGH: return run->syevd_size(j->handle, j->f->vectors, LOWER, j->n, a, j->n, place(j, 1, 0), &j->size);
+  case MW_FACTOR_EIGH:
+    if (j->how)
+      return run->syevj_size(j->handle, j->f->vectors, LOWER, j->n, a, j->n, place(j, 1, 0), &j->size, j->how,
+                             (int)j->f->count);
+    return run->syevd_size(j->handle, j->f->vectors, LOWER, j->n, a, j->n, place(j, 1, 0), &j->size);
   case MW_FACTOR_SVD: return run->gesvd_size(j->handle, j->m, j->n, &j->size);
   case MW_FACTOR_EIG: return geev_sizes(j);
   }
@@ -239,6 +255,9 @@ static int queue_matrix(const job *j, size_t i, CUstream stream) {
   case MW_FACTOR_CHOLESKY: return run->potrf(j->handle, LOWER, n, a, n, j->work, j->size, place(j, 1, i));
   case MW_FACTOR_QR: return qr(j, a, i, stream);
   case MW_FACTOR_EIGH:
+    if (j->how)
+      return run->syevj(j->handle, f->vectors, LOWER, n, a, n, place(j, 1, i), j->work, j->size, place(j, 2, i), j->how,
+                        (int)f->count);
     return run->syevd(j->handle, f->vectors, LOWER, n, a, n, place(j, 1, i), j->work, j->size, place(j, 2, i));
   case MW_FACTOR_SVD:
     return run->gesvd(j->handle, part, part, j->m, n, a, j->m, place(j, 1, i), place(j, 3, i), j->m, place(j, 4, i), n,
@@ -265,11 +284,16 @@ static int queue_batch(job *j, cuda_stream *stream, mw_completion *completion) {
   j->work = (char *)(uintptr_t)memory;
   j->tau = j->work + work;
   j->second = (int *)(uintptr_t)(memory + work + tau);
-  for (size_t i = 0; i < j->f->count && status == 0; i++) status = queue_matrix(j, i, stream->handle);
+  size_t calls = j->how ? 1 : j->f->count;
+  for (size_t i = 0; i < calls && status == 0; i++) status = queue_matrix(j, i, stream->handle);
   if (status == 0) return MW_SUCCESS;
   cu.cuStreamSynchronize(stream->handle); /* of earlier matrices, which use the workspace */
   cuda_scratch_drop(completion);
   return failed(status, "a factorisation");
+}
+
+static bool is_many(const mw_factorisation *f) {
+  return f->count >= MANY && f->rows <= SMALL_AT_ONCE && f->columns <= SMALL_AT_ONCE && f->count <= 0x7fffffff;
 }
 
 /* What is left to kernels, or to the CPU. */
@@ -280,7 +304,8 @@ static int check(const mw_factorisation *f) {
   if (f->kind == MW_FACTOR_EIG && !lib.geev) return fail(MW_NOT_SUPPORTED, "%s has no cusolverDnXgeev", library.path);
   if (f->kind == MW_FACTOR_SVD && f->rows < f->columns)
     return fail(MW_NOT_SUPPORTED, "cuSOLVER's svd is of matrices with at least as many rows as columns");
-  if (f->kind != MW_FACTOR_EIG && is_real && f->count >= MANY && most <= SMALL)
+  bool is_by_one = f->kind == MW_FACTOR_CHOLESKY || f->kind == MW_FACTOR_QR || f->kind == MW_FACTOR_SVD;
+  if (is_by_one && is_real && f->count >= MANY && most <= SMALL)
     return fail(MW_NOT_SUPPORTED, "many small matrices are factored by kernels");
   return MW_SUCCESS;
 }
@@ -297,9 +322,16 @@ int cuda_solver_factor(void *stream_handle, const mw_factorisation *f, mw_comple
   if (code == MW_SUCCESS) code = cuda_stream_enter(stream);
   if (code != MW_SUCCESS) return code;
   cuda_stream_inherit_holds(stream);
+  bool is_lu = f->kind == MW_FACTOR_LU || f->kind == MW_FACTOR_SOLVE;
   mw_lock(&device->linear_lock);
-  code = handle_of(device, &j.handle);
-  if (code == MW_SUCCESS) code = queue_batch(&j, stream, &completion);
+  if (is_lu && is_many(f)) {
+    code = cuda_linear_lu(stream, f, &completion);
+  } else {
+    code = handle_of(device, &j.handle);
+    if (code == MW_SUCCESS && f->kind == MW_FACTOR_EIGH && is_many(f) && lib.create_how(&j.how) != 0) j.how = NULL;
+    if (code == MW_SUCCESS) code = queue_batch(&j, stream, &completion);
+    if (j.how) lib.destroy_how(j.how);
+  }
   mw_unlock(&device->linear_lock);
   if (code == MW_SUCCESS) cuda_stream_queued(stream, &completion);
   return code;
