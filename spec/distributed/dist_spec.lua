@@ -2,13 +2,7 @@
 -- number is rounded, and for stencils, bit by bit.
 
 local mw = require "moonwarp"
-
-local sizes = { 1, 2, 3, 4, 7 }
-
-local function run(f)
-  mw.use "cpu"
-  for _, n in ipairs(sizes) do mw.nccl.run(n, f) end
-end
+local run = require "support.mpi.clique"
 
 -- The largest difference is at most `most`; 0: the same.
 local function same(wanted, got, most)
@@ -297,7 +291,7 @@ describe("a stencil", function()
     local a = mw.random(3):uniform { 9, 8 }
     for _, boundary in ipairs { "zero", "periodic", "edge" } do
       local wanted
-      for _, n in ipairs(sizes) do
+      for _, n in ipairs { 1, 2, 3, 4, 7 } do
         mw.nccl.run(n, function(comm)
           for _, layout in ipairs(layouts(comm, { 9, 8 })) do
             if not layout.block then
