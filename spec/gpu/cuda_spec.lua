@@ -142,6 +142,29 @@ describe("memory of a GPU", function()
     assert.equal("cuMemcpyHtoDAsync 12", gpu.call(result, "cuMemcpyHtoDAsync"))
   end)
 
+  it("in small pieces is kept for the next ones of their size, and given back where memory is short and at the end",
+    function()
+      local result = gpu [[
+        for i = 1, 10 do
+          local x, y = mw.array { i, 2, 3 }, mw.zeros(1000)
+          assert(x[1] == i and y[1000] == 0)
+          x:free()
+          y:free()
+        end
+        print(mw.memory().bytes, mw.memory().count)
+      ]]
+      assert.equal("0\t0\n", result.output)
+      assert.equal(2, gpu.count(result, "cuMemAllocAsync"))
+      assert.equal(2, gpu.count(result, "cuMemFreeAsync"))
+      local short = gpu { [[
+        local list = {}
+        for i = 1, 40 do list[i] = mw.zeros(10000) end
+        for i = 1, 40 do list[i]:free() end
+        print(#mw.zeros(400000))
+      ]], cuda = "memory=2000000" }
+      assert.equal("400000\n", short.output)
+    end)
+
   it("is copied from one device to the other by a:to(device)", function()
     local result = gpu { [[
       local a = mw.array({ 1, 2, 3 }, "int")

@@ -2,12 +2,22 @@
  *
  * Memory is allocated from the device's pool in an internal stream that is used only for this: so freed memory, which
  * the core guarantees to be unused, is available to the next allocation at once. The pool returns memory to the system
- * beyond the amount that context.c sets, and all of it if an allocation fails. */
+ * beyond the amount that context.c sets, and all of it if an allocation fails.
+ *
+ * Small pieces that are freed are spares for the next allocations of their size, because the driver's calls take longer
+ * than the rest of a small operation. */
 #include "cuda/cuda.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { GRANULE = 256, SPARE_SIZES = 256, SPARES = 64 }; /* spares of each multiple of GRANULE, up to 64 KiB */
+
+typedef struct spares {
+  uint64_t *addresses; /* room for SPARES, or NULL */
+  int count;
+} spares;
 
 typedef struct extent {
   uint64_t address;
@@ -22,6 +32,7 @@ struct cuda_heap {
   extent *extents; /* by address */
   size_t count, capacity;
   size_t bytes, live, peak;
+  spares spares[SPARE_SIZES];
 };
 
 static struct {
@@ -48,6 +59,7 @@ void cuda_heap_close(cuda_heap *heap) {
   *link = heap->next;
   mw_unlock(&all.lock);
   pthread_mutex_destroy(&heap->lock);
+  for (int i = 0; i < SPARE_SIZES; i++) free(heap->spares[i].addresses);
   free(heap->extents);
   free(heap);
 }
@@ -55,6 +67,7 @@ void cuda_heap_close(cuda_heap *heap) {
 void cuda_heap_forget(cuda_heap *heap) {
   mw_lock(&heap->lock);
   heap->count = heap->bytes = heap->live = 0;
+  for (int i = 0; i < SPARE_SIZES; i++) heap->spares[i].count = 0;
   changes++;
   mw_unlock(&heap->lock);
 }
@@ -136,10 +149,50 @@ void cuda_heap_count(cuda_device *device, size_t bytes) {
   mw_unlock(&heap->lock);
 }
 
+/* ---- spares ---- */
+
+/* The list for pieces of so many bytes; NULL if there are none of that size. */
+static spares *spares_of(const cuda_device *device, size_t bytes) {
+  size_t granules = (bytes + GRANULE - 1) / GRANULE;
+  return device->pools && granules <= SPARE_SIZES ? &device->heap->spares[granules - 1] : NULL;
+}
+
+static bool take_spare(cuda_device *device, size_t bytes, uint64_t *address) {
+  spares *list = spares_of(device, bytes);
+  if (!list) return false;
+  mw_lock(&device->heap->lock);
+  bool found = list->count > 0;
+  if (found) *address = list->addresses[--list->count];
+  mw_unlock(&device->heap->lock);
+  return found;
+}
+
+static bool keep_spare(cuda_device *device, size_t bytes, uint64_t address) {
+  spares *list = spares_of(device, bytes);
+  if (!list) return false;
+  mw_lock(&device->heap->lock);
+  if (!list->addresses) list->addresses = mw_alloc(SPARES * sizeof *list->addresses);
+  bool has_room = list->count < SPARES;
+  if (has_room) list->addresses[list->count++] = address;
+  mw_unlock(&device->heap->lock);
+  return has_room;
+}
+
+void cuda_heap_drop_spares(cuda_device *device) {
+  cuda_heap *heap = device->heap;
+  mw_lock(&heap->lock);
+  for (int i = 0; i < SPARE_SIZES; i++)
+    while (heap->spares[i].count > 0)
+      cu.cuMemFreeAsync(heap->spares[i].addresses[--heap->spares[i].count], device->side);
+  mw_unlock(&heap->lock);
+}
+
 /* ---- memory ---- */
 
 static CUresult allocate_device(cuda_device *device, size_t bytes, CUdeviceptr *address) {
   if (!device->pools) return cu.cuMemAlloc(address, bytes);
+  if (take_spare(device, bytes, address)) return 0;
+  if (spares_of(device, bytes)) bytes = (bytes + GRANULE - 1) / GRANULE * GRANULE;
   CUresult result = cu.cuMemAllocAsync(address, bytes, device->side);
   /* From now on any stream may use it. */
   return result ? result : cu.cuStreamSynchronize(device->side);
@@ -156,6 +209,7 @@ static CUresult allocate(cuda_device *device, mw_memory_kind kind, size_t bytes,
 
 static void trim(cuda_device *device) {
   CUmemoryPool pool;
+  cuda_heap_drop_spares(device);
   if (device->pools && cu.cuDeviceGetDefaultMemPool(&pool, device->id) == 0) cu.cuMemPoolTrimTo(pool, 0);
 }
 
@@ -222,6 +276,8 @@ static void free_now(cuda_device *device, uint64_t address) {
   mw_lock(&device->heap->lock);
   bool known = take_out(device->heap, address, &old);
   mw_unlock(&device->heap->lock);
+  if (known && old.kind == MW_MEMORY_DEVICE && !atomic_load(&device->lost) && keep_spare(device, old.bytes, address))
+    return;
   if (!known || cu.cuCtxGetCurrent(&before) != 0 || !cuda_enter_quietly(device)) return;
   if (old.kind == MW_MEMORY_PINNED)
     cu.cuMemFreeHost((void *)(uintptr_t)address);
