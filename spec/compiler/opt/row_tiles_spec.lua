@@ -207,3 +207,26 @@ describe("a thread that walks its row", function()
     end
   end)
 end)
+
+describe("a kernel whose lanes walk rows", function()
+  local function vectors(columns)
+    local source = [[
+      __global__ void distances(const unsigned char *a, int *out) {
+        int row[COLUMNS], i = blockIdx.x * blockDim.x + threadIdx.x;
+        for (int k = 0; k < COLUMNS; k++) row[k] = k;
+        for (int m = 1; m < 30; m++) {
+          int last = m;
+          for (int k = 0; k < COLUMNS; k++) row[k] = last = min(row[k], last) + (a[i * COLUMNS + k] != m);
+        }
+        out[i] = row[COLUMNS - 1];
+      }]]
+    source = source:gsub("COLUMNS", columns)
+    local text = mwcc.run(source, "--report --mcpu=x86-64-v4 --launch=_Z9distancesPKhPi:128x1x1")
+    return text:match "gangs of %d x %d+ lanes: [^\n]*"
+  end
+
+  it("has one vector in a gang, unless a row is in one cache line", function()
+    assert.is_truthy(vectors(200):find "gangs of 1 x .*rows of their own")
+    assert.is_nil(vectors(24):find "rows of their own")
+  end)
+end)

@@ -266,6 +266,8 @@ bool counts_towards(const shapes *s, LLVMValueRef index, LLVMValueRef limit);
 bool leaves_one_by_one(const shapes *s, int loop_index);
 /* Whether each lane walks a row of its own, element by element, in a loop of one block: row_walk.c. */
 bool is_walked_row(const shapes *s, LLVMValueRef load);
+/* Whether such a row is known to be no longer than a cache line. */
+bool is_short_row(const shapes *s, LLVMValueRef load);
 /* Whether threads of one threadIdx.x walk the same row, so that one load serves all vectors of a gang. */
 bool is_row_of_column(const shapes *s, LLVMValueRef load);
 /* Whether all innermost loops write rows of each thread, and have independent iterations: then LLVM's loop vectoriser

@@ -75,6 +75,13 @@ bool is_walked_row(const shapes *s, LLVMValueRef load) {
   return is_scattered(s, address, type) && is_plain_access(load) && walks(s->graph->program, load, address, type);
 }
 
+bool is_short_row(const shapes *s, LLVMValueRef load) {
+  enum { CACHE_LINE = 64 };
+  LLVMBasicBlockRef block = LLVMGetInstructionParent(load);
+  size_t iterations = trip_count(block, block);
+  return iterations && iterations * LLVMABISizeOfType(s->graph->program->layout, LLVMTypeOf(load)) <= CACHE_LINE;
+}
+
 enum { MOST_SEEN = 64 };
 
 typedef struct slice {

@@ -104,7 +104,8 @@ static void choose_tests(widener *w, const place *at, LLVMTypeRef type, bool loa
   x->window = loads && may_be_window(w, at, type) && !(x->flips && !x->clamps && !x->divides);
   x->contiguous = !x->divides && !x->window && !w->speculation_failed;
   x->runs = masks && (x->divides || x->clamps) && has_pass(w->p, PASS_RUNS);
-  x->near = x->flips && !x->divides && may_be_near(w, type);
+  /* a volatile load reads what its own lane does, once */
+  x->near = x->flips && !x->divides && may_be_near(w, type) && !(loads && at->is_volatile);
 }
 
 tested_index index_to_test(widener *w, const place *at, LLVMTypeRef type, bool loads) {
