@@ -56,7 +56,7 @@ describe("a random kernel", function()
   for at, width in ipairs { 1, "own", "8x4" } do
     it(("that reaches memory in many ways means the same with %s"):format(
       width == "own" and "lanes as mwcc chooses them" or "--width=" .. width), function()
-      local options, every = { memory = true, threads = 300 }, mw.limit("specialise", width == "own" and 1 or nil)
+      local options, every = { memory = true, threads = 300 }, mw.limit("specialise", width == "own" and 0 or nil)
       local first = at == 3 and 5 or 1
       finally(function() mw.limit("specialise", every) end)
       if only then return check(made(only, only, options), width) end
@@ -65,7 +65,7 @@ describe("a random kernel", function()
   end
 
   it("means the same as the body of a grid-stride loop", function()
-    local options, every = { strides = true, threads = 300 }, mw.limit("specialise", 1)
+    local options, every = { strides = true, threads = 300 }, mw.limit("specialise", 0)
     finally(function() mw.limit("specialise", every) end)
     check(only and made(only, only, options) or made(1, 8, options), "own")
   end)

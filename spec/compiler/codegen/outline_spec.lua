@@ -30,7 +30,7 @@ describe("long code for one block size", function()
   local before, m, twiddle
 
   setup(function()
-    before = mw.limit("specialise", 1)
+    before = mw.limit("specialise", 0)
     m = mw.compile(source)
     twiddle = mw.array(wave(-1)):as "float2"
   end)

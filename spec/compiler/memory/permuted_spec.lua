@@ -76,7 +76,7 @@ end
 describe("permuted accesses", function()
   local m, before
   setup(function()
-    before = mw.limit("specialise", 1)
+    before = mw.limit("specialise", 0)
     m = mw.compile(kernels())
   end)
   teardown(function() mw.limit("specialise", before) end)
@@ -116,7 +116,7 @@ extern "C" __global__ void butterflies(const float2 *in, float2 *out) {
 describe("butterflies", function()
   for _, size in ipairs { 64, 256 } do
     it(("of %d threads"):format(size), function()
-      local before = mw.limit("specialise", 1)
+      local before = mw.limit("specialise", 0)
       local m = mw.compile((butterflies:gsub("SIZE", size)))
       local count, blocks, list = 4 * size, 3, {}
       for k = 1, count * blocks do list[k] = random(-8, 8) end
@@ -162,7 +162,7 @@ describe("stores of structs next to permuted accesses", function()
   for _, lanes in ipairs { 4, 8, 16 } do
     for _, name in ipairs { "structs_last", "structs_first" } do
       it(("%s, of %d lanes"):format(name, lanes), function()
-        local before = mw.limit("specialise", 1)
+        local before = mw.limit("specialise", 0)
         local m = mw.compile { source = (halves:gsub("LANES", lanes)), options = { "--width=" .. lanes } }
         local blocks, wanted = 3, {}
         local out = mw.zeros(blocks * 4 * lanes, "int")

@@ -73,7 +73,7 @@ describe("the rows of an array, a thread each,", function()
       local marks = { NAME = c.name, T = c.type, PITCH = c.pitch, SKIP = c.skip }
       texts[i] = text:gsub("%u+", marks)
     end
-    before = mw.limit("specialise", 1)
+    before = mw.limit("specialise", 0)
     m = mw.compile(table.concat(texts))
   end)
   teardown(function() mw.limit("specialise", before) end)

@@ -99,7 +99,7 @@ local function wrapped(number) return (number + (1 << 31)) % (1 << 32) - (1 << 3
 describe("iterations of a loop that load the same rows", function()
   local before, m
   setup(function()
-    before = mw.limit("specialise", 1)
+    before = mw.limit("specialise", 0)
     m = mw.compile(source)
   end)
   teardown(function() mw.limit("specialise", before) end)
@@ -182,7 +182,7 @@ local mean = [[
 describe("rows and columns of a gang around pixels", function()
   local before, m
   setup(function()
-    before = mw.limit("specialise", 1)
+    before = mw.limit("specialise", 0)
     m = mw.compile(mean)
   end)
   teardown(function() mw.limit("specialise", before) end)

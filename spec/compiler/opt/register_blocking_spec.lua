@@ -96,7 +96,7 @@ describe("blocked sums", function()
 
   setup(function()
     one = mw.compile { source = text, options = { "--width=1" } }
-    before = mw.limit("specialise", 1)
+    before = mw.limit("specialise", 0)
   end)
   teardown(function() mw.limit("specialise", before) end)
 

@@ -144,7 +144,7 @@ end)
 -- Kernels that differ in what the pass has to prove, against thread by thread without optimisation.
 describe("a thread that walks its row", function()
   local every
-  setup(function() every = mw.limit("specialise", 1) end)
+  setup(function() every = mw.limit("specialise", 0) end)
   teardown(function() mw.limit("specialise", every) end)
 
   local text = [[

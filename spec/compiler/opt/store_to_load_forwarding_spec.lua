@@ -10,7 +10,7 @@ local count, ir = mwcc.count, mwcc.ir
 
 describe("shared memory that is stored to twice", function()
   local before
-  setup(function() before = mw.limit("specialise", 1) end)
+  setup(function() before = mw.limit("specialise", 0) end)
   teardown(function() mw.limit("specialise", before) end)
 
   local steps = [[

@@ -85,7 +85,7 @@ end)
 
 describe("code without an optional pass", function()
   local before
-  setup(function() before = mw.limit("specialise", 1) end)
+  setup(function() before = mw.limit("specialise", 0) end)
   teardown(function() mw.limit("specialise", before) end)
 
   local function check(options)

@@ -86,7 +86,7 @@ describe("a cold helper", function()
       assert.same(y, got_y, name)
       assert.same(sums, got_sums, name)
     end
-    local before = mw.limit("specialise", 1)
+    local before = mw.limit("specialise", 0)
     local got_y, got_sums = run {}
     mw.limit("specialise", before)
     assert.same(y, got_y)

@@ -27,7 +27,7 @@ describe("an index that is a sum of terms", function()
     local m, columns, steps = mw.compile(text), 100, 5
     local list = {}
     for i = 1, columns * 12 do list[i] = i * 7 % 31 end
-    local a, before = mw.array(list, "int"), mw.limit("specialise", 1)
+    local a, before = mw.array(list, "int"), mw.limit("specialise", 0)
     for _, halo in ipairs { 0, 1, 3, 20 } do
       for _, first in ipairs { 0, 3, 7 } do
         local o, inner = mw.zeros(columns, "int"), 64 - 2 * halo

@@ -51,7 +51,7 @@ describe("code for one block size", function()
       say "add in other blocks"
       m["twice<float>"](4, 256)(p, 1000)
       say "an instance"
-    ]], environment = { MOONWARP_CLANG = clang, MOONWARP_SPECIALISE = "1", XDG_CACHE_HOME = clang .. ".cache" } }
+    ]], environment = { MOONWARP_CLANG = clang, MOONWARP_SPECIALISE = "0", XDG_CACHE_HOME = clang .. ".cache" } }
     assert.equal("add\t2\t2.0\t2.0\nadd in other blocks\t3\t3.0\t3.0\nan instance\t5\t6.0\t6.0\n",
       (result.output:gsub("(%d)\t(%d)\t(%d)\n", "%1\t%2.0\t%3.0\n")))
     assert.equal(2, count_lines(list), "compilations by clang: the module's, and the instance's")
@@ -66,7 +66,7 @@ describe("code for one block size", function()
       local before = mw.cache.misses
       m.add(4, 256)(p, 1000)
       say(mw.cache.misses - before)
-    ]]):format(path, path), environment = { MOONWARP_SPECIALISE = "1", XDG_CACHE_HOME = path .. ".cache" } }
+    ]]):format(path, path), environment = { MOONWARP_SPECIALISE = "0", XDG_CACHE_HOME = path .. ".cache" } }
     assert.matches("^1\t2\t2", result.output)
     os.execute(("rm -r %s %s.cache"):format(path, path))
   end)
@@ -91,7 +91,8 @@ describe("code for one block size", function()
         until mw.cache.misses > before
         print(name, launches)
       end
-    ]==], environment = { MOONWARP_SPECIALISE = "8192", XDG_CACHE_HOME = folder .. ".cache" } }
+    ]==], environment = { MOONWARP_SPECIALISE = "8192", MOONWARP_BACKGROUND = "off",
+      XDG_CACHE_HOME = folder .. ".cache" } }
     assert.equal("once\t8\nloop\t4\nloops\t1\n", result.output)
     os.execute(("rm -r %s %s.cache"):format(folder, folder))
   end)
@@ -121,7 +122,7 @@ describe("code for one block size", function()
   end)
 
   it("accesses rows by unsigned indices that wrap around for inactive lanes", function()
-    local before = mw.limit("specialise", 1)
+    local before = mw.limit("specialise", 0)
     local m = mw.compile [[
       __global__ void above(const signed char *in, int *out) {
         unsigned x = threadIdx.x, y = threadIdx.y;
@@ -137,7 +138,7 @@ describe("code for one block size", function()
   end)
 
   it("divides by vectors with known lanes, including 0", function()
-    local before = mw.limit("specialise", 1)
+    local before = mw.limit("specialise", 0)
     local m = mw.compile [[
       __global__ void divide(int n, int *out) {
         int t = threadIdx.x;
@@ -150,7 +151,7 @@ describe("code for one block size", function()
   end)
 
   it("divides signed numbers if inactive lanes would divide by 0", function()
-    local before = mw.limit("specialise", 1)
+    local before = mw.limit("specialise", 0)
     local m = mw.compile [[
       __global__ void divide(const int *in, int *out) {
         int t = threadIdx.x;
@@ -172,7 +173,7 @@ describe("code for one block size", function()
   end)
 
   it("adds an offset that can be an or for the active lanes only", function()
-    local before = mw.limit("specialise", 1)
+    local before = mw.limit("specialise", 0)
     local m = mw.compile [[
       __global__ void even(float *out) {
         int t = threadIdx.x + blockDim.x * threadIdx.y;

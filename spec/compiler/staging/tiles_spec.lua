@@ -70,7 +70,7 @@ end
 
 describe("products by tiles in shared memory", function()
   local before
-  setup(function() before = mw.limit("specialise", 1) end)
+  setup(function() before = mw.limit("specialise", 0) end)
   teardown(function() mw.limit("specialise", before) end)
 
   local function check(changes, n)

@@ -25,7 +25,7 @@ extern "C" __global__ void wild(int block, int row, int *out) {
 describe("neighbouring blocks", function()
   local m, before
   setup(function()
-    before = mw.limit("specialise", 1)
+    before = mw.limit("specialise", 0)
     m = mw.compile(text)
   end)
   teardown(function() mw.limit("specialise", before) end)

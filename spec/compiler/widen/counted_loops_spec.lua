@@ -86,7 +86,7 @@ end
 describe("counted divergent loops", function()
   local before, x, numbers
   setup(function()
-    before = mw.limit("specialise", 1)
+    before = mw.limit("specialise", 0)
     numbers = {}
     for i = 1, 1024 do numbers[i] = i * 2654435761 % 4294967296 - 2147483648 end
     x = mw.array(numbers, "int")

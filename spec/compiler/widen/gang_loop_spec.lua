@@ -100,7 +100,7 @@ describe("gangs of blocks are distributed over workers", function()
     end
     local want = result("1", "1000000000000")
     assert.matches("warps%s+%d+", want)
-    for _, threads in ipairs { "1", "2", "5" } do assert.equal(want, result(threads, "1")) end
+    for _, threads in ipairs { "1", "2", "5" } do assert.equal(want, result(threads, "0")) end
   end)
 
   it("in a graph as well", function()
@@ -115,7 +115,7 @@ describe("gangs of blocks are distributed over workers", function()
       for _ = 1, 4 do exec:launch(s) end
       mw.synchronize()
       print(x:min(), x:max())
-    ]], environment = { MOONWARP_THREADS = "3", MOONWARP_SPECIALISE = "1" } }
+    ]], environment = { MOONWARP_THREADS = "3", MOONWARP_SPECIALISE = "0" } }
     local sum = 0
     for i = 0, 8 do sum = sum + i * 9 % 5 end
     assert.equal(("%d\t%d\n"):format(20 * sum, 20 * sum), result.output)
@@ -135,7 +135,7 @@ describe("gangs of blocks are distributed over workers", function()
         local _, err = pcall(mw.synchronize)
         print(err.block[1], err.block[2])
       end
-    ]], environment = { MOONWARP_THREADS = "4", MOONWARP_SPECIALISE = "1" } }
+    ]], environment = { MOONWARP_THREADS = "4", MOONWARP_SPECIALISE = "0" } }
     assert.equal(("2\t1\n"):rep(2), result.output)
   end)
 
@@ -148,7 +148,7 @@ describe("gangs of blocks are distributed over workers", function()
       m.add:cooperative(1, 256)(10, x)
       mw.synchronize()
       print(x:min(), x:max())
-    ]], environment = { MOONWARP_THREADS = "4", MOONWARP_SPECIALISE = "1" } }
+    ]], environment = { MOONWARP_THREADS = "4", MOONWARP_SPECIALISE = "0" } }
     assert.equal("180\t180\n", result.output)
   end)
 

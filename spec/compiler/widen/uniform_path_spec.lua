@@ -91,7 +91,7 @@ describe("the uniform path", function()
     end)
 
     it("has the results of the loop tier, for rows of any length", function()
-      local before = mw.limit("specialise", 1)
+      local before = mw.limit("specialise", 0)
       local m = mw.compile(long)
       local single = mw.compile { source = long, options = { "--width=1" } }
       for _, columns in ipairs { 1, 255, 256, 257, 1000, 1024, 1031 } do
@@ -226,7 +226,7 @@ describe("a block that is one gang", function()
       sums[t] = values[t + 1] + (sums[t - 1] or 0)
     end
     for t = 0, 255 do want[t + 1] = sums[255 - t] - 3 * sums[7 * t % 256] end
-    mw.limit("specialise", 1)
+    mw.limit("specialise", 0)
     for _, options in ipairs { {}, { "--width=8x32" }, { "--width=16x16" } } do
       local o, m = mw.zeros(256, "int"), mw.compile { source = text, options = options }
       for _ = 1, 3 do
@@ -316,7 +316,7 @@ describe("a block that is one gang", function()
   end)
 
   it("has the right sums", function()
-    local before = mw.limit("specialise", 1)
+    local before = mw.limit("specialise", 0)
     local m = mw.compile(scan)
     local data, sum = {}, 0
     for i = 1, 256 do data[i] = (i * 40503) % 1000 - 300 end

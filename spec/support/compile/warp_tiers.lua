@@ -14,7 +14,7 @@ local tiers = {
 }
 for _, target in ipairs(targets) do tiers[#tiers + 1] = target end
 -- Once enough threads were launched with blocks of one size, the kernel is compiled again for those.
-tiers[#tiers + 1] = { name = "for blocks of one size", specialise = 1,
+tiers[#tiers + 1] = { name = "for blocks of one size", specialise = 0,
   blocks = { { size = { 64 } }, { size = { 40 } }, { size = { 16, 4 } }, { size = { 8, 8 } } } }
 if #targets == 0 then tiers[#tiers + 1] = { name = "in parts of 4 lanes", options = { "--width=4" } } end
 
