@@ -1,9 +1,11 @@
 -- Random kernels of a mechanism, started by hand: see fuzz.lua.
---   lua5.4 spec/support/mechanisms/run.lua NAME FIRST LAST [--ways=own,--width=8] [--print]
+--   MOONWARP_BACKGROUND=off lua5.4 spec/support/mechanisms/run.lua NAME FIRST LAST [--ways=own,--width=8] [--print]
 package.path = "./spec/?.lua;" .. package.path
 local mw = require "moonwarp"
 local fuzz = require "support.mechanisms.fuzz"
 mw.limit("time", 20)
+-- Otherwise the launches would run general code, and code for their block sizes would not be tested.
+assert(os.getenv "MOONWARP_BACKGROUND" == "off", "start this with MOONWARP_BACKGROUND=off")
 
 local name, first, last = arg[1], math.tointeger(arg[2]), math.tointeger(arg[3])
 local ways, print_all
