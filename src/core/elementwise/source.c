@@ -109,7 +109,8 @@ static void add_rows_head(mw_text *text, const mw_elementwise *f, const mw_layou
         mw_text_addf(text, "  at_%s += c%zu_ * walk_.step[%zu];\n", f->operands[k].name, d, k * rank + d);
     if (f->uses_index) mw_text_addf(text, "  i += c%zu_ * walk_.step[%zu];\n", d, f->operand_count * rank + d);
   }
-  if (f->uses_index) mw_text_addf(text, "  i += j_ * walk_.step[%zu];\n", f->operand_count * rank + rank - 1);
+  if (f->uses_index)
+    mw_text_addf(text, "  i += j_ * walk_.step[%zu];\n  (void)i;\n", f->operand_count * rank + rank - 1);
 }
 
 /* ---- the whole ---- */
