@@ -219,7 +219,7 @@ typedef struct kernel {
   size_t *references; /* indices of the reference variables that it may read: tier_selection.c */
   size_t reference_count;
   const char *tier, *tier_reason;
-  bool gather_bound, vectorisable; /* it mostly gathers: scalar code is faster, and LLVM vectorises it (variants.c) */
+  bool gather_bound, vectorisable, stores_rows; /* mostly gathers: scalar code, which LLVM vectorises: variants.c */
   LLVMValueRef iterations_end; /* the bound of the grid-stride loop whose iterations it runs, or NULL: interchange.c */
   bool iterations_signed;
   /* The memory that its iterations access; none if they may depend on each other: parallel_iterations.c. */

@@ -90,4 +90,22 @@ describe("a kernel of segments of different lengths", function()
     local asm = mwcc.run(text:gsub("VALUE", "k"), "--mcpu=x86-64-v4 --emit=asm")
     assert.is_truthy(asm:find "vmovdqu32%s+%([^\n]*%%ymm%d+ {%%k%d} {z}")
   end)
+
+  it("is vectorised where the loop loads an index of another type than it stores", function()
+    local sparse = [[extern "C" __global__ void sparse(int rows, int n, const INDEX *start, const INDEX *column,
+                                                       const float *value, const float *x, float *y) {
+      int r = blockIdx.x * blockDim.x + threadIdx.x;
+      if (r >= rows) return;
+      for (int e = start[r]; e < start[r + 1]; e++)
+        for (int c = 0; c < n; c++) y[r * n + c] += value[e] * x[(int)column[e] * n + c];
+    }]]
+    for _, processor in ipairs { "x86-64-v3", "x86-64-v4" } do
+      local function sums(index)
+        local asm = mwcc.run(sparse:gsub("INDEX", index), "--emit=asm --mcpu=" .. processor)
+        return mwcc.count(asm, "vfmadd%d+ps[^\n]*[yz]mm")
+      end
+      assert.is_true(sums "int" > 0)
+      assert.equal(0, sums "unsigned char") -- which a store of any type may write
+    end
+  end)
 end)

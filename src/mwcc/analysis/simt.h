@@ -273,8 +273,9 @@ bool is_row_of_column(const shapes *s, LLVMValueRef load);
 /* Whether all innermost loops write rows of each thread, and have independent iterations: then LLVM's loop vectoriser
    makes better code of a single thread than lanes would be, which scatter. */
 bool suits_one_thread(const graph *g, const order *o, const shapes *s);
-/* Whether LLVM's loop vectoriser can be expected to vectorise all innermost loops for one thread. */
-bool has_vectorisable_loops(const graph *g, const order *o, const shapes *s);
+/* Whether LLVM's loop vectoriser can be expected to vectorise all innermost loops for one thread, and whether they
+   store rows, so that it has to test whether arrays overlap. */
+bool has_vectorisable_loops(const graph *g, const order *o, const shapes *s, bool *stores);
 
 /* ---- atomics.c ---- */
 

@@ -13,9 +13,10 @@
    loops are not vectorised and unrolled. Nor are loops that mainly gather, unless a thread's own loads are contiguous:
    their trip counts are small and vary, and an unrolled copy adds a branch that is hard to predict. Where there are mask
    registers, LLVM vectorises them for size, too: with the last iteration under a mask, and without a scalar loop for
-   what is left, which would take longest where rows are short. */
+   what is left, which would take longest where rows are short. But for size it makes no tests whether arrays overlap. */
 static void mark_general_cold(program *p, const kernel *k) {
-  if (k->gather_bound && (!k->vectorisable || has_mask_registers(p))) add_attribute(p, k->run, "optsize");
+  if (k->gather_bound && (!k->vectorisable || (has_mask_registers(p) && !k->stores_rows)))
+    add_attribute(p, k->run, "optsize");
   if (!k->general) return;
   add_attribute(p, k->general, "optsize");
   if (k->thread_function) add_attribute(p, k->thread_function, "optsize");

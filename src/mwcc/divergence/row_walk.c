@@ -17,6 +17,32 @@ static bool adds_constant(LLVMValueRef next, LLVMValueRef phi, int64_t *step) {
   return true;
 }
 
+/* The type that an access is of by strict aliasing; NULL: it may be of any. */
+static LLVMValueRef access_type(const program *p, LLVMValueRef access) {
+  enum { ACCESSED = 1, OPERANDS = 4, NAMED = 3 };
+  LLVMValueRef tag = LLVMGetMetadata(access, LLVMGetMDKindIDInContext(p->context, "tbaa", 4)), of_tag[OPERANDS];
+  int count = tag ? (int)LLVMGetMDNodeNumOperands(tag) : 0;
+  if (count <= ACCESSED || count > OPERANDS) return NULL;
+  LLVMGetMDNodeOperands(tag, of_tag);
+  LLVMValueRef type = of_tag[ACCESSED], of_type[NAMED];
+  if (!type || !LLVMIsAMDNode(type) || LLVMGetMDNodeNumOperands(type) != NAMED) return NULL;
+  LLVMGetMDNodeOperands(type, of_type);
+  unsigned length;
+  const char *name = of_type[0] && LLVMIsAMDString(of_type[0]) ? LLVMGetMDString(of_type[0], &length) : "";
+  return starts_with(name, "omnipotent") ? NULL : type;
+}
+
+/* Whether no store of the block is of the load's type: LLVM hoists the load if its address does not change. */
+static bool is_hoistable(const program *p, LLVMBasicBlockRef block, LLVMValueRef load) {
+  LLVMValueRef type = access_type(p, load);
+  if (!type || !is_plain_access(load)) return false;
+  for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) {
+    LLVMValueRef other = LLVMIsAStoreInst(i) ? access_type(p, i) : NULL;
+    if (LLVMIsAStoreInst(i) && (!other || other == type)) return false;
+  }
+  return true;
+}
+
 /* By how much the value changes in each iteration of the loop, which is the block alone. */
 static bool step_in(const program *p, LLVMBasicBlockRef block, LLVMValueRef value, int64_t *step, int depth) {
   int64_t other = 0;
@@ -30,6 +56,7 @@ static bool step_in(const program *p, LLVMBasicBlockRef block, LLVMValueRef valu
     for (unsigned i = 0; i < LLVMCountIncoming(value); i++)
       if (LLVMGetIncomingBlock(value, i) == block) return adds_constant(LLVMGetIncomingValue(value, i), value, step);
     return false;
+  case LLVMLoad: return is_hoistable(p, block, value) && step_in(p, block, a, &other, depth - 1) && other == 0;
   case LLVMOr:
   case LLVMAdd:
   case LLVMSub:
@@ -187,7 +214,7 @@ bool suits_one_thread(const graph *g, const order *o, const shapes *s) {
   return are_vectorisable(g, o, s, false, &stores) && stores;
 }
 
-bool has_vectorisable_loops(const graph *g, const order *o, const shapes *s) {
-  bool stores;
-  return are_vectorisable(g, o, s, true, &stores);
+bool has_vectorisable_loops(const graph *g, const order *o, const shapes *s, bool *stores) {
+  *stores = false;
+  return are_vectorisable(g, o, s, true, stores);
 }

@@ -211,7 +211,8 @@ static cut choose_cut(variant_query *q, int lanes, int vector_count) {
 
 static bool pays(variant_query *q, const shapes *s) {
   q->k->gather_bound = !q->k->waits && !q->p->options->width && mostly_gathers(q->g, q->o, s);
-  q->k->vectorisable = q->k->gather_bound && has_pass(q->p, PASS_THREAD_LOOPS) && has_vectorisable_loops(q->g, q->o, s);
+  q->k->vectorisable = q->k->gather_bound && has_pass(q->p, PASS_THREAD_LOOPS) &&
+                       has_vectorisable_loops(q->g, q->o, s, &q->k->stores_rows);
   if (q->k->gather_bound)
     q->why = "a divergent loop consists mostly of gathers, so scalar code is faster (--width=16 vectorises it anyway)";
   else if (!q->k->waits && !q->p->options->width && has_pass(q->p, PASS_THREAD_LOOPS) &&
