@@ -58,6 +58,20 @@ describe("order", function()
         end
       end
     end
+    -- So few of so many that only some chunks are searched, with equal ones, some of them after the last whole chunk.
+    for _, dtype in ipairs { "float", "longlong" } do
+      local a = (mw.rand(66001) * 1e6):floor():to(dtype)
+      a[66001], a[65990], a[70] = 2000000, 2000000, 2000000
+      if dtype == "float" then a[3], a[66000], a[9] = 0 / 0, 0 / 0, -0.0 end
+      for _, largest in ipairs { true, false } do
+        for _, k in ipairs { 1, 2, 40 } do
+          local values, places = a:topk(k, { largest = largest })
+          local order = a:argsort { descending = largest }:sub(1, k)
+          assert.same(order:totable(), places:totable())
+          assert.same(a:take(order):totable(), values:totable())
+        end
+      end
+    end
     local column = mw.randn(40000, 1)
     local values, places = column:topk(3, 1)
     assert.same({ 3, 1 }, values.shape)

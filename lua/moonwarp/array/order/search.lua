@@ -21,16 +21,49 @@ local M = {}
 
 local SELECTED = 32768 -- the k greatest of so many elements are selected; shorter lines are sorted
 
+local LONG, SHORT = 1024, 64 -- elements of a chunk: most and least
+
+-- The positions of the elements of a line that are as far as the k-th of the chunks' extremes, and so contain the k
+-- greatest (or least) of all: only chunks whose extreme is as far are read again. nil if chunks would be short, or these
+-- are many, or fewer than k chunks have numbers.
+local function candidates_by_chunk(line, n, k, least)
+  local size = math.min(LONG, math.floor(n / (16 * k)))
+  if size < SHORT then return nil end
+  local count = math.floor(n / size)
+  local chunks = line:sub(1, count * size):reshape(count, size)
+  local extremes = least and chunks:min { axis = 2 } or chunks:max { axis = 2 }
+  local last = extremes:sort { descending = not least }:sub(k, k)
+  if last[1] ~= last[1] then return nil end
+  local function far(x) return least and x:le(last) or x:ge(last) end
+  local which = far(extremes):nonzero()
+  if which.count > count / 8 then return nil end
+  local inside = far(chunks:take(which, { axis = 1 }):reshape(-1)):nonzero()
+  local positions = given.new(line, "longlong", { inside.count })
+  run(line, "of_chunks", { operands = { { "y", "out", "longlong" }, { "p", "in", "longlong" },
+    { "which", "whole", "longlong" }, { "n", "scalar", "longlong" } },
+    body = "y = (which[(p - 1) / n] - 1) * n + (p - 1) % n + 1;" }, positions, inside, which, size)
+  if n == count * size then return positions end
+  local rest = far(line:sub(count * size + 1, n)):nonzero() + count * size
+  return raw.part("array.joining").concat { positions, rest }
+end
+
 -- The positions of the k greatest or least of all elements, which lie along one axis: those from the k-th on, sorted.
 -- nil if fewer are not NaN, or too many equal the k-th.
-local function select_positions(x, k, options)
-  local line, least, n = x:reshape(-1):contiguous(), options.largest == false, x.count
+local function candidates_of(x, line, n, k, least)
+  local some = candidates_by_chunk(line, n, k, least)
+  if some then return some end
   local missing = promotion.of(x.dtype, "a:topk").kind == "float" and tonumber(line:ne(line):count_nonzero()) or 0
-  if k == 0 or n - missing < k then return nil end
+  if n - missing < k then return nil end
   local last = select_rank(line:reshape(1, n), least and k - 1 or n - missing - k)
   local mask = least and line:le(last) or line:ge(last)
   if tonumber(mask:count_nonzero()) > n / 4 then return nil end
-  local candidates = mask:nonzero()
+  return mask:nonzero()
+end
+
+local function select_positions(x, k, options)
+  local line, least, n = x:reshape(-1):contiguous(), options.largest == false, x.count
+  local candidates = k > 0 and candidates_of(x, line, n, k, least)
+  if not candidates then return nil end
   local shape = x.shape
   for d, size in ipairs(shape) do shape[d] = size == n and k or size end
   local order = at_positions(line, candidates, 1):argsort { descending = not least }
