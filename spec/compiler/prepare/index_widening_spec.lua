@@ -20,7 +20,17 @@ describe("an index that is a sum of terms", function()
       return mwcc.run(text, "--report --mcpu=x86-64-v4 --launch=_Z4rowsPKiPiiiii:64x1x1 " .. (options or ""))
     end
     assert.matches("\n +5:%d+  contiguous load\n", report())
+    assert.matches("kernel _Z4rowsPKiPiiiii: 5:%d+ is a 64%-bit index of lanes, term by term\n", report())
     assert.is_nil(report "--without=index-widening":find("\n +5:%d+  contiguous load\n"))
+  end)
+
+  it("stays as it is where a term may wrap", function()
+    local other = [[extern "C" __global__ void f(const int *a, int *o, unsigned k, int first) {
+      int x = (int)(threadIdx.x + k);
+      o[threadIdx.x] = a[x + first];
+    }]]
+    local report = mwcc.run(other, "--report --launch=f:64x1x1")
+    assert.matches("kernel f: 3:%d+ stays a 32%-bit index: a term that differs between lanes may wrap\n", report)
   end)
 
   it("has the right elements, also where a row begins before the first column", function()

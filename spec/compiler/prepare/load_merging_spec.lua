@@ -16,6 +16,16 @@ local function gathers(body)
 end
 
 describe("neighbouring bytes", function()
+  it("are told of in the report", function()
+    local function lines(body) return mwcc.run(head .. body .. "}", "--report --launch=f:64x1x1") end
+    local merged, apart = "kernel f: 4:%d+ is loaded with the three bytes after it", "kernel f: 4:%d+ is loaded apart"
+    assert.matches(merged, lines "o[i] = p[0] | p[1] << 8 | p[2] << 16 | p[3] << 24;")
+    local report = lines "unsigned char *q = a + i; o[i] = q[0] + q[1] + q[2] + q[3];"
+    assert.matches(apart, report)
+    assert.not_matches(merged, report)
+    assert.not_matches("is loaded", lines "o[i] = p[0] + p[1] + p[2];")
+  end)
+
   it("are one load if there are four", function()
     assert.equal(1, gathers "o[i] = p[0] | p[1] << 8 | p[2] << 16 | p[3] << 24;")
     assert.equal(2, gathers "o[i] = p[7] + p[6] * p[5] + p[4] + (p[3] ^ p[2]) + p[1] + p[0];")

@@ -196,17 +196,15 @@ static bool is_accessed_before(const loop_search *s, LLVMValueRef address, const
 }
 
 static void report(const loop_search *s, const access *a, const char *format, const access *other) {
-  const char *file;
-  unsigned line, column, its_line, its_column;
-  if (!s->p->options->report || !program_position(a->instruction, &file, &line, &column)) return;
-  char *own = mw_format("%u:%u", line, column), *its = NULL;
-  if (other && program_position(other->instruction, &file, &its_line, &its_column))
-    its = mw_format("%u:%u", its_line, its_column);
-  printf("kernel %s: %s ", s->k->linkage, own);
-  printf(format, its ? its : "another");
-  puts("");
-  free(own);
-  free(its);
+  const char *file, *its = "another";
+  unsigned line, column;
+  char position[32];
+  if (!s->p->options->report) return;
+  if (other && program_position(other->instruction, &file, &line, &column))
+    its = position, snprintf(position, sizeof position, "%u:%u", line, column);
+  char *text = mw_format(format, its);
+  report_decision(s->p, s->k, a->instruction, text);
+  free(text);
 }
 
 static bool need_separate(const loop_search *s, candidate *c, uint32_t parameter) {

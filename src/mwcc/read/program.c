@@ -261,6 +261,13 @@ bool program_position(LLVMValueRef value, const char **file, unsigned *line, uns
   return *line != 0;
 }
 
+void report_decision(const program *p, const kernel *k, LLVMValueRef instruction, const char *text) {
+  const char *file;
+  unsigned line, column;
+  if (p->options->report && program_position(instruction, &file, &line, &column))
+    printf("kernel %s: %u:%u %s\n", k->linkage, line, column, text);
+}
+
 LLVMMetadataRef program_new_scope(program *p, const kernel *k, LLVMValueRef function) {
   if (!p->debug) {
     p->debug = LLVMCreateDIBuilder(p->module);

@@ -12,6 +12,7 @@
 #include "mwcc/analysis/simt.h"
 #include "mwcc/support/predicates.h"
 #include "mwcc/prepare/prepare.h"
+#include "mwcc/read/read.h"
 
 #include <stdlib.h>
 
@@ -64,10 +65,10 @@ static LLVMValueRef extended(const shapes *s, LLVMBuilderRef b, LLVMTypeRef i64,
   return LLVMBuildBinOp(b, opcode_of(value), left, right, "");
 }
 
-static void widen_in(program *p, LLVMValueRef function, LLVMBuilderRef b) {
+static void widen_in(program *p, const kernel *k, LLVMBuilderRef b) {
   graph g;
   const char *why;
-  if (!graph_build(p, function, false, &g, &why)) return;
+  if (!graph_build(p, k->body, false, &g, &why)) return;
   flow f = graph_flow(&g);
   order o = order_of(&f);
   int lanes = p->options->width > 1 ? p->options->width : 8;
@@ -82,7 +83,12 @@ static void widen_in(program *p, LLVMValueRef function, LLVMBuilderRef b) {
     LLVMValueRef sum = LLVMGetOperand(i, 0);
     int at = graph_node_of(&g, i);
     shape_kind kind = shape_of(&s, sum).kind;
-    if ((kind != SHAPE_AFFINE && kind != SHAPE_VECTOR_AFFINE) || !is_sum_of_terms(&s, sum, at, DEEPEST)) continue;
+    if (kind != SHAPE_AFFINE && kind != SHAPE_VECTOR_AFFINE) continue;
+    if (!is_sum_of_terms(&s, sum, at, DEEPEST)) {
+      report_decision(p, k, sum, "stays a 32-bit index: a term that differs between lanes may wrap");
+      continue;
+    }
+    report_decision(p, k, sum, "is a 64-bit index of lanes, term by term");
     LLVMPositionBuilderBefore(b, i);
     LLVMReplaceAllUsesWith(i, extended(&s, b, p->i64, sum, at));
     unused[unused_count++] = i;
@@ -104,6 +110,6 @@ static bool has_candidate(LLVMValueRef function) {
 void widen_indices(program *p) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
   for (size_t i = 0; i < p->kernel_count; i++)
-    if (has_candidate(p->kernels[i].body)) widen_in(p, p->kernels[i].body, b);
+    if (has_candidate(p->kernels[i].body)) widen_in(p, &p->kernels[i], b);
   LLVMDisposeBuilder(b);
 }

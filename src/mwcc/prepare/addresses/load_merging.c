@@ -12,6 +12,7 @@
 #include "mwcc/analysis/simt.h"
 #include "mwcc/support/predicates.h"
 #include "mwcc/prepare/prepare.h"
+#include "mwcc/read/read.h"
 
 #include <stdlib.h>
 
@@ -137,7 +138,7 @@ static void merge(program *p, LLVMBuilderRef b, byte_load *group[BYTES]) {
   }
 }
 
-static void merge_in_block(program *p, LLVMBuilderRef b, const shapes *s, byte_load *list, int count) {
+static void merge_in_block(program *p, const kernel *k, LLVMBuilderRef b, const shapes *s, byte_load *list, int count) {
   byte_load *group[BYTES];
   bool again = true;
   while (again) {
@@ -145,10 +146,15 @@ static void merge_in_block(program *p, LLVMBuilderRef b, const shapes *s, byte_l
     for (int n = 0; n < count; n++) {
       if (list[n].merged || has_predecessor(list, count, n) || !find_group(list, count, n, group)) continue;
       if (!pays(s, &list[n])) continue;
+      report_decision(p, k, list[n].load, "is loaded with the three bytes after it, by one load of 32 bits");
       merge(p, b, group);
       again = true;
     }
   }
+  for (int n = 0; n < count; n++)
+    if (!list[n].merged && !has_predecessor(list, count, n) && find_group(list, count, n, group))
+      report_decision(p, k, list[n].load,
+                      "is loaded apart from the three bytes after it: lanes' bytes are the same, or neighbours");
   for (int n = 0; n < count; n++)
     if (list[n].merged) LLVMInstructionEraseFromParent(list[n].load);
 }
@@ -161,7 +167,8 @@ static bool has_group(LLVMBasicBlockRef block, byte_load *list, int *count) {
   return false;
 }
 
-static void merge_in(program *p, LLVMValueRef function, LLVMBuilderRef b, byte_load *list) {
+static void merge_in(program *p, const kernel *k, LLVMBuilderRef b, byte_load *list) {
+  LLVMValueRef function = k->body;
   graph g;
   const char *why;
   int count;
@@ -173,7 +180,7 @@ static void merge_in(program *p, LLVMValueRef function, LLVMBuilderRef b, byte_l
   if (p->options->launch_kernel) c = cut_block(p->block, lanes, 1);
   shapes s = shapes_at_best(&g, &o, c);
   for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block; block = LLVMGetNextBasicBlock(block))
-    if (has_group(block, list, &count)) merge_in_block(p, b, &s, list, count);
+    if (has_group(block, list, &count)) merge_in_block(p, k, b, &s, list, count);
   shapes_free(&s);
   order_free(&o);
   graph_free(&g);
@@ -188,7 +195,7 @@ void merge_loads(program *p) {
     bool found = false;
     for (LLVMBasicBlockRef at = LLVMGetFirstBasicBlock(function); at && !found; at = LLVMGetNextBasicBlock(at))
       found = has_group(at, list, &count);
-    if (found) merge_in(p, function, b, list);
+    if (found) merge_in(p, &p->kernels[i], b, list);
   }
   free(list);
   LLVMDisposeBuilder(b);
