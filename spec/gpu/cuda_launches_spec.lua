@@ -41,6 +41,15 @@ describe("a module whose kernels launch kernels", function()
     assert.equal(gpu.count(result, "cuLinkCreate"), gpu.count(result, "cuLinkDestroy"))
   end)
 
+  it("is refused by mwcc, with what to install", function()
+    local result = gpu { [==[
+      print(mw.try_compile [[
+        __global__ void child(int *p) { p[0] = 1; }
+        __global__ void k(int *p) { child<<<1, 1>>>(p); }]])]==], environment = { MOONWARP_NVRTC = "off" } }
+    assert.matches("launches from kernels need NVRTC and CUDA's device runtime on a GPU: pip install " ..
+      "nvidia-cuda-nvrtc nvidia-cuda-runtime", result.output, 1, true)
+  end)
+
   it("is no module that has the same error for another reason", function()
     local result = gpu { (source:gsub("ERRORS OF A WHOLE", "ERROR")), environment = { MOONWARP_CUDADEVRT = library } }
     assert.matches("a launch is host code", result.output, 1, true)
