@@ -1,7 +1,7 @@
 -- The gain of each optional pass of the compiler: kernels compiled with and without it (--without=NAME) are timed in
 -- turn in one process. Kernels whose code is the same are not timed.
 --
---   MOONWARP_SPECIALISE=0 lua5.4 bench/ablation.lua [--part=1/7] [--pass=NAME] [--mcpu=NAME] [kernels]
+--   MOONWARP_SPECIALISE=0 lua5.4 bench/ablation.lua [--part=1/7] [--pass=NAME,NAME] [--mcpu=NAME] [kernels]
 --
 -- Prints a line for each pass and kernel whose code differs: pass, kernel, the ratio of the kernel's time without the
 -- pass to that with it, and the same ratio of compile times. --table=FILE makes a table from such lines.
@@ -35,7 +35,11 @@ local function measure(part, parts, only, mcpu, names)
   local problems = require "bench.problems.problems"
   local best_of_each = require("bench.measure").best_of_each
   if #names == 0 then
-    for _, list in ipairs { problems.classics, problems.functions, problems.fields, problems.held } do
+    local lists, rooms = { problems.classics, problems.functions, problems.fields }, {}
+    for room in pairs(problems.rooms()) do rooms[#rooms + 1] = room end
+    table.sort(rooms)
+    for _, room in ipairs(rooms) do lists[#lists + 1] = problems.rooms()[room] end
+    for _, list in ipairs(lists) do
       for _, name in ipairs(list) do names[#names + 1] = name end
     end
   end
@@ -76,7 +80,8 @@ local function measure(part, parts, only, mcpu, names)
     return least
   end
 
-  local passes = only and { only } or optional_passes()
+  local passes = only and {} or optional_passes()
+  for pass in (only or ""):gmatch "[^,]+" do passes[#passes + 1] = pass end
   for i, name in ipairs(names) do
     if (i - 1) % parts == part - 1 then
       local base = problems.open(name, problems.compile(name, options))
