@@ -13,7 +13,7 @@
 
 #include "moonwarp.h"
 
-#define MW_MWO_VERSION 25
+#define MW_MWO_VERSION 26
 #define MW_MWO_SYMBOL  "mw_mwo"
 #define MW_MWO_MAGIC   "MWOIMG2"
 
@@ -349,6 +349,9 @@ typedef struct mw_mwo_kernel {
   uint32_t gangs;
   uint32_t loop_depth; /* the depth of nested loops, for a kernel of the simd tier */
   uint32_t launches;   /* whether kernels of the module launch others */
+  /* Block packing: more than 1: `run` runs so many adjacent blocks of a row as one, where it is called for as many, and
+     each of the others takes as long as all of these. */
+  uint32_t packed;
   /* Pointers that `run` takes to point into different allocations. Other launches do not suit it. */
   const mw_mwo_separate *separate;
   uint64_t separate_count;

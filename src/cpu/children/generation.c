@@ -65,7 +65,7 @@ bool cpu_family_next(cpu_command *command) {
   if (blocks == 0) return false;
   family->running = true;
   command->blocks = blocks;
-  command->grain = 1;
+  command->grain = command->unit = 1;
   cpu_command_keep_order(command);
   atomic_store_explicit(&command->taken, 0, memory_order_relaxed);
   return true;

@@ -8,12 +8,14 @@ static const double alternating_seconds = 200e-6, waking_seconds = 50e-6;
 
 /* ---- in order ---- */
 
+static uint64_t round_up(uint64_t n, uint64_t unit) { return (n + unit - 1) / unit * unit; }
+
 static bool take_next(cpu_command *command, uint64_t workers, cpu_taken *out) {
   uint64_t taken = atomic_load_explicit(&command->taken, memory_order_relaxed), next;
   do {
     if (taken >= command->blocks) return false;
     uint64_t left = command->blocks - taken, share = command->by_rows ? command->grain : left / (2 * workers);
-    if (share < command->grain) share = command->grain;
+    share = round_up(share < command->grain ? command->grain : share, command->unit);
     next = taken + (share < left ? share : left);
   } while (!atomic_compare_exchange_weak(&command->taken, &taken, next));
   *out = (cpu_taken){.first = taken, .last = next, .begins = taken == 0, .rest = next < command->blocks};
@@ -34,7 +36,8 @@ static bool take_part(cpu_command *command, _Atomic uint64_t *range, bool at_fro
   do {
     uint64_t left = left_in(old), share = (left + 3) / 4, first = first_of(old), last = first + left;
     if (left == 0) return false;
-    if (share < command->grain) share = command->grain < left ? command->grain : left;
+    share = round_up(share < command->grain ? command->grain : share, command->unit);
+    if (share > left) share = left;
     out->first = at_front ? first : last - share;
     out->last = out->first + share;
     rest = at_front ? pack(out->last, last) : pack(first, out->first);
@@ -65,10 +68,15 @@ static bool take_own(cpu_command *command, int workers, int slot, cpu_taken *out
   }
 }
 
+static uint64_t boundary(const cpu_command *command, uint64_t i, uint64_t workers) {
+  uint64_t at = round_up(command->blocks * i / workers, command->unit);
+  return at < command->blocks ? at : command->blocks;
+}
+
 static void share_out(cpu_command *command, uint64_t workers) {
   if (!command->ranges) command->ranges = mw_alloc(workers * sizeof *command->ranges);
   for (uint64_t i = 0; i < workers; i++) {
-    uint64_t first = command->blocks * i / workers, last = command->blocks * (i + 1) / workers;
+    uint64_t first = boundary(command, i, workers), last = boundary(command, i + 1, workers);
     atomic_store_explicit(&command->ranges[i], pack(first, last), memory_order_relaxed);
   }
 }
@@ -102,8 +110,6 @@ static bool writes_columns(const cpu_command *command, uint64_t workers) {
          command->blocks >= 4 * workers * row && command->blocks * image->column_bytes >= command->kernel.frame.cached;
 }
 
-static uint64_t round_up(uint64_t n, uint64_t unit) { return (n + unit - 1) / unit * unit; }
-
 /* Every other long kernel runs backwards: it starts with the data that the previous one left in the caches. */
 static void alternate_direction(cpu_command *command, double each, double all) {
   cpu_device *device = command->stream->device;
@@ -111,6 +117,7 @@ static void alternate_direction(cpu_command *command, double each, double all) {
   command->backwards = device->ran_backwards = !device->ran_backwards;
   command->piece = (uint64_t)(piece_seconds / each) + 1;
   if (command->piece < command->grain) command->piece = command->grain;
+  command->piece = round_up(command->piece, command->unit);
 }
 
 void cpu_command_keep_order(cpu_command *command) {
@@ -122,6 +129,8 @@ void cpu_command_set_grain(cpu_command *command) {
   bool runs_kernel = cpu_command_doing(command) == CPU_KERNEL;
   uint64_t workers = (uint64_t)command->stream->device->workers;
   command->grain = runs_kernel ? cpu_kernel_grain(kernel) : 1;
+  command->unit = runs_kernel && kernel->image->packed > 1 ? kernel->image->packed : 1;
+  command->grain = round_up(command->grain, command->unit);
   if (runs_kernel && kernel->image->interchanged && !command->kernel.frame.iterations)
     command->grain = grow_grain(command->grain, kernel->image->interchanged, command->blocks, workers);
   cpu_command_keep_order(command);

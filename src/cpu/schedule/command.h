@@ -67,6 +67,7 @@ struct cpu_command {
 
   uint64_t blocks;        /* the units that the block function counts: blocks, gangs or iterations of blocks */
   uint64_t grain;         /* the least number of blocks to take at once, while so many are left */
+  uint64_t unit;          /* ranges of blocks are multiples of this, but for the last: those that the code packs */
   _Atomic uint64_t taken; /* blocks taken so far */
   bool shared_out;        /* each slot has a range of blocks of its own: `ranges` has the rest of each */
   bool by_rows;           /* exactly `grain` blocks are taken at once, while so many are left */

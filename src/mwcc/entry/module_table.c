@@ -174,6 +174,7 @@ static LLVMValueRef kernel_entry(program *p, const kernel *k) {
   put_i32(&f, p->gangs);
   put_i32(&f, k->loop_depth);
   put_i32(&f, p->launches);
+  put_i32(&f, (uint32_t)k->pack);
   put_pointer(&f, separate_table(p, k));
   put_i64(&f, k->separate_count);
   for (int i = 0; i < MW_MOST_CANDIDATES; i++) put_i32(&f, k->candidates[i]);
