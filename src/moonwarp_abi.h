@@ -454,7 +454,7 @@ void mw_buffer_release(mw_buffer *buffer);
 int mw_buffer_free(mw_buffer *buffer);
 int mw_buffer_is_freed(const mw_buffer *buffer);
 size_t mw_buffer_size(const mw_buffer *buffer);
-uint64_t mw_buffer_address(mw_buffer *buffer);  /* device address; 0 once freed */
+uint64_t mw_buffer_address(mw_buffer *buffer);        /* device address; 0 once freed */
 mw_device *mw_buffer_device(const mw_buffer *buffer); /* borrowed */
 /* Host <-> device; waits for earlier work. MW_INVALID_VALUE past the end. */
 int mw_buffer_write(mw_buffer *buffer, size_t offset, const void *source, size_t bytes);
@@ -1052,9 +1052,10 @@ typedef struct mw_finding {
 typedef struct mw_report mw_report;
 
 /* Begin a checked run: until mw_check_end, launches run code compiled with --checks, and what is wrong with them becomes
-   findings instead of failures. `kinds` is a set of mw_check_kind. Waits for the device. MW_NOT_SUPPORTED on GPUs;
-   MW_INVALID_VALUE in a checked run. */
-int mw_check_begin(mw_device *device, unsigned kinds);
+   findings instead of failures. `kinds` is a set of mw_check_kind. A seed other than 0 draws whose turn is next, of
+   threads and of blocks, so that races show what they can compute: equal seeds draw equal orders. Waits for the device.
+   MW_NOT_SUPPORTED on GPUs; MW_INVALID_VALUE in a checked run. */
+int mw_check_begin(mw_device *device, unsigned kinds, uint64_t seed);
 /* End it: waits for the device. *out is yours: mw_report_release. */
 int mw_check_end(mw_device *device, mw_report **out);
 size_t mw_report_count(const mw_report *report);

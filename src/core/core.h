@@ -301,7 +301,7 @@ typedef struct mw_driver {
   int (*watch_result)(void *watch, mw_text *out);
   void (*watch_free)(void *watch);
   /* Begin and end a checked run on the idle device: mw_check_begin, mw_check_end. NULL: there are none. */
-  int (*check_begin)(void *device, unsigned kinds);
+  int (*check_begin)(void *device, unsigned kinds, uint64_t seed);
   int (*check_end)(void *device, mw_report **out);
   const char *(*unit_log)(void *unit); /* compiler warnings */
   /* The source and options of the unit, for further instances; false if the file contains none. */

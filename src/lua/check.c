@@ -49,10 +49,12 @@ static void push_finding(lua_State *L, const mw_finding *finding) {
   lua_setfield(L, -2, "other");
 }
 
-/* check_begin(kinds): of the device in use */
+/* check_begin(kinds, seed): of the device in use */
 static int check_begin(lua_State *L) {
   mwl_state *state = mwl_of(L);
-  mwl_must(L, state, mw_check_begin(mwl_current(L, state)->handle, (unsigned)luaL_checkinteger(L, 1)));
+  unsigned kinds = (unsigned)luaL_checkinteger(L, 1);
+  uint64_t seed = (uint64_t)luaL_checknumber(L, 2);
+  mwl_must(L, state, mw_check_begin(mwl_current(L, state)->handle, kinds, seed));
   return 0;
 }
 

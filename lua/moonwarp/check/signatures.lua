@@ -32,7 +32,7 @@ M.mw = {
   from_bytes = "bytes: string, dtype?: dtype",
   from_dlpack = "tensor: any, options?: any",
   check_memory = "on?: boolean",
-  check = "f: function, options?: {checks: string|table}",
+  check = "f: function, options?: {checks: string|table, schedule: string, seed: integer}",
   allow_race = "...: string",
   measure = "kernel: kernel, grid: integer|table, block: integer|table, shared?: integer, " ..
     "options?: {capability: string}",

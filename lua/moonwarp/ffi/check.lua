@@ -26,8 +26,8 @@ local function finding_of(from)
 end
 
 M.raw = {
-  -- check_begin(kinds): of the device in use
-  check_begin = function(kinds) errors.must(C.mw_check_begin(device.current()._handle, kinds)) end,
+  -- check_begin(kinds, seed): of the device in use
+  check_begin = function(kinds, seed) errors.must(C.mw_check_begin(device.current()._handle, kinds, seed)) end,
   -- check_end() -> a sequence of findings
   check_end = function()
     local out, finding, findings = ffi.new "mw_report *[1]", ffi.new "mw_finding", {}

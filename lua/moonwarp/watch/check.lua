@@ -9,7 +9,7 @@ local M = { public = {} }
 local bits = { memory = 1, races = 2, barriers = 4, initialisation = 8 }
 local allowed = {}
 
--- What mw_check_begin takes for `checks`.
+-- What raw.check_begin takes for `checks`.
 function M.bits_of(kinds)
   if kinds == nil or kinds == "all" then return 15 end
   local sum = 0
@@ -21,6 +21,21 @@ function M.bits_of(kinds)
     sum = sum + bits[kind]
   end
   return sum
+end
+
+-- The seed of `options`; 0: threads take turns in order.
+local function seed_of(options)
+  local schedule, seed = options.schedule, options.seed
+  if schedule ~= nil and schedule ~= "random" then
+    errors.usage('schedule wants "random", got %s', raw.describe(schedule))
+  end
+  if seed ~= nil and not (schedule and type(seed) == "number" and seed >= 1 and seed < 2 ^ 53 and seed % 1 == 0) then
+    errors.usage('seed wants a whole number from 1, with schedule = "random"; got %s', raw.describe(seed))
+  end
+  if schedule and math.floor(M.bits_of(options.checks) / bits.races) % 2 == 0 then
+    errors.usage('schedule = "random" wants "races" among the checks: threads take turns where these look')
+  end
+  return schedule and (seed or 1) or 0
 end
 
 local function is_at(place, finding) return place and place.line == finding.line and place.file == finding.file end
@@ -56,11 +71,15 @@ end
 ---divergent barriers, wrong warp masks, freed memory, values that nothing has written. Kernels compiled before are
 ---checked as well. What is found is in the report, and no launch fails because of it; a launch ends at an access that
 ---is out of bounds.
+---With schedule = "random", the threads of a block and the blocks of a launch take turns by lot, so that a race shows
+---the results that it can have: run it for several seeds and compare. Equal seeds draw equal orders.
 ---@param f fun()
----@param options? { checks: string|string[] } "all", or some of "memory", "races", "barriers", "initialisation"
+---@param options? { checks?: string|string[], schedule?: "random", seed?: integer } checks: "all", or some of "memory",
+---"races", "barriers", "initialisation"; seed: from 1 on, 1 unless given
 ---@return moonwarp.report findings in the order in which they were found; #report is 0 if there are none
 function M.public.check(f, options)
-  raw.check_begin(M.bits_of(options and options.checks))
+  options = options or {}
+  raw.check_begin(M.bits_of(options.checks), seed_of(options))
   local ok, err = pcall(f)
   local found, kept = raw.check_end(), {}
   if not ok then error(err, 0) end

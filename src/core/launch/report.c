@@ -12,12 +12,12 @@ struct mw_report {
 /* Launches choose their kernels again, with or without checks. */
 static void change(mw_device *device, unsigned kinds) { atomic_store(&device->checking, kinds); }
 
-int mw_check_begin(mw_device *device, unsigned kinds) {
+int mw_check_begin(mw_device *device, unsigned kinds, uint64_t seed) {
   if (!device->driver->check_begin)
     return fail(MW_NOT_SUPPORTED,
                 "checked runs are the CPU device's, and %s is another: mw.use \"cpu\" before mw.check", device->name);
   int code = mw_device_synchronize(device);
-  if (code == MW_SUCCESS) code = device->driver->check_begin(device->state, kinds);
+  if (code == MW_SUCCESS) code = device->driver->check_begin(device->state, kinds, seed);
   if (code == MW_SUCCESS) change(device, kinds);
   return code;
 }

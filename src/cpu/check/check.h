@@ -6,6 +6,7 @@
  *   race.c      the latest accesses to each byte, and races between them
  *   wait.c      barriers and warp functions that not all threads reach
  *   initialised.c  values that nothing has written
+ *   turns.c     whose turn is next, where a seed says so
  *   lifetime.c  memory that was freed, and blocks of malloc in kernels
  *
  * Races are decided by happens-before in CUDA's memory model and never by the order in which threads ran. Code of
@@ -24,7 +25,7 @@ typedef struct cpu_checked cpu_checked;
 /* ---- session.c ---- */
 
 /* mw_driver's members of the same names. The device is idle. */
-int cpu_check_begin(void *device, unsigned kinds);
+int cpu_check_begin(void *device, unsigned kinds, uint64_t seed);
 int cpu_check_end(void *device, mw_report **out);
 /* The device's session, or NULL. */
 cpu_check *cpu_check_of(const cpu_device *device);
@@ -81,6 +82,17 @@ void cpu_check_mask(cpu_worker *worker, uint32_t thread, uint32_t mask);
 void cpu_check_group(cpu_worker *worker, uint32_t thread, uint32_t group);
 void cpu_check_places(cpu_worker *worker, uint32_t first, uint32_t group);
 void cpu_check_absent(cpu_worker *worker, uint32_t thread, uint32_t from);
+
+/* ---- turns.c ---- */
+
+/* Whether the device's launches take turns by a seed. */
+bool cpu_check_draws(const cpu_device *device);
+/* The state of random numbers of a launch, or of a block from 1 in it; 0: turns are in order. */
+uint64_t cpu_check_turns(const cpu_device *device, uint32_t launch, uint64_t block);
+/* A number below `below`. */
+uint32_t cpu_check_draw(uint64_t *turns, uint32_t below);
+/* Before an access: let another thread or block go first, or not. */
+void cpu_check_turn(cpu_worker *worker);
 
 /* ---- lifetime.c ---- */
 

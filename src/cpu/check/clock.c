@@ -177,8 +177,10 @@ static void forget(cpu_checked *self) {
 }
 
 void cpu_check_block(cpu_worker *worker, uint32_t count) {
+  worker->turns = 0;
   if (!worker->holds_check) return;
   cpu_check *check = cpu_check_of(worker->device);
+  worker->turns = cpu_check_turns(worker->device, worker->command->checked, worker->base.block + 1);
   if (!worker->checked) {
     worker->checked = mw_alloc(sizeof *worker->checked);
     worker->checked->shared = shadow_new();

@@ -352,6 +352,7 @@ void cpu_check_watch(cpu_worker *worker, uint64_t address, uint64_t bytes, uint6
   if (!shared && !cpu_check_is_global(worker, address)) return;
   uint32_t thread = checked_thread_of(worker);
   bool strong = flags & (MW_ACCESS_ATOMIC | MW_ACCESS_VOLATILE);
+  if (worker->turns) cpu_check_turn(worker);
   if (strong) let_others_run(worker, thread, address);
   worker->in_service = 1;
   if (++self->accesses % PAUSE == 0) cpu_check_pause(worker);

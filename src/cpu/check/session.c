@@ -13,13 +13,14 @@ cpu_check *cpu_check_of(const cpu_device *device) {
   return atomic_load_explicit(&((cpu_device *)device)->check, memory_order_acquire);
 }
 
-int cpu_check_begin(void *handle, unsigned kinds) {
+int cpu_check_begin(void *handle, unsigned kinds, uint64_t seed) {
   cpu_device *device = handle;
   if (cpu_check_of(device))
     return fail(MW_INVALID_VALUE, "a checked run of this device is under way already: checked runs do not nest");
   cpu_check *check = mw_alloc(sizeof *check);
   check->device = device;
   check->kinds = kinds;
+  check->seed = seed;
   mw_lock_init(&check->lock);
   check->global = shadow_new();
   check->published = views_new();

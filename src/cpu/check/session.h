@@ -50,6 +50,7 @@ typedef struct views views;
 struct cpu_check {
   cpu_device *device;
   unsigned kinds; /* bits of mw_check_kind */
+  uint64_t seed;  /* 0: turns are in order */
   pthread_mutex_t lock;
   check_sites sites;
   mw_finding *findings;

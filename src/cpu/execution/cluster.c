@@ -158,9 +158,9 @@ static bool find_waiting(const cpu_cluster *cluster, bool outside, uint32_t *fou
   return false;
 }
 
-uint32_t cpu_cluster_run(cpu_pool *pool, cpu_cluster *cluster) {
+/* A phase begins. */
+bool cpu_cluster_begin(cpu_pool *pool, cpu_cluster *cluster) {
   const cpu_command *command = cluster->command;
-  uint32_t waiting = 0, rank;
   if (cluster->size > 1 && !cluster->rooms && !open_rooms(cluster)) {
     cpu_worker *worker = cluster->members[0].worker = cpu_resident_take(pool);
     worker->command = cluster->command;
@@ -169,28 +169,55 @@ uint32_t cpu_cluster_run(cpu_pool *pool, cpu_cluster *cluster) {
                                 .code = MW_LAUNCH_OUT_OF_RESOURCES,
                                 .what = "found no address space for the shared memory of a cluster"};
     cpu_pool_fail(pool, worker, cluster->command);
-    return 0;
+    return false;
   }
-  for (rank = 0; rank < cluster->size; rank++)
+  for (uint32_t rank = 0; rank < cluster->size; rank++)
     if (cluster->members[rank].state == MEMBER_AT_GRID) cluster->members[rank].state = MEMBER_READY;
+  return true;
+}
+
+/* No block can run: end a wait. False: none waits within the cluster. */
+static bool go_on(cpu_pool *pool, cpu_cluster *cluster) {
+  uint32_t rank;
+  if (pass_barrier(cluster)) return true;
+  if (find_waiting(cluster, true, &rank)) {
+    sched_yield(); /* let another cluster run */
+    return true;
+  }
+  if (!find_waiting(cluster, false, &rank)) return false;
+  cluster->stuck = true;
+  run(pool, cluster, rank);
+  return true;
+}
+
+uint32_t cpu_cluster_waiting(const cpu_cluster *cluster) {
+  uint32_t waiting = 0;
+  for (uint32_t rank = 0; rank < cluster->size; rank++) waiting += cluster->members[rank].state == MEMBER_AT_GRID;
+  return waiting;
+}
+
+uint32_t cpu_cluster_run(cpu_pool *pool, cpu_cluster *cluster) {
+  const cpu_command *command = cluster->command;
+  if (!cpu_cluster_begin(pool, cluster)) return 0;
   while (!atomic_load(&command->stop)) {
     bool ran = false;
-    for (rank = 0; rank < cluster->size && !atomic_load(&command->stop); rank++) {
+    for (uint32_t rank = 0; rank < cluster->size && !atomic_load(&command->stop); rank++) {
       if (!can_run(&cluster->members[rank])) continue;
       run(pool, cluster, rank);
       ran = true;
     }
-    if (ran || pass_barrier(cluster)) continue;
-    if (find_waiting(cluster, true, &rank)) {
-      sched_yield(); /* let another cluster run */
-      continue;
-    }
-    if (!find_waiting(cluster, false, &rank)) break;
-    cluster->stuck = true;
-    run(pool, cluster, rank);
+    if (!ran && !go_on(pool, cluster)) break;
   }
-  for (rank = 0; rank < cluster->size; rank++) waiting += cluster->members[rank].state == MEMBER_AT_GRID;
-  return waiting;
+  return cpu_cluster_waiting(cluster);
+}
+
+bool cpu_cluster_step(cpu_pool *pool, cpu_cluster *cluster, uint32_t rank) {
+  for (uint32_t i = 0; i < cluster->size; i++, rank++) {
+    if (!can_run(&cluster->members[rank % cluster->size])) continue;
+    run(pool, cluster, rank % cluster->size);
+    return true;
+  }
+  return go_on(pool, cluster);
 }
 
 /* ---- in services ---- */
@@ -206,6 +233,10 @@ void cpu_cluster_wait_grid(cpu_worker *worker) { wait(worker, MEMBER_AT_GRID); }
 
 void cpu_cluster_yield(cpu_worker *worker) {
   if (worker->cluster && worker->cluster->size > 1) wait(worker, MEMBER_READY);
+}
+
+void cpu_cluster_leave(cpu_worker *worker) {
+  if (worker->cluster) wait(worker, MEMBER_READY);
 }
 
 bool cpu_cluster_watch(cpu_worker *worker) {

@@ -25,12 +25,17 @@ void cpu_cluster_move(cpu_cluster *cluster, uint64_t number);
 void cpu_cluster_free(cpu_pool *pool, cpu_cluster *cluster);
 /* Run its blocks until each has ended or waits at the grid barrier; the number of those that wait. */
 uint32_t cpu_cluster_run(cpu_pool *pool, cpu_cluster *cluster);
+/* Or, after a phase has begun (false: it failed), run one of them that can, beginning with a rank, until it waits, ends or lets others go first. False: none can. */
+bool cpu_cluster_begin(cpu_pool *pool, cpu_cluster *cluster);
+bool cpu_cluster_step(cpu_pool *pool, cpu_cluster *cluster, uint32_t rank);
+uint32_t cpu_cluster_waiting(const cpu_cluster *cluster);
 
 /* Of the block that the worker runs, in a service: */
 /* wait at the grid barrier; */
 void cpu_cluster_wait_grid(cpu_worker *worker);
-/* let the cluster's other blocks run; */
+/* let the cluster's other blocks run, or any others; */
 void cpu_cluster_yield(cpu_worker *worker);
+void cpu_cluster_leave(cpu_worker *worker);
 /* its fibers watch words: wait until one has changed. False: nothing can change them. */
 bool cpu_cluster_watch(cpu_worker *worker);
 /* Whether the address is in the shared memory of a block of its cluster. */

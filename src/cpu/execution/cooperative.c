@@ -105,7 +105,73 @@ static void run_kept(cpu_pool *pool, cpu_command *command, uint64_t number) {
   atomic_fetch_add(&command->residents->waiting, waiting);
 }
 
+/* ---- turns by lot, for a checked run with a seed ---- */
+
+enum { DRAWN_MOST = 8 }; /* clusters between which a launch that is not cooperative switches */
+
+typedef struct drawn {
+  cpu_cluster **clusters; /* those that run; fresh ones come from `order` */
+  uint64_t count, most, next, last;
+  uint32_t *order;
+  uint64_t turns;
+} drawn;
+
+static bool draw_in(cpu_pool *pool, cpu_command *command, drawn *d) {
+  if (d->count == d->most || d->next == d->last) return false;
+  cpu_residents *residents = command->residents;
+  uint64_t number = d->order[d->next++];
+  resident *kept = residents->count ? &residents->clusters[number] : NULL;
+  if (kept && kept->ended) return true;
+  cpu_cluster *cluster = kept && kept->cluster ? kept->cluster : cpu_cluster_new(command, number);
+  if (kept) kept->cluster = cluster;
+  if (cpu_cluster_begin(pool, cluster))
+    d->clusters[d->count++] = cluster;
+  else if (!kept)
+    cpu_cluster_free(pool, cluster);
+  return true;
+}
+
+/* No block of the cluster can run until the next phase, if there is one. */
+static void draw_out(cpu_pool *pool, cpu_command *command, drawn *d, uint64_t at) {
+  cpu_cluster *cluster = d->clusters[at];
+  cpu_residents *residents = command->residents;
+  uint32_t waiting = cpu_cluster_waiting(cluster);
+  d->clusters[at] = d->clusters[--d->count];
+  atomic_fetch_add(&residents->waiting, waiting);
+  for (uint64_t i = 0; i < residents->count && !waiting; i++) {
+    resident *kept = &residents->clusters[i];
+    if (kept->cluster == cluster) *kept = (resident){.ended = true};
+  }
+  if (!waiting) cpu_cluster_free(pool, cluster);
+}
+
+static void run_drawn(cpu_pool *pool, cpu_command *command, uint64_t first, uint64_t last) {
+  drawn d = {.most = command->residents->count ? last - first : DRAWN_MOST, .last = last - first};
+  d.turns = cpu_check_turns(pool->device, command->checked, 0);
+  d.order = mw_alloc(d.last * sizeof *d.order);
+  d.clusters = mw_alloc(d.most * sizeof *d.clusters);
+  for (uint64_t i = 0; i < d.last; i++) {
+    uint64_t other = cpu_check_draw(&d.turns, (uint32_t)i + 1);
+    d.order[i] = d.order[other];
+    d.order[other] = (uint32_t)(first + i);
+  }
+  for (;;) {
+    while (draw_in(pool, command, &d)) continue;
+    if (!d.count || atomic_load(&command->stop)) break;
+    uint32_t at = cpu_check_draw(&d.turns, (uint32_t)d.count);
+    uint32_t rank = cpu_check_draw(&d.turns, cpu_cluster_size(&command->kernel.frame));
+    if (!cpu_cluster_step(pool, d.clusters[at], rank)) draw_out(pool, command, &d, at);
+  }
+  for (uint64_t i = 0; i < d.count && !command->residents->count; i++) cpu_cluster_free(pool, d.clusters[i]);
+  free(d.clusters);
+  free(d.order);
+}
+
 void cpu_residents_run(cpu_pool *pool, cpu_command *command, uint64_t first, uint64_t last) {
+  if (command->drawn) {
+    run_drawn(pool, command, first, last);
+    return;
+  }
   bool kept = command->residents->count > 0;
   cpu_cluster *cluster = NULL;
   for (uint64_t number = first; number < last && !atomic_load(&command->stop); number++) {

@@ -123,10 +123,32 @@ static bool next_warp(cpu_warps *all) {
   return false;
 }
 
+/* One of the block's threads that can run, by lot; ~0: none can. */
+static uint32_t draw(cpu_worker *worker) {
+  cpu_warps *all = worker->warps;
+  uint32_t able = 0;
+  for (uint32_t i = 0; i < all->count; i++)
+    able += (uint32_t)__builtin_popcount(all->warps[i].ready | all->warps[i].fresh);
+  if (!able) return ~0u;
+  uint32_t left = cpu_check_draw(&worker->turns, able);
+  for (uint32_t i = 0;; i++) {
+    uint32_t lanes = all->warps[i].ready | all->warps[i].fresh, count = (uint32_t)__builtin_popcount(lanes);
+    if (left >= count) {
+      left -= count;
+      continue;
+    }
+    while (left--) lanes &= lanes - 1;
+    all->now = i;
+    return i * LANES + lowest(lanes);
+  }
+}
+
 /* The thread to run now. */
 static uint32_t choose(cpu_worker *worker) {
   cpu_warps *all = worker->warps;
   for (;;) {
+    uint32_t drawn = worker->turns ? draw(worker) : ~0u;
+    if (drawn != ~0u) return drawn;
     warp *w = &all->warps[all->now];
     uint32_t first = all->now * LANES;
     if (w->ready) return first + lowest(w->ready);
@@ -225,7 +247,7 @@ CPU_UNSANITIZED void cpu_run_warps(const mw_frame *frame, mw_worker *base, mw_th
   for (uint32_t i = 0; i < all->count; i++)
     all->warps[i].fresh = i + 1 < all->count || count % LANES == 0 ? ~0u : (1u << count % LANES) - 1;
   cpu_check_block(worker, count);
-  cpu_fiber_change(worker, &ring->home, fiber_of(worker, 0));
+  cpu_fiber_change(worker, &ring->home, fiber_of(worker, choose(worker)));
   cpu_check_block_end(worker);
 }
 

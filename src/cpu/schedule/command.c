@@ -134,6 +134,7 @@ void cpu_command_set_grain(cpu_command *command) {
   if (runs_kernel && kernel->image->interchanged && !command->kernel.frame.iterations)
     command->grain = grow_grain(command->grain, kernel->image->interchanged, command->blocks, workers);
   cpu_command_keep_order(command);
+  if (command->drawn) command->grain = command->blocks;
   if (!runs_kernel || command->residents || !kernel->image->any_order) return;
   double each = block_seconds(kernel), all = each * (double)command->blocks / (double)workers;
   if (workers > 1 && writes_columns(command, workers)) {

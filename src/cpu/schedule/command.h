@@ -71,6 +71,7 @@ struct cpu_command {
   _Atomic uint64_t taken; /* blocks taken so far */
   bool shared_out;        /* each slot has a range of blocks of its own: `ranges` has the rest of each */
   bool by_rows;           /* exactly `grain` blocks are taken at once, while so many are left */
+  bool drawn;             /* one slot takes all blocks, which take turns by lot (residents) */
   bool backwards;         /* blocks run from the last to the first, in pieces of `piece` blocks */
   uint64_t piece;
   _Atomic uint64_t *ranges; /* allocated for all uses of the struct, or NULL */

@@ -219,6 +219,11 @@ static void keep_site(cpu_command *command, const char *site) {
   memcpy(command->site, site ? site : "", size);
 }
 
+/* Whether its blocks take turns by lot: in a checked run with a seed, where threads do. */
+static bool takes_turns(const cpu_device *device, const cpu_kernel_work *work, uint64_t blocks) {
+  return cpu_check_draws(device) && work->kernel->unit->image->checks & MW_CHECK_RACES && blocks <= UINT32_MAX;
+}
+
 int cpu_stream_launch(void *handle, const mw_launch_request *request) {
   cpu_stream *stream = handle;
   cpu_pool *pool = stream->device->pool;
@@ -236,7 +241,9 @@ int cpu_stream_launch(void *handle, const mw_launch_request *request) {
   cpu_launch_keep(work.kernel, request, command->params, &command->kernel.frame);
   command->blocks = cpu_launch_blocks(&work);
   if (watched) cpu_watched_begin(watched, command);
-  if (cpu_blocks_wait(&work.frame)) command->residents = cpu_residents_new(&work.frame, command->blocks);
+  command->drawn = takes_turns(stream->device, &work, command->blocks);
+  if (command->drawn || cpu_blocks_wait(&work.frame))
+    command->residents = cpu_residents_new(&work.frame, command->blocks);
   push(stream, command, true);
   cpu_pool_unlock(pool);
   return MW_SUCCESS;
