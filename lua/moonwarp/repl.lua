@@ -10,6 +10,7 @@ local errors = require "moonwarp.diagnostics.error"
 local chunks = require "moonwarp.repl.chunk"
 local help = require "moonwarp.repl.help"
 local input = require "moonwarp.repl.input"
+local progress = require "moonwarp.repl.progress"
 local results = require "moonwarp.repl.results"
 local timing = require "moonwarp.repl.timing"
 local trace = require "moonwarp.repl.trace"
@@ -35,12 +36,16 @@ local function finish(ok, ...)
   return ok, select("#", ...), { ... }
 end
 
+local tells = false -- whether progress of long work is shown
+
 -- Run a chunk and wait for the work that it started.
 local function run(chunk)
+  local told = tells and progress.begin() or function() end
   raw.interrupted()
   debug.sethook(watch, "", 10000)
   local ok, count, values = finish(xpcall(chunk, trace.handler))
   local settled, err = pcall(raw.synchronize)
+  told()
   raw.interrupted()
   io.stdout:flush()
   if not ok then return false, values[1] end
@@ -204,6 +209,7 @@ function M.run(options)
   if rawget(_G, "mw") == nil then rawset(_G, "mw", require "moonwarp") end
   local mw = require "moonwarp"
   local lines = input.open(results.complete)
+  tells = input.replaces_lines()
   raw.prompt = lines -- mw.debug asks for commands there
   local forget = define { help = help, time = TIME, quit = LEAVE, exit = LEAVE }
   if not (options and options.quiet) then banner(lines) end

@@ -53,6 +53,7 @@ function M.module(source, name, more)
     if devices[ordinal] and resets[ordinal] == count then return devices[ordinal] end
     if not head then head, own = split(source) end
     devices[ordinal] = setmetatable({}, { __index = function(kernels, kernel)
+      if raw.progress then raw.progress(("compiling %s of %s"):format(kernel, name)) end
       local m = M.on(device, compile, { source = head .. own[kernel], name = name, options = more.options,
         headers = more.headers })
       kernels[kernel] = m[kernel]

@@ -19,6 +19,13 @@ function M.dim(text)
   return "\27[2m" .. text .. "\27[0m"
 end
 
+---Whether lines of progress can be written to stderr, and replaced.
+---@return boolean
+function M.replaces_lines()
+  local term = os.getenv "TERM"
+  return term ~= nil and term ~= "dumb" and is_terminal(2)
+end
+
 -- The directory for history files that XDG defines.
 local function history_file()
   local state = os.getenv "XDG_STATE_HOME"

@@ -88,9 +88,10 @@ function M.read_csv(path, options)
   local delimiter, of, skip = check_options(options)
   local text = raw.bytes_read(path):gsub("^\239\187\191", "")
   local values, names, width, rows, place = {}, nil, nil, 0, 0
-  local count = 0
-  for line in text:gmatch "([^\n]*)\n?" do
+  local count, tell = 0, raw.progress
+  for at, line in text:gmatch "()([^\n]*)\n?" do
     place = place + 1
+    if tell and place % 10000 == 0 then tell("reading " .. path, at, #text) end
     line = line:gsub("\r$", "")
     if place > skip and line:find "%S" then
       local fields = fields_of(path, line, delimiter, place)

@@ -24,8 +24,8 @@ local SELECTED = 32768 -- the k greatest of so many elements are selected; short
 local LONG, SHORT = 1024, 64 -- elements of a chunk: most and least
 
 -- The positions of the elements of a line that are as far as the k-th of the chunks' extremes, and so contain the k
--- greatest (or least) of all: only chunks whose extreme is as far are read again. nil if chunks would be short, or these
--- are many, or fewer than k chunks have numbers.
+-- greatest (or least) of all: only chunks whose extreme is as far are read again. nil if chunks would be short, or
+-- these are many, or fewer than k chunks have numbers.
 local function candidates_by_chunk(line, n, k, least)
   local size = math.min(LONG, math.floor(n / (16 * k)))
   if size < SHORT then return nil end

@@ -20,6 +20,7 @@ local settings = {}
 raw.sort_settings = settings -- tests change them
 settings.ALONE = 32768 -- lines of up to so many elements are sorted by one thread on a CPU
 settings.WIDE = 2 ^ 30 -- lines of so many elements are counted in 64 bits by tiles
+settings.TOLD = 10 ^ 7 -- lines of so many elements tell their progress
 settings.tiles = nil -- whether blocks sort tiles, as on GPUs; nil: depends on the device
 
 local words = { "unsigned char", "unsigned short", nil, "unsigned" }
@@ -133,6 +134,10 @@ local function each_pass(x, n, size, positions, y, pass)
     local at, last = (k - 1) % 2 + 1, k == size
     local keys = not last and to[at] or not positions and y or nil
     pass(name, k, from or x, was, keys, not last and places[at] or nil, last and positions and y or nil)
+    if raw.progress and n >= settings.TOLD then
+      raw.synchronize() -- passes are only queued
+      raw.progress("sorting", k, size)
+    end
     from, was = keys, places[at]
   end
   release(to)
