@@ -311,7 +311,7 @@ static bool find_row_loop(program *p, LLVMBasicBlockRef block, row_loop *l) {
   }
   if (!l->stream_count) return false;
   choose_strip(l);
-  return l->strip * l->count <= TUNE_ROW_TILE_CODE;
+  return l->strip * l->count <= (p->options->launch_kernel ? TUNE_ROW_TILE_CODE : TUNE_ROW_TILE_GENERAL);
 }
 
 void tile_rows(program *p) {
