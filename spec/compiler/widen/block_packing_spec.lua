@@ -38,7 +38,7 @@ describe("blocks of few threads", function()
     assert.equal(1, pack("while (atomicAdd((int *)y, 0) != blockIdx.x) ; atomicAdd((int *)y, 1);", "1x1x1"))
   end)
 
-  it("have ids of their own, in rows of any length", function()
+  it("have ids of their own, in rows of any length, and run once", function()
     local before = mw.limit("specialise", 0)
     finally(function() mw.limit("specialise", before) end)
     local m = mw.compile [[
@@ -51,7 +51,8 @@ describe("blocks of few threads", function()
         to[6] += blockIdx.x * blockDim.x + threadIdx.x, to[7] += 1;
       }]]
     for _, block in ipairs { { 1, 1, 1 }, { 2, 1, 1 }, { 1, 2, 2 } } do
-      for _, grid in ipairs { { 1, 1, 1 }, { 31, 1, 1 }, { 32, 1, 1 }, { 75, 1, 1 }, { 33, 3, 2 }, { 5, 7, 1 } } do
+      for _, grid in ipairs { { 1, 1, 1 }, { 31, 1, 1 }, { 32, 1, 1 }, { 75, 1, 1 }, { 33, 3, 2 }, { 5, 7, 1 },
+        { 1003, 1, 1 } } do
         local threads, blocks = block[1] * block[2] * block[3], grid[1] * grid[2] * grid[3]
         local out = mw.zeros(8 * threads * blocks, "int")
         m.ids(grid, block)(out)
@@ -61,7 +62,9 @@ describe("blocks of few threads", function()
           for t = 0, threads - 1 do
             local tx, ty, tz = t % block[1], t // block[1] % block[2], t // (block[1] * block[2])
             for k, value in ipairs { bx, by, bz, tx, ty, tz, bx * block[1] + tx, 1 } do
-              assert.equal(value, got[at + k])
+              if got[at + k] ~= value then
+                error(("%d instead of %d, number %d of block %d, thread %d"):format(got[at + k], value, k, b, t))
+              end
             end
             at = at + 8
           end
