@@ -55,10 +55,12 @@ function opencl.open(part)
   check(code[0], "clCreateCommandQueue")
   local it = {}
 
-  function it.build(text)
+  -- standard: of the language, "CL3.0" unless given
+  function it.build(text, standard)
+    local options = ("-cl-std=%s -cl-mad-enable"):format(standard or "CL3.0")
     local program = C.clCreateProgramWithSource(context, 1, ffi.new("const char *[1]", { text }), nil, code)
     check(code[0], "clCreateProgramWithSource")
-    if C.clBuildProgram(program, 1, device, "-cl-std=CL3.0 -cl-mad-enable", nil, nil) ~= 0 then
+    if C.clBuildProgram(program, 1, device, options, nil, nil) ~= 0 then
       error(text_of(function(...) return C.clGetProgramBuildInfo(program, device[0], BUILD_LOG, ...) end), 0)
     end
     return program
