@@ -1,6 +1,6 @@
--- Operations on arrays beside NumPy, numexpr and JAX on the same processors in one run: make bench ARGS=--arrays (pip
--- install numpy numexpr "jax[cpu]"; a peer that is not there has an empty column). Arrays are of 10^7 floats unless the
--- line says otherwise, and results are made anew each time. The best of several runs counts.
+-- Operations on arrays beside NumPy, numexpr, JAX and pyfftw on the same processors in one run: make bench
+-- ARGS=--arrays (pip install numpy numexpr "jax[cpu]" pyfftw; a peer that is not there has an empty column). Arrays are
+-- of 10^7 floats unless the line says otherwise, and results are made anew each time. The best of several runs counts.
 --
 -- A ratio is the peer's time divided by moonwarp's: above 1 moonwarp is faster. "at least" is what moonwarp aims at.
 
@@ -77,6 +77,19 @@ local function cases()
   add("scatter_add", "`y:scatter_add(i, a)`", "1.5 NumPy", function() return mw.zeros(COUNT):scatter_add(places, a) end)
   add("unique", "`unique` of 1000 integers", "1.5 NumPy", function() return keys:unique() end)
   add("nonzero", "`nonzero` of a half", "1.5 NumPy", function() return ones:nonzero() end)
+  -- Fourier transforms of lines x n complex numbers: powers of two, mixed radices, a prime, and of two axes.
+  for _, shape in ipairs { { 16384, 2 ^ 8 }, { 1024, 2 ^ 12 }, { 64, 2 ^ 16 }, { 4, 2 ^ 20 }, { 1, 2 ^ 24 },
+    { 4096, 1000 }, { 4096, 1009 } } do
+    local lines, n = shape[1], shape[2]
+    local x
+    add(("fft:%d:%d"):format(lines, n), ("`mw.fft.fft` of {%d, %d}"):format(lines, n), "2 NumPy, 1.0 pyfftw", function()
+      if not x or x.count ~= lines * n then x = mw.rand(lines, n):to "complex64" end
+      return mw.fft.fft(x)
+    end)
+  end
+  local square = mw.rand(2048, 2048):to "complex64"
+  add("fft2:2048:2048", "`mw.fft.fft2` of {2048, 2048}", "2 NumPy, 1.0 pyfftw",
+    function() return mw.fft.fft2(square) end)
   add("bincount", "`bincount` of 1000 integers", "1.5 NumPy", function() return keys:bincount() end)
   return list
 end
@@ -103,9 +116,10 @@ function M.print(names)
     local seconds = peers[peer .. " " .. case]
     return seconds and ("%.2f"):format(seconds / own) or "-"
   end
-  local table_of = sheet.new("operation", "ms", "NumPy", "numexpr", "JAX", "at least")
+  local table_of = sheet.new("operation", "ms", "NumPy", "numexpr", "JAX", "pyfftw", "at least")
   local function row(case, shown, own, text, aim)
-    table_of:add(shown, text, ratio("numpy", case, own), ratio("numexpr", case, own), ratio("jax", case, own), aim)
+    table_of:add(shown, text, ratio("numpy", case, own), ratio("numexpr", case, own), ratio("jax", case, own),
+      ratio("pyfftw", case, own), aim)
   end
   local wanted = {}
   for _, name in ipairs(names) do wanted[name] = true end

@@ -1,4 +1,4 @@
-# The cases of bench/arrays/cases.lua in NumPy, numexpr and JAX: python3 bench/arrays/peers.py COUNT THREADS [CASE…]
+# The cases of bench/arrays/arrays.lua in NumPy, numexpr, JAX and pyfftw: python3 bench/arrays/peers.py COUNT THREADS [CASE…]
 # prints "peer case seconds", the best of several runs. Results are made anew each time, as there.
 import os
 import sys
@@ -17,6 +17,10 @@ try:
     import numexpr
 except ImportError:
     numexpr = None
+try:
+    import pyfftw
+except ImportError:
+    pyfftw = None
 try:
     import jax
     import jax.numpy as jnp
@@ -91,6 +95,20 @@ report("numpy", "scatter_add", scatter_add)
 report("numpy", "unique", lambda: np.unique(keys))
 report("numpy", "nonzero", lambda: mask.nonzero())
 report("numpy", "bincount", lambda: np.bincount(keys))
+transforms = [(f"fft:{m}:{n}", (m, n)) for m, n in ((16384, 2**8), (1024, 2**12), (64, 2**16), (4, 2**20), (1, 2**24),
+                                                   (4096, 1000), (4096, 1009))] + [("fft2:2048:2048", (2048, 2048))]
+for name, shape in transforms:
+    if wanted and name not in wanted:
+        continue
+    x = rng.random(shape, np.float32).astype(np.complex64)
+    of_two = name.startswith("fft2")
+    report("numpy", name, lambda: np.fft.fft2(x) if of_two else np.fft.fft(x))
+    if pyfftw:
+        y = pyfftw.empty_aligned(shape, np.complex64)
+        y[:] = x
+        plan = pyfftw.FFTW(y, pyfftw.empty_aligned(shape, np.complex64), axes=(0, 1) if of_two else (1,),
+                           flags=("FFTW_ESTIMATE",), threads=threads)
+        report("pyfftw", name, lambda: plan(y, pyfftw.empty_aligned(shape, np.complex64)))
 small = np.ones(10, np.float32)
 print("numpy ten", repeated(lambda: small + small), flush=True)
 
