@@ -13,7 +13,7 @@
 
 #include "moonwarp.h"
 
-#define MW_MWO_VERSION 26
+#define MW_MWO_VERSION 27
 #define MW_MWO_SYMBOL  "mw_mwo"
 #define MW_MWO_MAGIC   "MWOIMG2"
 
@@ -88,6 +88,7 @@ typedef enum mw_check_event {
   MW_CHECK_COMMIT,   /* asynchronous copies so far are a group */
   MW_CHECK_COPIED,   /* all but the latest `value` groups are done */
   MW_CHECK_TRACK,    /* asynchronous copies so far are done where the word at `value` is waited for */
+  MW_CHECK_BLOCK,    /* a block begins */
   MW_CHECK_UNWRITTEN /* a value that nothing has written is used; value >> 32: the line that read it, or 0, with bit 31
                         if that is a shuffle; its low half: this line */
 } mw_check_event;
@@ -316,8 +317,8 @@ struct mw_worker {
   /* For a grid-stride loop: the range of the iterations to do now, counted in elements. Only generated code reads and
      writes them. */
   uint64_t iteration, iteration_limit;
-  const mw_bounds
-      *bounds; /* in checked code: of the array that each parameter points into, by the parameter's number */
+  uint64_t shadow;         /* in checked code: from an address to its shadow's */
+  const mw_bounds *bounds; /* and where the array is that each parameter points into, by its number */
 };
 
 /* Two pointers, by their offsets in the parameter block. */

@@ -50,7 +50,7 @@ end
 
 -- The checks that find a kind without following each thread: the code is vectorised then.
 local alone = { out_of_bounds = "memory", misaligned = "memory", use_after_free = "memory", invalid_free = "memory",
-  leak = "memory" }
+  leak = "memory", uninitialised = "initialisation" }
 
 local function count_found(case, report)
   local text, count = variant(case, true), 0

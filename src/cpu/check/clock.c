@@ -326,6 +326,7 @@ void cpu_check_event(mw_worker *base, mw_check_event event, uint64_t value) {
   CPU_SERVICE_ENTER(base);
   cpu_worker *worker = (cpu_worker *)base;
   cpu_checked *self = worker->checked;
+  if (!worker->holds_check) check_unfollowed(worker, event, value);
   if (!worker->holds_check || !self->check) return;
   worker->in_service = 1;
   uint32_t thread = checked_thread_of(worker);
@@ -335,6 +336,7 @@ void cpu_check_event(mw_worker *base, mw_check_event event, uint64_t value) {
   case MW_CHECK_FENCE: fence(self, thread, (unsigned)value); break;
   case MW_CHECK_WAITED: checked_acquire(self, thread, value, is_shared, false); break;
   case MW_CHECK_ATOMIC: t->told = (uint8_t)value; break;
+  case MW_CHECK_BLOCK: break; /* cpu_check_block does it */
   case MW_CHECK_ASYNC: t->copies = value; break;
   case MW_CHECK_COMMIT: t->groups++; break;
   case MW_CHECK_UNWRITTEN: check_unwritten(worker, value); break;

@@ -19,7 +19,8 @@ void check_values_open(cpu_check *check) {
   uint64_t base, size;
   cpu_heap_range(check->device->heap, &base, &size);
   void *bits = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (bits == MAP_FAILED) return; /* values are then not followed */
+  if (bits == MAP_FAILED) return;           /* values are then not followed */
+  (void)madvise(bits, size, MADV_HUGEPAGE); /* arrays are looked at whole, most of which nothing has to be kept for */
   check->values = bits;
   check->values_base = base;
   check->values_size = size;
@@ -94,8 +95,9 @@ void cpu_check_shadow(mw_worker *base, mw_shadow_operation what, uint64_t addres
   CPU_SERVICE_ENTER(base);
   cpu_worker *worker = (cpu_worker *)base;
   cpu_checked *self = worker->checked;
-  bool runs = worker->holds_check && self->check && check_wants(self->check, MW_CHECK_INITIALISATION);
-  uint8_t *bits = runs ? shadow_at(self->check, address, bytes) : NULL;
+  cpu_check *check = worker->session;
+  bool runs = check && check_wants(check, MW_CHECK_INITIALISATION);
+  uint8_t *bits = runs ? shadow_at(check, address, bytes) : NULL;
   switch (what) {
   case MW_SHADOW_LOAD:
     if (bits)
@@ -107,15 +109,17 @@ void cpu_check_shadow(mw_worker *base, mw_shadow_operation what, uint64_t addres
     if (bits && memcmp(bits, memory, bytes) != 0) memcpy(bits, memory, bytes);
     return;
   case MW_SHADOW_COPY:
-    if (bits) copy(self->check, address, (uint64_t)(uintptr_t)memory, bytes);
+    if (bits) copy(check, address, (uint64_t)(uintptr_t)memory, bytes);
     return;
   case MW_SHADOW_UNWRITTEN:
     if (bits) memset(bits, 0xff, bytes);
     return;
   case MW_SHADOW_CLEAN:
-    if (bits) set_written(self->check, address, bytes);
+    if (bits) set_written(check, address, bytes);
     return;
-  case MW_SHADOW_ABSENT: memset(memory, runs && take_absent(self, checked_thread_of(worker)) ? 0xff : 0, bytes); return;
+  case MW_SHADOW_ABSENT:
+    memset(memory, runs && worker->holds_check && take_absent(self, checked_thread_of(worker)) ? 0xff : 0, bytes);
+    return;
   }
 }
 
@@ -124,14 +128,12 @@ static uint32_t site_at_line(cpu_check *check, uint32_t site, uint32_t line, uin
   return line && own && line != own ? check_site_beside(check, site, (int)line - (int)own) : site;
 }
 
-void check_unwritten(cpu_worker *worker, uint64_t value) {
-  cpu_checked *self = worker->checked;
-  cpu_check *check = self->check;
-  if (!check_wants(check, MW_CHECK_INITIALISATION)) return;
+/* `site`: of the call that tells of it. */
+static void found_unwritten(cpu_worker *worker, uint64_t value, uint32_t thread, uint32_t site) {
+  cpu_check *check = worker->session;
   uint32_t origin = (uint32_t)(value >> 32), line = origin & 0x7fffffff;
-  uint32_t thread = checked_thread_of(worker),
-           site = site_at_line(check, check_site_here(worker), line, (uint32_t)value);
-  check_end here = {site, thread, self->block, self->launch, "read"};
+  site = site_at_line(check, site, line, (uint32_t)value);
+  check_end here = {site, thread, (uint32_t)worker->base.block, worker->command->checked, "read"};
   check_fact fact = {.kind = "uninitialised", .here = here, .text = "used a value that nothing has written"};
   if (origin != line) {
     fact.kind = "warp_mask";
@@ -141,4 +143,44 @@ void check_unwritten(cpu_worker *worker, uint64_t value) {
     fact.hint = "name all lanes that are read from, and let them call";
   }
   check_found(check, &fact);
+}
+
+void check_unwritten(cpu_worker *worker, uint64_t value) {
+  if (!check_wants(worker->session, MW_CHECK_INITIALISATION)) return;
+  found_unwritten(worker, value, checked_thread_of(worker), check_site_here(worker));
+}
+
+/* ---- code that follows no threads ---- */
+
+typedef struct unfollowed {
+  cpu_worker *worker;
+  uint64_t value;
+} unfollowed;
+
+static void find_unfollowed(void *argument) {
+  const unfollowed *u = argument;
+  cpu_worker *worker = u->worker;
+  cpu_check_lock(worker);
+  found_unwritten(worker, u->value, worker->base.thread, check_site_at_pc(worker, worker->call));
+  cpu_check_unlock(worker);
+}
+
+void check_unfollowed(cpu_worker *worker, mw_check_event event, uint64_t value) {
+  if (!worker->session || !check_wants(worker->session, MW_CHECK_INITIALISATION)) return;
+  if (event == MW_CHECK_BLOCK)
+    check_set_unwritten(worker->session, (uint64_t)(uintptr_t)worker->base.shared, worker->base.shared_bytes);
+  else if (event == MW_CHECK_UNWRITTEN)
+    cpu_service_call(&worker->base, find_unfollowed, &(unfollowed){worker, value});
+}
+
+uint64_t check_shadow_distance(const cpu_check *check) {
+  return check && check->values ? (uint64_t)(uintptr_t)check->values - check->values_base : 0;
+}
+
+void check_show_address(const cpu_worker *worker, uint64_t *address) {
+  enum { NULL_PAGES = 1 << 16 };
+  const cpu_check *check = worker->session;
+  uint64_t shown = *address - check_shadow_distance(check);
+  if (!check->values || *address < NULL_PAGES || *address - check->values_base < check->values_size) return;
+  if (shown < NULL_PAGES || shown - check->values_base < check->values_size) *address = shown;
 }

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Checks for which each thread is followed. */
+enum { FOLLOWED = MW_CHECK_RACES | MW_CHECK_BARRIERS };
+
 /* ---- opening and closing ---- */
 
 cpu_check *cpu_check_of(const cpu_device *device) {
@@ -21,11 +24,16 @@ int cpu_check_begin(void *handle, unsigned kinds, uint64_t seed) {
   check->device = device;
   check->kinds = kinds;
   check->seed = seed;
+  if (kinds & MW_CHECK_INITIALISATION) check_values_open(check);
+  if (!check->values && kinds & MW_CHECK_INITIALISATION && !(kinds & FOLLOWED)) {
+    free(check);
+    return fail(MW_MEMORY_ALLOCATION, "found no address space for a shadow of the device's memory, by which a checked "
+                                      "run follows values: run it without the limit on address space (ulimit -v)");
+  }
   mw_lock_init(&check->lock);
   check->global = shadow_new();
   check->published = views_new();
   check_order_open(check);
-  if (kinds & MW_CHECK_INITIALISATION) check_values_open(check);
   atomic_store(&device->check, check);
   return MW_SUCCESS;
 }
@@ -83,12 +91,15 @@ void cpu_check_enter(cpu_worker *worker) {
   cpu_check_lock(worker);
   memcpy(launch->grid, worker->work->frame.grid, sizeof launch->grid);
   memcpy(launch->block, worker->work->frame.block, sizeof launch->block);
-  worker->holds_check = checks_of(worker) & (MW_CHECK_RACES | MW_CHECK_BARRIERS);
+  worker->holds_check = checks_of(worker) & FOLLOWED;
+  worker->base.shadow = check_shadow_distance(worker->session);
   if (!worker->holds_check) mw_unlock(&worker->session->lock);
 }
 
 void cpu_check_leave(cpu_worker *worker) {
   if (!worker->session) return;
+  cpu_fault *fault = &worker->fault;
+  if (fault->kind == CPU_FAULT_READ || fault->kind == CPU_FAULT_WRITE) check_show_address(worker, &fault->address);
   /* What a kernel without checks has written, as those of the library's operations, is not seen. */
   cpu_check_lock(worker);
   if (!(checks_of(worker) & MW_CHECK_INITIALISATION)) check_wrote_all(worker->session);
@@ -149,13 +160,23 @@ static void add_site(void *argument) {
   sites->slots[slot_of(sites, n->pc)] = sites->count;
 }
 
+static uint32_t known_site(const check_sites *sites, uintptr_t pc) {
+  return sites->slot_count ? sites->slots[slot_of(sites, pc)] : 0;
+}
+
+uint32_t check_site_at_pc(cpu_worker *worker, uintptr_t pc) {
+  cpu_check *check = worker->session;
+  check_sites *sites = &check->sites;
+  if (known_site(sites, pc)) return known_site(sites, pc);
+  grow_sites(sites);
+  add_site(&(new_site){check, worker, pc});
+  return sites->count;
+}
+
 uint32_t check_site_of(cpu_worker *worker, uintptr_t pc) {
   cpu_check *check = cpu_check_of(worker->device);
   check_sites *sites = &check->sites;
-  if (sites->slot_count) {
-    uint32_t known = sites->slots[slot_of(sites, pc)];
-    if (known) return known;
-  }
+  if (known_site(sites, pc)) return known_site(sites, pc);
   grow_sites(sites);
   new_site n = {check, worker, pc};
   bool within = worker->in_service;

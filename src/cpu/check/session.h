@@ -79,6 +79,7 @@ static inline bool check_wants(const cpu_check *check, mw_check_kind kind) { ret
 /* The number of the place of the worker's latest service call. */
 uint32_t check_site_here(cpu_worker *worker);
 uint32_t check_site_of(cpu_worker *worker, uintptr_t pc);
+uint32_t check_site_at_pc(cpu_worker *worker, uintptr_t pc); /* the same on a thread's own stack */
 /* The place some lines after or before another one. */
 uint32_t check_site_beside(cpu_check *check, uint32_t site, int lines);
 static inline const check_site *check_site_at(const cpu_check *check, uint32_t site) {
@@ -176,6 +177,12 @@ void check_wrote(cpu_check *check, uint64_t address, uint64_t bytes);
 void check_wrote_all(cpu_check *check); /* arrays: what has written is not seen */
 void check_copied(cpu_check *check, uint64_t to, uint64_t from, uint64_t bytes);
 void check_unwritten(cpu_worker *worker, uint64_t value); /* MW_CHECK_UNWRITTEN */
+/* An event of code that follows no threads. */
+void check_unfollowed(cpu_worker *worker, mw_check_event event, uint64_t value);
+/* From an address to its shadow's. */
+uint64_t check_shadow_distance(const cpu_check *check);
+/* Where an access to a shadow faulted: the address whose shadow it is. */
+void check_show_address(const cpu_worker *worker, uint64_t *address);
 
 /* race.c */
 shadow *shadow_new(void);

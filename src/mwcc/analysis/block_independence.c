@@ -17,8 +17,8 @@ static bool is_own(LLVMValueRef address) {
 }
 
 static bool call_observes_blocks(LLVMValueRef call) {
-  static const char *const own[] = {"llvm.nvvm.read.ptx.sreg.", "llvm.lifetime.", "llvm.dbg.", "llvm.assume",
-                                    CHECK_ACCESS_FUNCTION};
+  static const char *const own[] = {"llvm.nvvm.read.ptx.sreg.", "llvm.lifetime.", "llvm.dbg.",    "llvm.assume",
+                                    CHECK_ACCESS_FUNCTION,      CHECK_EVENT_IF,   SHADOW_DISTANCE};
   static const char *const clocks[] = {"llvm.nvvm.read.ptx.sreg.clock", "llvm.nvvm.read.ptx.sreg.globaltimer"};
   LLVMValueRef callee = LLVMGetCalledValue(call);
   const char *name = callee_name(call);

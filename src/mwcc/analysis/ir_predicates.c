@@ -33,7 +33,8 @@ bool has_address_taken(LLVMValueRef function) {
 }
 
 bool touches_no_memory(LLVMValueRef i) {
-  static const char *const names[] = {"llvm.lifetime.", "llvm.dbg.", "llvm.nvvm.read.ptx.sreg.", CHECK_ACCESS_FUNCTION};
+  static const char *const names[] = {"llvm.lifetime.",      "llvm.dbg.",    "llvm.nvvm.read.ptx.sreg.",
+                                      CHECK_ACCESS_FUNCTION, CHECK_EVENT_IF, SHADOW_DISTANCE};
   if (!LLVMIsACallInst(i))
     return !LLVMIsALoadInst(i) && !LLVMIsAStoreInst(i) && !LLVMIsAFenceInst(i) && !LLVMIsAAtomicRMWInst(i) &&
            !LLVMIsAAtomicCmpXchgInst(i);

@@ -2,6 +2,7 @@
  * here; integers are in vector_shape_integer.c. */
 #include "vector_shape.h"
 #include "mwcc/analysis/analysis.h"
+#include "mwcc/support/checked_access.h"
 
 #include <string.h>
 
@@ -187,6 +188,7 @@ static view call_shape(const shapes *s, LLVMValueRef call) {
   const char *name = callee_name(call);
   unsigned count = LLVMGetNumArgOperands(call);
   if (starts_with(name, sreg)) return seed(s, name + strlen(sreg));
+  if (strcmp(name, SHADOW_DISTANCE) == 0) return uniform(SHAPE_BLOCK, 0);
   if (is_barrier(call)) return uniform(vote_kind(s, call), 0);
   if (is_agreed(s, call, name)) return uniform(SHAPE_GANG, 0);
   if (starts_with(name, SAVED_LOAD)) return varying;

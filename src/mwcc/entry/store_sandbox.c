@@ -123,7 +123,7 @@ typedef struct sandbox {
   LLVMBuilderRef b;
   LLVMValueRef function;
   bool entry; /* an entry function, whose first parameter is the frame; otherwise it is the thread */
-  LLVMValueRef base, size;
+  LLVMValueRef base, size, shadow; /* shadow: the distance to the shadow of the range, or NULL */
   /* The address that was sandboxed last, the result, and the block. */
   LLVMValueRef tested, sandboxed;
   LLVMBasicBlockRef block;
@@ -220,6 +220,11 @@ static void load_range(sandbox *g) {
   g->base = load_invariant(p, b, p->i64, frame, offsetof(mw_frame, heap_base));
   g->size = load_invariant(p, b, p->i64, frame, offsetof(mw_frame, heap_size));
   g->size = LLVMBuildSub(b, g->size, constant_i64(p, NEAR), "");
+  if (p->options->checks & MW_CHECK_INITIALISATION && !p->follows) {
+    LLVMValueRef worker =
+        g->entry ? LLVMGetParam(g->function, 1) : thread_load(p, b, LLVMGetParam(g->function, 0), THREAD_WORKER, 0);
+    g->shadow = load_invariant(p, b, p->i64, worker, offsetof(mw_worker, shadow));
+  }
   LLVMDisposeBuilder(b);
 }
 
@@ -251,6 +256,10 @@ static LLVMValueRef sandboxed_address(sandbox *g, LLVMValueRef address) {
   LLVMValueRef base = in_lanes(g, type, g->base), size = in_lanes(g, type, g->size);
   LLVMValueRef number = LLVMBuildPtrToInt(g->b, address, LLVMTypeOf(base), "");
   LLVMValueRef inside = LLVMBuildICmp(g->b, LLVMIntULT, LLVMBuildSub(g->b, number, base, ""), size, "inside");
+  if (g->shadow) {
+    LLVMValueRef there = LLVMBuildSub(g->b, LLVMBuildSub(g->b, number, base, ""), in_lanes(g, type, g->shadow), "");
+    inside = LLVMBuildOr(g->b, inside, LLVMBuildICmp(g->b, LLVMIntULT, there, size, ""), "");
+  }
   LLVMValueRef nowhere = LLVMBuildIntToPtr(g->b, base, type, "");
   return LLVMBuildSelect(g->b, inside, address, nowhere, "sandboxed");
 }

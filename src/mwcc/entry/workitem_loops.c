@@ -9,6 +9,7 @@
  * tier are built by the widening; build_dispatch adds the choice between them and these. */
 #include "mwcc/mwcc.h"
 #include "entry.h"
+#include "mwcc/lower/lower.h"
 #include "mwcc/read/read.h"
 
 #include <stdlib.h>
@@ -129,10 +130,11 @@ static LLVMTypeRef block_function_type(program *p) {
 }
 
 /* Begin the loop over blocks. The current block is stored in the worker, for the runtime and for reports of faults. */
-static loop begin_blocks(function *f) {
+static loop begin_blocks(function *f, const kernel *k) {
   loop blocks = begin_loop(f, LLVMGetParam(f->value, 2), LLVMGetParam(f->value, 3), "block");
   LLVMValueRef at = constant_i64(f->p, offsetof(mw_worker, block));
   LLVMBuildStore(f->b, blocks.counter, LLVMBuildInBoundsGEP2(f->b, f->p->i8, f->worker, &at, 1, ""));
+  tell_block(f->p, f->b, f->frame, f->worker, k);
   return blocks;
 }
 
@@ -153,7 +155,7 @@ static void build_loop(program *p, kernel *k, const char *name) {
   LLVMValueRef zero = constant_i32(p, 0), dims[3], ids[3], thread = new_thread(p, f.b, f.frame, f.worker, k);
   LLVMValueRef *arguments = load_arguments(&f, k);
   for (unsigned axis = 0; axis < 3; axis++) dims[axis] = frame_id(&f, offsetof(mw_frame, block), axis);
-  loop blocks = begin_blocks(&f);
+  loop blocks = begin_blocks(&f, k);
   set_block(&f, thread, blocks.counter);
   loop z = begin_loop(&f, zero, dims[2], "z"), y = begin_loop(&f, zero, dims[1], "y"),
        x = begin_loop(&f, zero, dims[0], "x");
@@ -198,7 +200,7 @@ static void build_fiber(program *p, kernel *k, const char *name) {
   LLVMValueRef count = frame_id(&f, offsetof(mw_frame, block), 0);
   for (unsigned axis = 1; axis < 3; axis++)
     count = LLVMBuildMul(f.b, count, frame_id(&f, offsetof(mw_frame, block), axis), "");
-  loop blocks = begin_blocks(&f);
+  loop blocks = begin_blocks(&f, k);
   LLVMTypeRef params[] = {p->pointer, p->pointer, p->pointer, p->i32};
   LLVMValueRef arguments[] = {f.frame, f.worker, thread_function, count};
   size_t service =

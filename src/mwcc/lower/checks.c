@@ -70,10 +70,28 @@ LLVMBasicBlockRef begin_failed_check(program *p, LLVMBuilderRef b, LLVMValueRef 
     return NULL;
   LLVMValueRef number = number_of(p, b, LLVMGetOperand(call, ADDRESS));
   LLVMValueRef out = is_out_of_range(b, &where, number, constant_i64(p, alignment_checked(call) - 1));
+  return begin_cold(p, b, call, out);
+}
+
+LLVMBasicBlockRef begin_cold(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMValueRef condition) {
   LLVMBasicBlockRef rest = LLVMGetInstructionParent(call), head = split_block(p, call);
-  LLVMBasicBlockRef failed = LLVMInsertBasicBlockInContext(p->context, rest, "out");
+  LLVMBasicBlockRef cold = LLVMInsertBasicBlockInContext(p->context, rest, "cold");
   LLVMPositionBuilderAtEnd(b, head);
-  build_likely(p, b, LLVMBuildNot(b, out, ""), rest, failed);
-  LLVMPositionBuilderAtEnd(b, failed);
+  build_likely(p, b, LLVMBuildNot(b, condition, ""), rest, cold);
+  LLVMPositionBuilderAtEnd(b, cold);
   return rest;
+}
+
+LLVMValueRef shadow_distance(program *p, LLVMBuilderRef b, LLVMValueRef worker) {
+  return load_invariant(p, b, p->i64, worker, offsetof(mw_worker, shadow));
+}
+
+/* A followed block's shared memory is forgotten by the runtime itself. */
+void tell_block(program *p, LLVMBuilderRef b, LLVMValueRef frame, LLVMValueRef worker, const kernel *k) {
+  bool has_shared = k->shared_bytes || k->dynamic_shared;
+  if (!(p->options->checks & MW_CHECK_INITIALISATION) || p->follows || !has_shared) return;
+  LLVMTypeRef params[] = {p->pointer, p->i32, p->i64};
+  LLVMValueRef arguments[] = {worker, constant_i32(p, MW_CHECK_BLOCK), constant_i64(p, 0)};
+  call_service(p, b, frame, offsetof(mw_services, check_event), LLVMFunctionType(p->void_type, params, 3, 0), arguments,
+               3);
 }

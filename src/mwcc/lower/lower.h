@@ -1,6 +1,7 @@
 /* Lowering: built-ins, variables and warp functions in terms of the runtime (mwo.h).
  *
- *   thread_context.c     the hidden thread parameter, and built-ins in its terms
+ *   thread_context.c     built-ins in terms of the hidden thread parameter
+ *   thread_parameter.c   that parameter
  *   module_variables.c   module variables and shared memory
  *   warp_services.c      warp functions, on fibers
  *   checks.c             bounds checks in the code itself
@@ -34,14 +35,23 @@ typedef struct check_range {
 bool find_check_range(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMValueRef object, LLVMValueRef bytes,
                       LLVMValueRef worker, check_range *out);
 uint64_t alignment_checked(LLVMValueRef call);
+LLVMValueRef shadow_distance(program *p, LLVMBuilderRef b, LLVMValueRef worker);
 /* Whether the access at `number` begins elsewhere, or any of the low bits is set; of scalars or vectors. */
 LLVMValueRef is_out_of_range(LLVMBuilderRef b, const check_range *where, LLVMValueRef number, LLVMValueRef low_bits);
 /* Leave the builder in a cold block, for accesses that are out of bounds, from which the code goes on with the returned
    one, whose first instruction is the call. NULL: the check cannot be decided here. */
 LLVMBasicBlockRef begin_failed_check(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMValueRef worker);
+/* The same if the condition is true. */
+LLVMBasicBlockRef begin_cold(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMValueRef condition);
+/* With checks of initialisation: at the start of each block. */
+void tell_block(program *p, LLVMBuilderRef b, LLVMValueRef frame, LLVMValueRef worker, const kernel *k);
 
 void lower_variables(program *p);
 void lower_threads(program *p);
+/* thread_parameter.c: a copy of the function with the parameter in front, which replaces it. */
+LLVMValueRef give_parameter(program *p, LLVMValueRef old);
+/* A call whose callee has the parameter already (or is called through a pointer) passes the caller's. */
+void pass_parameter(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMValueRef thread);
 /* Built-ins that the runtime serves for a single thread: printf, assert, malloc, clocks, traps. The value of the call,
    or NULL where it has none. */
 bool is_service_builtin(const char *name);

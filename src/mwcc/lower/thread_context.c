@@ -15,51 +15,6 @@
 /* Of the C++ run-time library: the name in C++'s spelling, to be freed, or NULL. */
 char *__cxa_demangle(const char *name, char *buffer, size_t *length, int *status);
 
-/* ---- functions and calls get the parameter ---- */
-
-static LLVMValueRef give_parameter(program *p, LLVMValueRef old) {
-  size_t length;
-  char *name = mw_strdup(LLVMGetValueName2(old, &length));
-  LLVMValueRef made = LLVMAddFunction(p->module, "", with_thread(p, LLVMGlobalGetValueType(old)));
-  copy_attributes(old, made, false);
-  LLVMSetLinkage(made, LLVMInternalLinkage);
-  LLVMMetadataRef subprogram = LLVMGetSubprogram(old);
-  LLVMSetSubprogram(old, NULL);
-  LLVMSetSubprogram(made, subprogram);
-  LLVMSetValueName2(LLVMGetParam(made, 0), "thread", 6);
-  for (unsigned i = 0; i < LLVMCountParams(old); i++) {
-    LLVMValueRef from = LLVMGetParam(old, i), to = LLVMGetParam(made, i + 1);
-    const char *param_name = LLVMGetValueName2(from, &length);
-    LLVMSetValueName2(to, param_name, length);
-    LLVMReplaceAllUsesWith(from, to);
-  }
-  for (LLVMBasicBlockRef next, block = LLVMGetFirstBasicBlock(old); block; block = next) {
-    next = LLVMGetNextBasicBlock(block);
-    LLVMRemoveBasicBlockFromParent(block);
-    LLVMAppendExistingBasicBlock(made, block);
-  }
-  LLVMReplaceAllUsesWith(old, made);
-  LLVMDeleteFunction(old);
-  LLVMSetValueName2(made, name, strlen(name));
-  free(name);
-  return made;
-}
-
-/* A call whose callee has the parameter already (or is called through a pointer) passes the caller's. */
-static void pass_parameter(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMValueRef thread) {
-  LLVMTypeRef type = with_thread(p, LLVMGetCalledFunctionType(call));
-  unsigned count = LLVMGetNumArgOperands(call);
-  LLVMValueRef *arguments = mw_alloc((count + 1) * sizeof *arguments);
-  arguments[0] = thread;
-  for (unsigned i = 0; i < count; i++) arguments[i + 1] = LLVMGetOperand(call, i);
-  LLVMPositionBuilderBefore(b, call);
-  LLVMValueRef made = LLVMBuildCall2(b, type, LLVMGetCalledValue(call), arguments, count + 1, "");
-  copy_attributes(call, made, true);
-  LLVMReplaceAllUsesWith(call, made);
-  LLVMInstructionEraseFromParent(call);
-  free(arguments);
-}
-
 /* ---- built-ins ---- */
 
 typedef struct site { /* one call to lower */
@@ -105,6 +60,8 @@ typedef enum action {
   CHECK_ACCESS,
   WATCH,
   CHECK_EVENT,
+  CHECK_EVENT_COND,
+  READ_SHADOW,
   CHECK_SHADOW,
   CALL_RUNTIME,
   TRAP
@@ -172,6 +129,8 @@ static const struct builtin {
     {WATCH_ADDRESS, WATCH, 0},
     {WATCH_NUMBER, WATCH, 0},
     {CHECK_EVENT_FUNCTION, CHECK_EVENT, 0},
+    {CHECK_EVENT_IF, CHECK_EVENT_COND, 0},
+    {SHADOW_DISTANCE, READ_SHADOW, 0},
     {CHECK_SHADOW_FUNCTION, CHECK_SHADOW, 0},
     {DEVICE_RUNTIME, CALL_RUNTIME, 0},
     {"llvm.trap", TRAP, 0},
@@ -267,6 +226,14 @@ static void check_access(site *s) {
   if (rest) LLVMBuildBr(s->b, rest);
 }
 
+static void check_event_if(site *s) {
+  LLVMBasicBlockRef rest = s->call ? begin_cold(s->p, s->b, s->call, s->arguments[2]) : NULL;
+  if (!s->p->follows) name_thread(s);
+  LLVMValueRef call = service(s, offsetof(mw_services, check_event), s->p->void_type, s->arguments, 2);
+  add_call_attribute(s->p, call, "nomerge");
+  if (rest) LLVMBuildBr(s->b, rest);
+}
+
 /* The value of the call, or NULL where it has none. */
 static LLVMValueRef lower_builtin(site *s, const struct builtin *builtin) {
   program *p = s->p;
@@ -309,6 +276,8 @@ static LLVMValueRef lower_builtin(site *s, const struct builtin *builtin) {
   case WAIT_OUTSIDE: name_thread(s); return service(s, offsetof(mw_services, wait_outside), p->void_type, arguments, 3);
   case WATCH: return service(s, offsetof(mw_services, watch_thread), p->void_type, arguments, 2);
   case CHECK_SHADOW: return service(s, offsetof(mw_services, check_shadow), p->void_type, arguments, 4);
+  case CHECK_EVENT_COND: check_event_if(s); break;
+  case READ_SHADOW: return shadow_distance(p, s->b, load_worker(s));
   case CHECK_EVENT: return service(s, offsetof(mw_services, check_event), p->void_type, arguments, 2);
   case CHECK_ACCESS: check_access(s); break;
   case CALL_RUNTIME:
@@ -342,6 +311,9 @@ static const struct builtin *find_service_builtin(const char *name) {
   case WAIT_OUTSIDE:
   case MEMORY_KIND:
   case CHECK_ACCESS:
+  case CHECK_EVENT:
+  case CHECK_EVENT_COND:
+  case CHECK_SHADOW:
   case CALL_RUNTIME:
   case TRAP: return found;
   default: return NULL;

@@ -8,5 +8,9 @@
 #define CHECK_EVENT_FUNCTION "__mw_check_event"
 /* mw_services.check_shadow, of value_check.c. */
 #define CHECK_SHADOW_FUNCTION "__mw_check_shadow"
+/* mw_worker.shadow: an i64. */
+#define SHADOW_DISTANCE "__mw_shadow_distance"
+/* CHECK_EVENT_FUNCTION, if its third argument is true. */
+#define CHECK_EVENT_IF "__mw_check_event_if"
 
 #endif

@@ -294,8 +294,23 @@ static void restore_orders(ordered *all) {
   free(all->orders);
 }
 
+/* Functions that stay functions pass on what is not written. */
+static bool has_functions(program *p) {
+  bool found = false;
+  EACH_FUNCTION(p, f) {
+    instructions list = instructions_of_function(f);
+    for (size_t n = 0; n < list.count; n++) {
+      LLVMValueRef callee = LLVMIsACallInst(list.items[n]) ? LLVMGetCalledValue(list.items[n]) : NULL;
+      if (callee && !LLVMIsAInlineAsm(callee)) found |= !LLVMIsAFunction(callee) || !LLVMIsDeclaration(callee);
+    }
+    free(list.items);
+  }
+  return found;
+}
+
 void check_values(program *p) {
   if (!(p->options->checks & MW_CHECK_INITIALISATION)) return;
+  p->follows = p->follows || has_functions(p);
   value_check c = {.p = p, .b = LLVMCreateBuilderInContext(p->context)};
   LLVMTypeRef words = LLVMArrayType2(p->i8, WIDEST), shadow[] = {p->i32, p->i64, p->i64, p->pointer};
   LLVMTypeRef event[] = {p->i32, p->i64};

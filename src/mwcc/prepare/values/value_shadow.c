@@ -37,6 +37,146 @@ static void call_shadow(value_check *c, mw_shadow_operation what, LLVMValueRef a
   LLVMBuildCall2(c->b, c->shadow_type, c->shadow, arguments, MW_COUNT(arguments), "");
 }
 
+/* ---- shadows in the code itself, of code that follows no threads ---- */
+
+static void make_context(value_check *c, LLVMValueRef call);
+
+static LLVMValueRef shadow_address(value_check *c, LLVMValueRef address) {
+  program *p = c->p;
+  LLVMTypeRef type = LLVMFunctionType(p->i64, NULL, 0, 0);
+  LLVMValueRef f = LLVMGetNamedFunction(p->module, SHADOW_DISTANCE);
+  if (!f) {
+    f = LLVMAddFunction(p->module, SHADOW_DISTANCE, type);
+    LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            LLVMCreateEnumAttribute(p->context, LLVMGetEnumAttributeKindForName("memory", 6), 0));
+    add_attribute(p, f, "nounwind");
+    add_attribute(p, f, "willreturn");
+  }
+  if (LLVMTypeOf(address) != p->pointer) address = LLVMBuildAddrSpaceCast(c->b, address, p->pointer, "");
+  LLVMValueRef number = LLVMBuildPtrToInt(c->b, address, p->i64, "");
+  return LLVMBuildIntToPtr(c->b, LLVMBuildAdd(c->b, number, LLVMBuildCall2(c->b, type, f, NULL, 0, ""), ""), p->pointer,
+                           "");
+}
+
+/* An array's shadow is where its memory is, at a distance; constants of the code are written. */
+static bool has_shadow(const value_check *c, LLVMValueRef root) {
+  if (root == c->unwritten || root == c->absent) return false;
+  return !LLVMIsAGlobalVariable(root) || !LLVMIsGlobalConstant(root);
+}
+
+/* A shadow is stored where it differs: mostly all is written, and then its memory is only read, and takes no pages. */
+static void store_changed(value_check *c, LLVMValueRef store) {
+  program *p = c->p;
+  LLVMValueRef value = LLVMGetOperand(store, 0), address = LLVMGetOperand(store, 1);
+  if (LLVMGetTypeKind(LLVMTypeOf(value)) != LLVMIntegerTypeKind) return;
+  LLVMPositionBuilderBefore(c->b, store);
+  LLVMValueRef old = LLVMBuildLoad2(c->b, LLVMTypeOf(value), address, "");
+  LLVMSetAlignment(old, LLVMGetAlignment(store));
+  LLVMValueRef same = LLVMBuildICmp(c->b, LLVMIntEQ, old, value, "");
+  LLVMBasicBlockRef rest = LLVMGetInstructionParent(store), head = split_block(p, store);
+  LLVMBasicBlockRef changed = LLVMInsertBasicBlockInContext(p->context, rest, "changed");
+  LLVMPositionBuilderAtEnd(c->b, head);
+  build_likely(p, c->b, same, rest, changed);
+  LLVMPositionBuilderAtEnd(c->b, changed);
+  LLVMSetAlignment(LLVMBuildStore(c->b, value, address), LLVMGetAlignment(store));
+  LLVMBuildBr(c->b, rest);
+  LLVMInstructionEraseFromParent(store);
+}
+
+static void place_metadata(value_check *c, LLVMValueRef call, bool stores) {
+  program *p = c->p;
+  LLVMValueRef address = LLVMGetOperand(call, 0), root = root_of(address), shadow, stored = NULL;
+  if (has_shadow(c, root)) {
+    LLVMPositionBuilderBefore(c->b, call);
+    shadow = shadow_address(c, address);
+  } else {
+    const char *suffix = strrchr(callee_name(call), '_') + 1;
+    uint64_t count = *suffix == 'n' ? CONTEXT : strtoul(suffix, NULL, 10);
+    shadow = slot(c, call, (unsigned)(count > WIDEST ? count : WIDEST));
+    LLVMPositionBuilderBefore(c->b, call);
+    LLVMBuildMemSet(c->b, shadow, LLVMConstInt(p->i8, root == c->unwritten ? 0xff : 0, 0), constant_i64(p, count), 16);
+  }
+  for (LLVMUseRef use = LLVMGetFirstUse(call), next; use; use = next) {
+    next = LLVMGetNextUse(use);
+    LLVMValueRef part = LLVMGetUser(use);
+    bool is_shadow = LLVMIsAExtractValueInst(part) && *LLVMGetIndices(part) == 0;
+    if (is_shadow) {
+      for (LLVMUseRef at = LLVMGetFirstUse(part); at && stores; at = LLVMGetNextUse(at))
+        if (LLVMIsAStoreInst(LLVMGetUser(at))) stored = LLVMGetUser(at);
+      LLVMReplaceAllUsesWith(part, shadow);
+    } else {
+      LLVMValueRef origin = slot(c, call, WIDEST);
+      LLVMPositionBuilderBefore(c->b, call);
+      if (!stores) LLVMBuildStore(c->b, constant_i32(p, LLVMGetDebugLocLine(call)), origin);
+      LLVMReplaceAllUsesWith(part, origin);
+    }
+    LLVMInstructionEraseFromParent(part);
+  }
+  if (stored && has_shadow(c, root)) store_changed(c, stored);
+}
+
+/* if (condition) warn(origin) -> an event of those for which the condition is true. False: it has another form. */
+static bool make_event(value_check *c, LLVMValueRef call) {
+  program *p = c->p;
+  LLVMBasicBlockRef block = LLVMGetInstructionParent(call);
+  LLVMValueRef only = NULL;
+  for (LLVMUseRef use = LLVMGetFirstUse(LLVMBasicBlockAsValue(block)); use; use = LLVMGetNextUse(use)) {
+    if (only) return false;
+    only = LLVMGetUser(use);
+  }
+  LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
+  if (!only || !LLVMIsABranchInst(only) || !LLVMIsConditional(only) || LLVMGetFirstInstruction(block) != call ||
+      LLVMGetNextInstruction(call) != end || LLVMIsConditional(end) || LLVMGetSuccessor(only, 0) != block ||
+      LLVMGetSuccessor(only, 1) != LLVMGetSuccessor(end, 0) ||
+      LLVMIsAPHINode(LLVMGetFirstInstruction(LLVMGetSuccessor(end, 0))))
+    return false;
+  LLVMTypeRef params[] = {p->i32, p->i64, p->i1}, type = LLVMFunctionType(p->void_type, params, 3, 0);
+  LLVMValueRef f = LLVMGetNamedFunction(p->module, CHECK_EVENT_IF);
+  if (!f) f = LLVMAddFunction(p->module, CHECK_EVENT_IF, type);
+  LLVMPositionBuilderBefore(c->b, only);
+  LLVMSetCurrentDebugLocation2(c->b, LLVMInstructionGetDebugLoc(call));
+  LLVMValueRef origin = LLVMBuildZExt(c->b, LLVMGetOperand(call, 0), p->i64, "");
+  origin = LLVMBuildShl(c->b, origin, constant_i64(p, 32), "");
+  LLVMValueRef arguments[] = {constant_i32(p, MW_CHECK_UNWRITTEN),
+                              LLVMBuildOr(c->b, origin, constant_i64(p, LLVMGetDebugLocLine(call)), ""),
+                              LLVMGetCondition(only)};
+  LLVMValueRef made = LLVMBuildCall2(c->b, type, f, arguments, 3, "");
+  add_call_attribute(p, made, "nomerge");
+  LLVMBuildBr(c->b, LLVMGetSuccessor(end, 0));
+  LLVMInstructionEraseFromParent(only);
+  LLVMInstructionEraseFromParent(end); /* the call follows */
+  LLVMPositionBuilderAtEnd(c->b, block);
+  LLVMBuildUnreachable(c->b);
+  return true;
+}
+
+/* Functions are inlined: what they would be given and return is not looked at. */
+static void forget_state(LLVMValueRef address) {
+  for (LLVMUseRef use = LLVMGetFirstUse(address), next; use; use = next) {
+    next = LLVMGetNextUse(use);
+    LLVMValueRef user = LLVMGetUser(use);
+    if (LLVMIsAGetElementPtrInst(user)) forget_state(user);
+    if (LLVMIsALoadInst(user)) LLVMReplaceAllUsesWith(user, LLVMConstNull(LLVMTypeOf(user)));
+    if (!LLVMGetFirstUse(user) && !LLVMIsACallInst(user)) LLVMInstructionEraseFromParent(user);
+  }
+}
+
+static void make_written_context(value_check *c, LLVMValueRef call) {
+  forget_state(call);
+  if (LLVMGetFirstUse(call)) make_context(c, call);
+}
+
+/* A shadow is aligned as its memory is. */
+static void copy_shadow(value_check *c, LLVMValueRef target, LLVMValueRef from, LLVMValueRef bytes, alignments known) {
+  LLVMValueRef to = shadow_address(c, target);
+  if (from && has_shadow(c, root_of(from)))
+    LLVMBuildMemCpy(c->b, to, known.target, shadow_address(c, from), known.source, bytes);
+  else
+    LLVMBuildMemSet(c->b, to, LLVMConstNull(c->p->i8), bytes, known.target);
+}
+
+/* ---- shadows by the runtime ---- */
+
 /* Where a load's or a store's shadow and origin are, as a pair of pointers. */
 static void make_metadata(value_check *c, LLVMValueRef call, bool stores) {
   program *p = c->p;
@@ -92,7 +232,12 @@ static void make_warning(value_check *c, LLVMValueRef call) {
 static void make_copy(value_check *c, LLVMValueRef call, const char *what) {
   LLVMValueRef target = LLVMGetOperand(call, 0), from = LLVMGetOperand(call, 1), bytes = LLVMGetOperand(call, 2);
   bool sets = strcmp(what, "memset") == 0;
-  copy_memory(c, call, what, c->next_copy < c->copy_count ? c->copies[c->next_copy++] : (alignments){1, 1});
+  alignments known = c->next_copy < c->copy_count ? c->copies[c->next_copy++] : (alignments){1, 1};
+  copy_memory(c, call, what, known);
+  if (!c->p->follows) {
+    copy_shadow(c, target, sets ? NULL : from, bytes, known);
+    return;
+  }
   call_shadow(c, sets ? MW_SHADOW_CLEAN : MW_SHADOW_COPY, target, bytes, sets ? LLVMConstNull(c->p->pointer) : from);
 }
 
@@ -108,8 +253,15 @@ static bool rewrite(value_check *c, LLVMValueRef call) {
   const char *what = name + strlen("__msan_");
   LLVMPositionBuilderBefore(c->b, call);
   LLVMValueRef none = LLVMConstNull(c->p->pointer);
-  if (starts_with(what, "metadata_ptr_for_"))
-    make_metadata(c, call, starts_with(what, "metadata_ptr_for_store"));
+  bool stores = starts_with(what, "metadata_ptr_for_store"), follows = c->p->follows;
+  if (starts_with(what, "metadata_ptr_for_") && !follows)
+    place_metadata(c, call, stores);
+  else if (starts_with(what, "metadata_ptr_for_"))
+    make_metadata(c, call, stores);
+  else if (strcmp(what, "warning") == 0 && !follows && make_event(c, call))
+    return true;
+  else if (strcmp(what, "get_context_state") == 0 && !follows)
+    make_written_context(c, call);
   else if (strcmp(what, "get_context_state") == 0)
     make_context(c, call);
   else if (strcmp(what, "warning") == 0)
@@ -132,8 +284,13 @@ static bool drop_freeze(LLVMValueRef i) {
   return true;
 }
 
+/* Rewriting one call deletes instructions of other kinds. */
 static void rewrite_calls(value_check *c, LLVMValueRef f) {
   instructions list = instructions_of_function(f);
+  size_t count = 0;
+  for (size_t n = 0; n < list.count; n++)
+    if (LLVMIsACallInst(list.items[n]) || LLVMIsAFreezeInst(list.items[n])) list.items[count++] = list.items[n];
+  list.count = count;
   for (size_t n = 0; n < list.count; n++)
     if (drop_freeze(list.items[n]) || (LLVMIsACallInst(list.items[n]) && rewrite(c, list.items[n])))
       LLVMInstructionEraseFromParent(list.items[n]);

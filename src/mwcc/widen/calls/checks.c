@@ -74,7 +74,33 @@ static void enter_if(widener *w, LLVMValueRef condition, LLVMBasicBlockRef cold,
   LLVMPositionBuilderAtEnd(w->b, cold);
 }
 
+static bool call_failed(widener *w, LLVMValueRef call, mask failed, LLVMBasicBlockRef out, LLVMBasicBlockRef rest) {
+  enter_if(w, any_lane(w, failed.lanes), out, rest);
+  bool made = widen_call_by_lanes(w, call, failed);
+  LLVMBuildBr(w->b, rest);
+  LLVMPositionBuilderAtEnd(w->b, rest);
+  return made;
+}
+
+/* An event of the lanes for which a condition is true. */
+static bool widen_event_if(widener *w, LLVMValueRef call, mask m) {
+  mask failed = {.all = false};
+  for (unsigned i = 0; i < LLVMGetNumArgOperands(call); i++) value_form(w, LLVMGetOperand(call, i));
+  (void)serial_thread(w);
+  for (int u = 0; u < w->vectors; u++) {
+    LLVMValueRef lanes = value_vector(w, LLVMGetOperand(call, 2), u);
+    if (!m.all) lanes = LLVMBuildAnd(w->b, LLVMBuildFreeze(w->b, lanes, ""), m.lanes.of[u], "");
+    failed.lanes.of[u] = lanes;
+  }
+  return call_failed(w, call, failed, begin_block(w, "event"), begin_block(w, "no.event"));
+}
+
 bool widen_check(widener *w, LLVMValueRef call, mask m) {
+  if (strcmp(callee_name(call), CHECK_EVENT_IF) == 0) return widen_event_if(w, call, m);
+  if (strcmp(callee_name(call), SHADOW_DISTANCE) == 0) {
+    set_scalar(w, call, shadow_distance(w->p, w->b, w->worker));
+    return true;
+  }
   if (strcmp(callee_name(call), CHECK_ACCESS_FUNCTION) != 0) return false;
   LLVMValueRef object = LLVMGetOperand(call, OBJECT), address = LLVMGetOperand(call, ADDRESS),
                bytes = LLVMGetOperand(call, BYTES);
@@ -92,10 +118,6 @@ bool widen_check(widener *w, LLVMValueRef call, mask m) {
                     rest = begin_block(w, "checked");
   if (leaves) enter_if(w, leaves, cold, rest);
   mask failed = {.lanes = lanes_out(w, address, common ? NULL : object, &where, align, m)};
-  enter_if(w, any_lane(w, failed.lanes), out, rest);
   if (!leaves) LLVMDeleteBasicBlock(cold);
-  bool made = widen_call_by_lanes(w, call, failed);
-  LLVMBuildBr(w->b, rest);
-  LLVMPositionBuilderAtEnd(w->b, rest);
-  return made;
+  return call_failed(w, call, failed, out, rest);
 }

@@ -6,6 +6,7 @@
  *
  * That is for kernels whose threads are independent: no barrier, shared memory, atomics or calls; and no loops, in
  * which a block reads again what it has just read, and which might wait for another block. */
+#include "mwcc/lower/lower.h"
 #include "mwcc/widen/memory/memory.h"
 #include "emission.h"
 #include "mwcc/target/tuning.h"
@@ -30,6 +31,7 @@ static LLVMValueRef joined_from(widener *w, LLVMValueRef block) {
 static void note_block(widener *w, LLVMValueRef block) {
   LLVMValueRef at = constant_i64(w->p, offsetof(mw_worker, block));
   LLVMBuildStore(w->b, block, LLVMBuildInBoundsGEP2(w->b, w->p->i8, w->worker, &at, 1, ""));
+  tell_block(w->p, w->b, w->frame, w->worker, w->k);
 }
 
 /* ---- which kernels ---- */
