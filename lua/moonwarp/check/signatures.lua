@@ -438,7 +438,6 @@ M.classes.graph_exec = {
   free = "",
 }
 
-
 M["mw.mpi"] = {
   world = "",
   wait = "requests: table",
