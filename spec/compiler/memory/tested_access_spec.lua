@@ -1,10 +1,9 @@
--- Accesses whose class is tested at run time: rows that end between lanes, clamps, butterflies.
+-- Accesses whose class is tested at run time: clamps, butterflies, and rows that end between lanes.
 -- Lua 5.4 only: the compiler is tested.
 -- CPU device only: about the code that mwcc makes for lanes
 
 local mw = require "moonwarp"
 local mwcc = require "support.mwcc"
-local count = mwcc.count
 
 local padded = [[
   __global__ void padded(int n, int width, int pitch, const float *from, float *to) {
@@ -21,6 +20,13 @@ local stage = [[
     int a = from[at], b = from[at + run];
     to[at] = a + b;
     if (a > b || always) to[at + run] = a - b;
+  }]]
+
+-- Each thread stores to its partner's place.
+local partner = [[
+  __global__ void partner(unsigned n, unsigned distance, const int *from, int *to) {
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x, other = i ^ distance;
+    if (i < n && (i % 7 == 0 || i > other)) to[other] = from[i] + 3 * from[other];
   }]]
 
 local shifted = [[
@@ -43,18 +49,15 @@ describe("accesses that are tested at run time", function()
   setup(function() before = mw.limit("specialise", 0) end)
   teardown(function() mw.limit("specialise", before) end)
 
-  it("are two masked stores where a row ends between lanes", function()
-    local launch = "_Z6paddediiiPKfPf:256x1x1"
-    local with, without = text(padded, launch), text(padded, launch, "--without=run-access")
-    assert.is_truthy(with:find "\nruns")
-    assert.is_nil(without:find "\nruns")
-    local stores = "call void @llvm%.masked%.store"
-    assert.is_true(count(with, stores) >= count(without, stores) + 2)
+  it("are two masked loads where a lane is clamped in shared memory", function()
+    local launch = "_Z7shiftediiPKiPi:256x1x1"
+    assert.is_truthy(text(shifted, launch):find "\nruns")
+    assert.is_nil(text(shifted, launch, "--without=run-access"):find "\nruns")
   end)
 
-  it("are two vectors and a permutation where partners are close", function()
-    local launch = "_Z5stageiiiPKiPi:256x1x1"
-    local with, without = text(stage, launch), text(stage, launch, "--without=butterfly-access")
+  it("are whole vectors and permutations where partners are close", function()
+    local launch = "_Z7partnerjjPKiPi:256x1x1"
+    local with, without = text(partner, launch), text(partner, launch, "--without=butterfly-access")
     assert.is_truthy(with:find "call <16 x i32> @llvm%.x86%.avx512%.vpermi2var%.d%.512")
     assert.is_nil(without:find "vpermi2var")
     assert.is_truthy(with:find "call <16 x i32> @llvm%.x86%.avx512%.permvar%.si%.512") -- for the stores
@@ -62,8 +65,25 @@ describe("accesses that are tested at run time", function()
 
   it("are reported", function()
     local options = "--report --mcpu=x86-64-v4 --launch="
-    assert.is_truthy(mwcc.run(padded, options .. "_Z6paddediiiPKfPf:256x1x1"):find "in two runs")
-    assert.is_truthy(mwcc.run(stage, options .. "_Z5stageiiiPKiPi:256x1x1"):find "near each other")
+    assert.is_truthy(mwcc.run(shifted, options .. "_Z7shiftediiPKiPi:256x1x1"):find "in two runs")
+    assert.is_truthy(mwcc.run(partner, options .. "_Z7partnerjjPKiPi:256x1x1"):find "near each other")
+  end)
+
+  it("are right for partners at every distance, and under masks", function()
+    local m, n = mw.compile(partner), 1024
+    local numbers = {}
+    for i = 1, n do numbers[i] = i * i % 1009 end
+    local from = mw.array(numbers, "int")
+    for _, distance in ipairs { 1, 2, 3, 5, 8, 15, 16, 17, 64, 1000 } do
+      local to, expected = mw.zeros(n, "int"), {}
+      for i = 0, n - 1 do
+        local source = i ~ distance
+        local a = numbers[source + 1]
+        expected[i + 1] = (source % 7 == 0 or source > i) and a + 3 * numbers[i + 1] or 0
+      end
+      m.partner(n / 256, 256)(n, distance, from, to)
+      assert.same(expected, to:totable())
+    end
   end)
 
   it("are right for rows of any length", function()

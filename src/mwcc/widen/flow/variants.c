@@ -143,7 +143,7 @@ static void add_variant(variant_query *q, cut c) {
     if (q->p->options->report && k->skips_blocks)
       puts("  blocks whose threads all fail the first condition are skipped");
     if (q->p->options->report && k->tests_runs)
-      puts("  accesses test whether their lanes are in two runs, as where a row ends");
+      puts("  accesses test whether their lanes are in two runs, as where one is clamped");
     if (q->p->options->report && k->tests_near)
       puts("  accesses test whether their lanes are near each other, as in butterflies");
     if (q->p->options->report && q->p->gangs > 1)

@@ -80,10 +80,8 @@ void need_pointers(widener *w, const place *at);
 typedef struct tested_index {
   LLVMValueRef index; /* as it is used or extended to 64 bits; NULL: there is nothing to test */
   bool loads;
-  bool divides;                        /* rows may end between lanes */
   bool clamps;                         /* lanes may be clamped to an edge */
-  bool flips;                          /* bits are masked or flipped: butterflies */
-  bool swaps;                          /* some are flipped: neighbours may change places */
+  bool swaps;                          /* bits are flipped: neighbours may change places */
   bool contiguous, runs, near, window; /* the tests that are made */
 } tested_index;
 
@@ -102,17 +100,14 @@ LLVMValueRef has_room(widener *w, LLVMValueRef index, bool is_unsigned, unsigned
 typedef struct butterfly { /* how a vector's lanes lie */
   LLVMValueRef pointer;    /* of a window */
   LLVMValueRef lanes;      /* each lane's place in it, as vectors of i32 */
-  LLVMValueRef run;        /* of stores: how many lanes are neighbours, an i32; NULL: lanes change places in pairs */
 } butterfly;
 
-/* Whether accesses of that type can be butterflies; the test of a vector's indices, of which those in `follow` follow
-   lane 0's; and the accesses. */
+/* Whether accesses of that type can be tested; the tests of a vector's indices; and the accesses. */
 bool may_be_near(const widener *w, LLVMTypeRef type);
 LLVMValueRef test_near(widener *w, const place *at, LLVMValueRef index, bool is_unsigned, mask m, int u, butterfly *x);
 LLVMValueRef load_near(widener *w, const place *at, LLVMTypeRef wide, const butterfly *x);
 LLVMValueRef test_swap(widener *w, const place *at, LLVMValueRef index, bool is_unsigned, int u, butterfly *x);
-LLVMValueRef test_butterfly(widener *w, LLVMValueRef index, LLVMValueRef follow, bool is_unsigned, butterfly *x);
-void store_butterfly(widener *w, const place *at, LLVMValueRef lanes, mask m, int u, const butterfly *x);
+void store_swapped(widener *w, const place *at, LLVMValueRef lanes, mask m, int u, const butterfly *x);
 
 /* ---- windowed_gather.c ---- */
 

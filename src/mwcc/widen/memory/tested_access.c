@@ -1,22 +1,18 @@
 /* Accesses whose class is tested at run time, since a comparison is much cheaper than a gather.
  *
- * An index that is clamped to an edge, divided into rows and columns, or flipped by an exclusive or, is contiguous in
- * most gangs though not in all. Where it is made by such operations alone, the first of these that all vectors of the
- * gang pass decides:
+ * An index that is clamped to an edge, or flipped by an exclusive or, is contiguous in most gangs though not in all.
+ * Where it is made by such operations alone, the first of these that all vectors of the gang pass decides:
  *
  *   contiguous   lane l's index is lane 0's plus l: whole vectors
- *   two runs     each lane's index is lane 0's plus l, or the last lane's minus the distance to it: two masked accesses.
- *                So it is where one row ends between the lanes, where one lane is clamped, and where halves change
- *                places
- *   near         loads: within two vectors' lengths; stores: runs of s lanes at distances of 2 s (tested_butterfly.c)
+ *   two runs     each lane's index is lane 0's plus l, or the last lane's minus the distance to it, as where one lane is
+ *                clamped: two masked loads
+ *   near         loads: within two vectors' lengths; stores: lanes that change places in pairs (tested_butterfly.c)
  *   a window     loads: within one vector's length (windowed_gather.c)
  *   otherwise    a gather or scatter
  *
- * Where rows end between lanes, contiguous gangs are not told from others: that branch would be mispredicted.
- *
  * Proof. The tests compare the indices of all active lanes with what the access assumes. Pointers are made from the
  * first and the last lane's index, and the tests reject indices so near the limit of their type that one of the other
- * lanes' would wrap before it is extended to 64 bits. Only active lanes are accessed. */
+ * lanes' would wrap before it is extended to 64 bits. Only active lanes are stored. */
 #include "memory.h"
 #include "mwcc/support/predicates.h"
 #include "mwcc/target/target.h"
@@ -25,7 +21,7 @@
 
 /* ---- which indices ---- */
 
-enum { DEPTH = 12, WORK = 100 };
+enum { DEPTH = 8, WORK = 100 };
 
 typedef struct search {
   widener *w;
@@ -41,71 +37,43 @@ static bool are_often_affine(search *s, LLVMValueRef i, unsigned first, unsigned
   return true;
 }
 
-static bool is_by_a_common_number(search *s, LLVMValueRef i, int depth) {
-  return is_uniform(s->w, LLVMGetOperand(i, 1)) && is_often_affine(s, LLVMGetOperand(i, 0), depth - 1);
-}
-
-/* A multiple of rows, not of neighbours. */
-static bool is_multiple_of_rows(search *s, LLVMValueRef i, int depth) {
-  for (unsigned n = 0; n < 2; n++)
-    if (is_uniform(s->w, LLVMGetOperand(i, n)) && is_varying(s->w, LLVMGetOperand(i, 1 - n)))
-      return is_often_affine(s, LLVMGetOperand(i, 1 - n), depth - 1);
-  return false;
-}
-
 static bool is_call_often_affine(search *s, LLVMValueRef call, int depth) {
   const char *name = callee_name(call);
-  if (starts_with(name, "llvm.nvvm.read.ptx.sreg.tid.")) { /* rows of blocks that are cut anywhere */
-    s->found->divides = true;
-    return true;
-  }
   bool extreme = starts_with(name, "llvm.") && (starts_with(name + 6, "min.") || starts_with(name + 6, "max."));
   s->found->clamps = true;
-  return (extreme || starts_with(name, "llvm.usub.sat.")) && are_often_affine(s, call, 0, 2, depth);
+  return extreme && are_often_affine(s, call, 0, 2, depth);
 }
 
 /* Whether the value is made from affine and uniform ones alone, by operations that often preserve that. */
 static bool is_often_affine(search *s, LLVMValueRef value, int depth) {
   if (!is_varying(s->w, value)) return true;
   if (depth == 0 || s->work++ > WORK || !LLVMIsAInstruction(value)) return false;
-  bool runs = has_pass(s->w->p, PASS_RUNS), flips = has_pass(s->w->p, PASS_BUTTERFLIES);
   switch (LLVMGetInstructionOpcode(value)) {
+  case LLVMXor: s->found->swaps = true; return are_often_affine(s, value, 0, 2, depth);
   case LLVMAnd:
   case LLVMOr:
-  case LLVMXor:
-    s->found->flips = true;
-    if (LLVMGetInstructionOpcode(value) == LLVMXor) s->found->swaps = true;
-    return are_often_affine(s, value, 0, 2, depth);
   case LLVMAdd:
   case LLVMSub: return are_often_affine(s, value, 0, 2, depth);
   case LLVMSExt:
   case LLVMZExt:
-  case LLVMTrunc:
-  case LLVMFreeze: return are_often_affine(s, value, 0, 1, depth);
+  case LLVMTrunc: return are_often_affine(s, value, 0, 1, depth);
   case LLVMSelect: s->found->clamps = true; return are_often_affine(s, value, 1, 3, depth);
-  case LLVMShl:
-  case LLVMMul: return (runs || flips) && is_multiple_of_rows(s, value, depth);
-  case LLVMAShr:
-  case LLVMLShr:
-  case LLVMUDiv:
-  case LLVMSDiv:
-  case LLVMURem:
-  case LLVMSRem: s->found->divides = true; return runs && is_by_a_common_number(s, value, depth);
   case LLVMCall: return is_call_often_affine(s, value, depth);
   default: return false;
   }
 }
 
-/* Which tests pay. Runs are accessed under masks, which is slow where there are no mask registers. A gang that failed
-   the test of speculative_shapes.c is not contiguous. */
+/* Which tests pay. Runs are accessed under masks, which is slow where there are no mask registers, and are common where
+   lanes are clamped in shared memory, since that is so in every block. A gang that failed the test of
+   speculative_shapes.c is not contiguous. */
 static void choose_tests(widener *w, const place *at, LLVMTypeRef type, bool loads, tested_index *x) {
-  uint64_t bytes = LLVMABISizeOfType(w->p->layout, type);
-  bool masks = has_quick_masked_access(w->p, bytes);
-  x->window = loads && may_be_window(w, at, type) && !(x->flips && !x->clamps && !x->divides);
-  x->contiguous = !x->divides && !x->window && !w->speculation_failed;
-  x->runs = masks && (x->divides || x->clamps) && has_pass(w->p, PASS_RUNS);
+  bool masks = has_quick_masked_access(w->p, LLVMABISizeOfType(w->p->layout, type));
+  x->window = loads && may_be_window(w, at, type);
+  x->runs = x->window && x->clamps && masks && memory_of(at->address) == MEMORY_SHARED && has_pass(w->p, PASS_RUNS);
   /* a volatile load reads what its own lane does, once */
-  x->near = x->flips && !x->divides && may_be_near(w, type) && !(loads && at->is_volatile);
+  x->near = x->swaps && may_be_near(w, type) && !(loads && at->is_volatile);
+  x->window = x->window && !x->near;
+  x->contiguous = !x->window && !w->speculation_failed;
 }
 
 tested_index index_to_test(widener *w, const place *at, LLVMTypeRef type, bool loads) {
@@ -182,9 +150,7 @@ static void test_vector(widener *w, const place *at, const tested_index *x, mask
   }
   if (!x->near) return;
   butterfly *near = &t->pattern[u];
-  fits = x->loads   ? test_near(w, at, lanes, is_unsigned, m, u, near)
-         : x->swaps ? test_swap(w, at, lanes, is_unsigned, u, near)
-                    : test_butterfly(w, lanes, follow, is_unsigned, near);
+  fits = x->loads ? test_near(w, at, lanes, is_unsigned, m, u, near) : test_swap(w, at, lanes, is_unsigned, u, near);
   t->near = both(w, t->near, fits);
 }
 
@@ -227,13 +193,6 @@ static LLVMValueRef load_runs(widener *w, const place *at, LLVMTypeRef wide, mas
   LLVMValueRef a = masked_load(w->p, w->b, wide, pointer_of_lane(w, at, u, 0), at->align, first);
   LLVMValueRef b = masked_load(w->p, w->b, wide, start_of_last(w, at, bytes, u), at->align, last);
   return LLVMBuildSelect(w->b, r->first, a, b, "");
-}
-
-static void store_runs(widener *w, const place *at, LLVMValueRef lanes, mask m, int u, const row_runs *r) {
-  uint64_t bytes = LLVMABISizeOfType(w->p->layout, LLVMGetElementType(LLVMTypeOf(lanes)));
-  LLVMValueRef first = active_in(w, m, u, r->first), last = active_in(w, m, u, only_last(w, r));
-  masked_store(w->p, w->b, lanes, pointer_of_lane(w, at, u, 0), at->align, first);
-  masked_store(w->p, w->b, lanes, start_of_last(w, at, bytes, u), at->align, last);
 }
 
 /* ---- all of them ---- */
@@ -290,14 +249,9 @@ void store_tested(widener *w, const place *at, const tested_index *x, vectors la
     store_following(w, at, lanes, &firsts, m);
     leave(w, done, other);
   }
-  if (x->runs) {
-    other = enter_if(w, t.two_runs, "runs");
-    for (int u = 0; u < w->vectors; u++) store_runs(w, at, lanes.of[u], m, u, &t.runs[u]);
-    leave(w, done, other);
-  }
   if (x->near) {
     other = enter_if(w, t.near, "near");
-    for (int u = 0; u < w->vectors; u++) store_butterfly(w, at, lanes.of[u], m, u, &t.pattern[u]);
+    for (int u = 0; u < w->vectors; u++) store_swapped(w, at, lanes.of[u], m, u, &t.pattern[u]);
     leave(w, done, other);
   }
   for (int u = 0; u < w->vectors; u++) scatter(w, at, lanes.of[u], m, u);

@@ -1,17 +1,10 @@
-/* Lanes that are near each other though not in order, as where the partners of a butterfly are closer than a vector's
- * length: see tested_access.c.
+/* Lanes that are near each other though not in order, as where the partners of a butterfly, `i ^ distance`, are closer
+ * than a vector's length: see tested_access.c.
  *
  *   loads    of which all lanes are within two vectors' lengths, from a multiple of a vector's length on: both vectors
  *            are loaded and permuted by the lanes' distances
- *   stores   of runs of s lanes at distances of 2 s elements, for a power of two s: lane l stores element
- *            2 l - (l & (s - 1)) from lane 0's on. So element e is lane (e & ~(2 s - 1)) / 2 + (e & (s - 1))'s, if e &
- *            s is 0, and else another's. The lanes are permuted to that order and stored under masks.
- *
- *            or of lanes that change places in pairs in one vector's length, as with `i ^ 5`: what moves lanes to
- *            their places also moves these back, which is tested. The lanes are permuted and stored under a mask
- *
- * s is the number of lanes that follow lane 0. It need not be known that it is a power of two: if it is not, one of
- * those lanes is not where it should be, and the test fails.
+ *   stores   of lanes that change places in pairs in one vector's length: what moves lanes to their places also moves
+ *            these back, which is tested. The lanes are permuted and stored under a mask
  *
  * Two vectors are only read if they are on one page, and one of the elements is an active lane's.
  *
@@ -35,12 +28,6 @@ static LLVMValueRef permuted(widener *w, LLVMValueRef lanes, LLVMValueRef from) 
   LLVMValueRef arguments[] = {lanes, from};
   return call_intrinsic(w->p, w->b, "llvm.x86.avx512.permvar.si.512", NULL, 0, arguments, 2);
 }
-
-static LLVMValueRef words_of(widener *w, LLVMValueRef lanes) {
-  return LLVMBuildBitCast(w->b, lanes, vector_type(w, w->p->i32), "");
-}
-
-static LLVMValueRef splat_i32(widener *w, unsigned number) { return splat(w, constant_i32(w->p, number)); }
 
 /* The start of the vector in index space that lane 0 is in. */
 static LLVMValueRef aligned_start(widener *w, LLVMValueRef first) {
@@ -104,45 +91,9 @@ static LLVMValueRef permuted_mask(widener *w, LLVMValueRef lanes, LLVMValueRef f
   return LLVMBuildICmp(w->b, LLVMIntNE, moved_lanes, LLVMConstNull(words), "");
 }
 
-LLVMValueRef test_butterfly(widener *w, LLVMValueRef index, LLVMValueRef follow, bool is_unsigned, butterfly *x) {
-  LLVMTypeRef element = LLVMGetElementType(LLVMTypeOf(index)), i32 = w->p->i32;
-  LLVMValueRef word = LLVMBuildZExt(w->b, mask_word(w, follow), i32, "");
-  LLVMValueRef arguments[] = {LLVMBuildNot(w->b, word, ""), LLVMConstInt(w->p->i1, 1, 0)};
-  x->run = call_intrinsic(w->p, w->b, "llvm.cttz", &i32, 1, arguments, 2);
-  LLVMValueRef first = first_lane(w, index), lane = lane_numbers(w, element);
-  LLVMValueRef low = LLVMBuildSub(w->b, x->run, constant_i32(w->p, 1), "");
-  low = splat(w, LLVMBuildIntCast2(w->b, low, element, 0, ""));
-  LLVMValueRef expected = LLVMBuildSub(w->b, lane_steps(w, element, 2), LLVMBuildAnd(w->b, lane, low, ""), "");
-  expected = LLVMBuildAdd(w->b, expected, splat(w, first), "");
-  LLVMValueRef fits = in_every_lane(w, LLVMBuildICmp(w->b, LLVMIntEQ, index, expected, ""));
-  return LLVMBuildAnd(w->b, fits, has_room(w, first, is_unsigned, 2 * (unsigned)w->width), "");
-}
-
-/* The elements from lane 0's on, or from the next vector's first on. */
-static void store_half(widener *w, const place *at, LLVMValueRef words, LLVMTypeRef wide, mask m, int u,
-                       const butterfly *x, bool upper) {
-  LLVMBuilderRef b = w->b;
-  LLVMValueRef one = constant_i32(w->p, 1), below = splat(w, LLVMBuildSub(b, x->run, one, ""));
-  LLVMValueRef run = splat(w, x->run), twice = splat(w, LLVMBuildNeg(b, LLVMBuildShl(b, x->run, one, ""), ""));
-  LLVMValueRef element = LLVMBuildAdd(b, lane_numbers(w, w->p->i32), splat_i32(w, upper ? (unsigned)w->width : 0), "");
-  LLVMValueRef lane = LLVMBuildLShr(b, LLVMBuildAnd(b, element, twice, ""), splat(w, one), "");
-  lane = LLVMBuildOr(b, lane, LLVMBuildAnd(b, element, below, ""), "");
-  LLVMValueRef own =
-      LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildAnd(b, element, run, ""), LLVMConstNull(LLVMTypeOf(element)), "");
-  if (!m.all) own = LLVMBuildAnd(b, own, permuted_mask(w, m.lanes.of[u], lane), "");
-  LLVMValueRef value = LLVMBuildBitCast(b, permuted(w, words, lane), wide, "");
-  LLVMValueRef pointer = moved(w, first_pointer(w, at, u), upper ? 4 * (uint64_t)w->width : 0);
-  masked_store(w->p, b, value, pointer, at->align, own);
-}
-
-void store_butterfly(widener *w, const place *at, LLVMValueRef lanes, mask m, int u, const butterfly *x) {
-  LLVMValueRef words = words_of(w, lanes);
-  if (!x->run) {
-    LLVMValueRef value = LLVMBuildBitCast(w->b, permuted(w, words, x->lanes), LLVMTypeOf(lanes), "");
-    LLVMValueRef active = m.all ? mask_vector(w, m, u) : permuted_mask(w, m.lanes.of[u], x->lanes);
-    masked_store(w->p, w->b, value, x->pointer, at->align, active);
-    return;
-  }
-  store_half(w, at, words, LLVMTypeOf(lanes), m, u, x, false);
-  store_half(w, at, words, LLVMTypeOf(lanes), m, u, x, true);
+void store_swapped(widener *w, const place *at, LLVMValueRef lanes, mask m, int u, const butterfly *x) {
+  LLVMValueRef words = LLVMBuildBitCast(w->b, lanes, vector_type(w, w->p->i32), "");
+  LLVMValueRef value = LLVMBuildBitCast(w->b, permuted(w, words, x->lanes), LLVMTypeOf(lanes), "");
+  LLVMValueRef active = m.all ? mask_vector(w, m, u) : permuted_mask(w, m.lanes.of[u], x->lanes);
+  masked_store(w->p, w->b, value, x->pointer, at->align, active);
 }
