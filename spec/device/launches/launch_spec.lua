@@ -1,8 +1,9 @@
 -- Launches from kernels, as the CUDA guide's chapter "CUDA Dynamic Parallelism" describes them: arguments, order in
 -- streams, when a grid is finished, errors. Expected values are counted by plain loops.
--- CPU device only: on GPUs, launches from kernels need the device runtime library
+-- On GPUs by NVRTC, with the device runtime library.
 
 local mw = require "moonwarp"
+local suite = require "support.suite"
 
 local function run(text, count, grid, block, ...)
   local out = mw.zeros(count, "int")
@@ -119,6 +120,7 @@ describe("launches from kernels:", function()
   end)
 
   it("recursion ten thousand deep, and as a tree", function()
+    if suite.on_gpu then return pending "CPU device only: 2048 launches may be pending on a GPU" end
     local m = mw.compile [[
       __global__ void deep(int *p, int n) {
         *p += 1;
@@ -138,6 +140,7 @@ describe("launches from kernels:", function()
   end)
 
   it("more grids at once than wait in a queue", function()
+    if suite.on_gpu then return pending "CPU device only: 2048 launches may be pending on a GPU" end
     local m = mw.compile [[
       __global__ void child(int *p) { atomicAdd(p, 1); }
       __global__ void one(int *p, int n) { for (int i = 0; i < n; i++) child<<<1, 1>>>(p); }
@@ -165,6 +168,7 @@ describe("launches from kernels:", function()
   end)
 
   it("kernels on every tier launch", function()
+    if suite.on_gpu then return pending "CPU device only: a GPU has no tiers" end
     local m = mw.compile [[
       __global__ void add(int *p, int v) { atomicAdd(p, v); }
       __global__ void lanes(int *p) { if (threadIdx.x % 3 == 0) add<<<1, 1>>>(p, threadIdx.x); }
@@ -190,6 +194,7 @@ describe("launches from kernels:", function()
   end)
 
   it("in a graph, and with a barrier of the whole grid", function()
+    if suite.on_gpu then return pending "CPU device only: a GPU refuses cooperative grids of kernels that launch" end
     local m = mw.compile [[
       #include <cooperative_groups.h>
       __global__ void add(int *p) { atomicAdd(p, 1); }
@@ -255,6 +260,7 @@ describe("errors of launches from kernels:", function()
   end)
 
   it("handles that are none are refused", function()
+    if suite.on_gpu then return pending "CPU device only: a GPU does not look at handles" end
     assert.same({ 400, 400, 400, 400, 400, 0 }, run([[
       __global__ void child(int *p) { p[5] = 1; }
       __global__ void k(int *p) {
@@ -273,6 +279,7 @@ describe("errors of launches from kernels:", function()
   end)
 
   it("a failing child is reported by its name and line, and the next launch works", function()
+    if suite.on_gpu then return pending "CPU device only: a fault takes the GPU" end
     local m = mw.compile [[
       __global__ void child(int *p, int i) {
         p[i] = 1; // the line
@@ -303,6 +310,7 @@ describe("errors of launches from kernels:", function()
   end)
 
   it("an endless child is stopped by the time limit", function()
+    if suite.on_gpu then return pending "CPU device only: nothing stops it on a GPU" end
     local m = mw.compile [[
       __global__ void child(volatile int *p) { while (!*p) {} }
       __global__ void k(int *p) { child<<<1, 1>>>(p); }
@@ -325,6 +333,7 @@ describe("launches from kernels and compute capabilities:", function()
   end
 
   it("came with 3.5; synchronisation with children ended before 9.0", function()
+    if suite.on_gpu then return pending "CPU device only: about capabilities of the CPU device" end
     assert.matches("launches from kernels came with compute capability 3.5", message("3.0", "c<<<1, 1>>>(p);"))
     assert.equal("compiles", message("3.5", "c<<<1, 1>>>(p); cudaDeviceSynchronize();"))
     assert.matches("cudaDeviceSynchronize%(%) in kernels ended before compute capability 9.0",
@@ -334,6 +343,7 @@ end)
 
 describe("messages about launches from kernels", function()
   it("show them as they are in the source", function()
+    if suite.on_gpu then return pending "CPU device only: about mwcc's messages" end
     local _, why = mw.try_compile(table.concat({ "__global__ void child(int *p, int n) {}",
       "__global__ void k(int *p) { child<<<1, 2>>>(p); }" }, "\n"))
     why = tostring(why)
