@@ -180,7 +180,7 @@ local function run(reduction, x, outer, length, inner, y)
       m.columns({ cdiv(inner, THREADS), chunks, count }, THREADS)(length, inner, chunk, from, to)
     end
   end
-  if inner == 1 and chunks > 64 then
+  if inner == 1 and chunks > 8 then -- one thread would wait for each of them
     m.join_one(outer, THREADS)(chunks, length, parts, y)
   else
     m.join(cdiv(outputs, THREADS), THREADS)(outputs, chunks, inner, length, parts, y)
