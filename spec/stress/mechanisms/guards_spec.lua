@@ -6,6 +6,6 @@ local fuzz = require "support.mechanisms.fuzz"
 
 describe("a random kernel that begins with a condition", function()
   it("has the same results, bit for bit, in all ways to compile it", function()
-    fuzz.check(require "support.mechanisms.guards", 1, 8)
+    fuzz.check(require "support.mechanisms.guards", 9, 12) -- the guard is tested in three of them
   end)
 end)
