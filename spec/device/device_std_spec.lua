@@ -148,3 +148,21 @@ for _, way in ipairs(ways) do
     end)
   end)
 end
+
+it("stddef.h of our own, for where clang's is not installed, suits the C++ library", function()
+  local file = assert(io.open(os.getenv("MOONWARP_HOME") .. "/share/moonwarp/device/fallback/stddef.h"))
+  local text = file:read "*a"
+  file:close()
+  local m = mw.compile { headers = { ["stddef.h"] = text }, source = [[
+    #include <cstddef>
+    #include <utility>
+    struct pair { char a; double b; };
+    __global__ void k(int *p) {
+      std::nullptr_t none = nullptr;
+      int *q = none;
+      p[0] = offsetof(pair, b) + sizeof(std::size_t) + (q == NULL) + (alignof(std::max_align_t) > 4);
+    }]] }
+  local p = mw.zeros(1, "int")
+  m.k(1, 1)(p)
+  assert.equal(18, p[1])
+end)
