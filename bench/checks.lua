@@ -5,6 +5,7 @@
 
 package.path = "./?.lua;" .. package.path
 local mw = require "moonwarp"
+mw.use "cpu"
 local problems = require "bench.problems.problems"
 local sheet = require "bench.sheet"
 
