@@ -1,7 +1,7 @@
 -- The cost of checked and measured runs: each kernel of the first table without checks, with each check, with all of
 -- them, and measured, in turn in one process; ratios to the time without.
 --
---   lua bench/checks.lua [kernel …] [--only=memory,initialisation,races,barriers,all,measured] [--rounds=N]
+--   lua bench/checks/cost.lua [kernel …] [--only=memory,initialisation,races,barriers,all,measured] [--rounds=N]
 
 package.path = "./?.lua;" .. package.path
 local mw = require "moonwarp"

@@ -1,7 +1,7 @@
 -- Checked runs beside Oclgrind (Debian: oclgrind), an interpreter for OpenCL kernels that checks them: the thirteen
 -- kernels of the first table with the same small data, all checks of both. LuaJIT:
 --   OCL_ICD_VENDORS=$PWD/oclgrind.icd OCLGRIND_DATA_RACES=1 OCLGRIND_UNINITIALIZED=1 \
---     luajit bench/oclgrind.lua [NAME…]
+--     luajit bench/checks/oclgrind.lua [NAME…]
 -- where oclgrind.icd is a file with the line /usr/lib/oclgrind/liboclgrind-rt-icd.so.
 -- A time is the best of `ROUNDS` launches, with the wait for its end.
 
