@@ -468,6 +468,18 @@ int mw_buffer_fill(mw_buffer *buffer, size_t offset, const void *pattern, size_t
    until the buffer is freed; later launches may write to the memory at any time. */
 void *mw_buffer_host(mw_buffer *buffer);
 
+/* A tensor in device memory, and the boxes of it that kernels copy (cuTensorMapEncodeTiled): CUDA's numbers of the element
+   type, interleave, swizzle, promotion and fill; sizes in elements, strides in bytes from the second dimension on; box and
+   step in elements. The innermost dimension is first. */
+typedef struct mw_tensor_layout {
+  int64_t type, dimensions, size[5], stride[4], box[5], step[5], interleave, swizzle, promotion, fill;
+} mw_tensor_layout;
+
+/* Make the tensor map of memory of the device from `address` on: what a kernel takes as a const __grid_constant__
+   CUtensorMap parameter. The memory stays yours. MW_INVALID_VALUE for what CUDA does not take, MW_NOT_SUPPORTED on GPUs
+   before compute capability 9.0. */
+int mw_tensor_map_encode(mw_device *device, uint64_t address, const mw_tensor_layout *layout, unsigned char out[128]);
+
 /* ---- memory by address ------------------------------------------------------------------------------------------- */
 
 /* The operands of CUDA's own host functions: addresses in memory of several kinds, with arithmetic. The addresses of

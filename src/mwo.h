@@ -12,6 +12,7 @@
 #define MW_MWO_H
 
 #include "moonwarp.h"
+#include "mwo_bulk.h"
 
 #define MW_MWO_VERSION 27
 #define MW_MWO_SYMBOL  "mw_mwo"
@@ -194,6 +195,9 @@ typedef struct mw_services {
   /* The barrier of a cluster: as grid_wait. callers: 1, or how many threads of the block call it, where its first thread
      has returned. */
   void (*cluster_wait)(mw_worker *worker, uint32_t callers);
+  /* Bulk copies (mw_bulk_call), by one thread. */
+  void (*bulk)(mw_worker *worker, uint32_t call, uint64_t target, uint64_t source, uint64_t a, uint64_t b, uint64_t c,
+               uint64_t barrier);
   /* The block waits until *word & mask differs from the value, which only other blocks of its cluster can bring about. */
   void (*wait_outside)(mw_worker *worker, const uint32_t *word, uint32_t mask, uint32_t value);
 } mw_services;

@@ -33,6 +33,7 @@ later.put_off(raw, "array.bulk", { "array_from", "array_assign", "array_convert"
 later.put_off(raw, "array.elementwise", { "elementwise_new", "elementwise_text", "elementwise_run", "array_operator" })
 later.put_off(raw, "array.dlpack", { "array_to_dlpack", "array_from_dlpack" })
 later.put_off(raw, "array.fourier", { "fourier_library", "array_fourier" })
+later.put_off(raw, "array.tensor_map", { "tensor_map" })
 later.put_off(raw, "array.linear", { "linear_library", "array_product", "array_factor" })
 later.put_off(raw, "array.host", {}, { array = { "host" } })
 later.put_off(raw, "module.module", { "compile", "source_read", "load", "compile_seconds" })

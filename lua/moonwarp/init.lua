@@ -131,6 +131,18 @@ function mw.occupancy(what)
   return raw.part("module.occupancy").calculate(what)
 end
 
+---The bytes of a CUtensorMap (cuTensorMapEncodeTiled), an argument for a parameter `const __grid_constant__ CUtensorMap`:
+---kernels copy boxes of the array by it. `box` has sizes in elements, row-major as the array's shape; `step` likewise, 1 by
+---default; `swizzle` is 32, 64 or 128 bytes, `interleave` 16 or 32, `promotion` 64, 128 or 256; `fill` is "zero" or "nan",
+---what elements outside the array are; `type` is "tf32", "float_ftz" or "tf32_ftz" where it is not the dtype. The array has
+---to live as long as the map is used. On GPUs from compute capability 9.0 on.
+---@param array moonwarp.array
+---@param options { box: integer[], step?: integer[], swizzle?: integer, interleave?: integer, promotion?: integer, fill?: string, type?: string }
+---@return string
+function mw.tensor_map(array, options)
+  return raw.part("module.tensor_map").encode(array, options)
+end
+
 ---The number of blocks of b elements that cover a elements: a / b, rounded up.
 ---@param a integer
 ---@param b integer

@@ -23,6 +23,9 @@ static inline uint64_t mw_bits_of_double(double number) {
   return bits;
 }
 
+/* Half precision: rounded once, to nearest even. (scalar_convert.c) */
+uint16_t mw_half_from_double(double value);
+
 /* Rounded once, to nearest even: a conversion through float would round twice. NaN has device code's bits. */
 static inline uint16_t mw_bfloat_from_double(double number) {
   double size = fabs(number);

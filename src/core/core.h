@@ -14,6 +14,7 @@
 #include "base/base.h"
 #include "base/lock.h"
 #include "core/buffer.h"
+#include "core/request.h"
 
 /* ---- the driver contract -----------------------------------------------------------------------------------------
  *
@@ -31,60 +32,6 @@
  *
  * Holds. A hold stops its stream until the host releases it. A call that waits for a stream, and would have to wait for
  * a hold, returns MW_NOT_READY instead, with the error slot filled. */
-
-typedef struct mw_completion {
-  void (*done)(void *context); /* NULL: nothing to call */
-  void *context;
-} mw_completion;
-
-typedef struct mw_launch_request {
-  void *kernel; /* from driver->module_kernel */
-  unsigned grid[3], block[3], cluster[3]; /* of a cluster: its blocks; 0: no clusters */
-  size_t dynamic_shared;
-  /* All blocks must be resident at once: MW_COOPERATIVE_LAUNCH_TOO_LARGE if they cannot be; it may begin before the launch
-     before it in its stream has ended, as far as that allows. */
-  bool cooperative, dependent;
-  const void *params; /* copied by the driver before it returns */
-  size_t param_bytes;
-  /* Bindings of texture and surface references: handles, and the references' linkage names; copied likewise. */
-  size_t reference_count;
-  const char *const *reference_names;
-  const uint64_t *references;
-  const char *site; /* "script.lua:12" or NULL; copied */
-  uint64_t owner;   /* raises its failure: failure.c */
-  void *watch;      /* of driver->watch_new: the kernel is of a unit that driver->observe compiled for it; or NULL */
-  mw_completion completion;
-} mw_launch_request;
-
-/* An item of a list (mw_driver.list_new): a launch (its completion is ignored; it is not cooperative and has no
-   references); or, with a pattern, a fill, else a copy, of `count` elements of `size` bytes. */
-typedef struct mw_list_item {
-  const mw_launch_request *launch; /* or NULL */
-  uint64_t target, source;
-  const void *pattern;
-  size_t size, count;
-} mw_list_item;
-
-/* `depth` slices of `height` rows of `width` bytes; pitch and slice: the distances between rows and between slices in
-   bytes. None of them is 0, and neither rows nor slices overlap. */
-typedef struct mw_box {
-  uint64_t target, source;
-  size_t target_pitch, target_slice, source_pitch, source_slice, width, height, depth;
-} mw_box;
-
-/* A copy that involves a CUDA array of the driver (array_new), and one of its sides: `array` with the box's position in
-   it, x in bytes; or host or device memory, with a pitch and the distance between slices in rows. */
-typedef struct mw_array_side {
-  uint64_t array; /* 0: memory */
-  int level;
-  size_t x, y, z, row_pitch, rows;
-  uint64_t address;
-} mw_array_side;
-
-typedef struct mw_array_box {
-  mw_array_side target, source;
-  size_t width, height, depth;
-} mw_array_box;
 
 struct mw_tex_record;
 
@@ -303,6 +250,8 @@ typedef struct mw_driver {
   /* Begin and end a checked run on the idle device: mw_check_begin, mw_check_end. NULL: there are none. */
   int (*check_begin)(void *device, unsigned kinds, uint64_t seed);
   int (*check_end)(void *device, mw_report **out);
+  /* Make a tensor map of a layout that mw_tensor_map_encode has checked. */
+  int (*tensor_map)(void *device, uint64_t address, const mw_tensor_layout *layout, unsigned char out[128]);
   const char *(*unit_log)(void *unit); /* compiler warnings */
   /* The source and options of the unit, for further instances; false if the file contains none. */
   bool (*unit_source)(void *unit, const char **text, const char **options);

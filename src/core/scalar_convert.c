@@ -11,7 +11,7 @@
 /* ---- half ---- */
 
 /* Rounds to nearest, ties to even, whatever the host's rounding mode; too large a number becomes infinite. */
-static uint16_t half_from_double(double value) {
+uint16_t mw_half_from_double(double value) {
   uint64_t bits;
   memcpy(&bits, &value, sizeof bits);
   uint16_t sign = (uint16_t)(bits >> 48 & 0x8000);
@@ -90,7 +90,7 @@ static int store_bits(const mw_type *type, uint64_t bits, void *out) {
 /* False if a finite number becomes infinite in the type. */
 static bool store_float(const mw_type *type, double value, void *out) {
   float single = type->size == 4 ? (float)value : 0;
-  uint16_t half = type->size == 2 ? half_from_double(value) : 0;
+  uint16_t half = type->size == 2 ? mw_half_from_double(value) : 0;
   if (type->kind == MW_TYPE_BFLOAT) {
     half = mw_bfloat_from_double(value);
     if (isfinite(value) && (half & 0x7fff) == 0x7f80) return false;

@@ -21,6 +21,7 @@
  *                        warp_scheduler.c       fibers scheduled by warps
  *                        warp_collectives.c     shuffles, votes, reductions
  *                        named_barrier.c        barriers of a part of a block
+ *                        cluster.c              blocks that wait for each other
  *                        cooperative.c          resident blocks
  *                        services.c             functions of the runtime that kernels call
  *                        device_printf.c, printf_capture.c   printf and assert in kernels; buffering their output
@@ -28,6 +29,9 @@
  *                        generation.c           those that run together
  *                        device_objects.c       streams and events of device code
  *                        device_runtime.c       the calls of device code
+ *   bulk/                bulk_copy.c            bulk copies, and barriers that count their bytes
+ *                        bulk_element.c         reductions of elements
+ *                        tensor_map.c           copies of boxes of tensors
  *   memory/              heap.c                 device memory: one reserved address range
  *                        extent.c               allocation of that range
  *                        address_slot.c         the placement of devices' ranges

@@ -1,4 +1,5 @@
 /* The CPU driver's table, and functions for the device as a whole. */
+#include "cpu/bulk/bulk_copy.h"
 #include "cpu/check/check.h"
 #include "cpu/cpu.h"
 #include "cpu/fault/fault.h"
@@ -290,6 +291,7 @@ const mw_driver mw_cpu_driver = {
     .unload = cpu_unload,
     .unit_kernel = cpu_unit_kernel,
     .unit_symbol = cpu_unit_symbol,
+    .tensor_map = cpu_tensor_map,
     .unit_log = cpu_unit_log,
     .unit_source = cpu_unit_source,
     .specialises = cpu_specialises,

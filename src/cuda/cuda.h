@@ -362,4 +362,7 @@ void cuda_surface_end(void *device, uint64_t handle);
 
 extern const mw_driver_graphics cuda_graphics; /* graphics.c */
 
+/* tensor_map.c */
+int cuda_tensor_map(void *device, uint64_t address, const mw_tensor_layout *layout, unsigned char out[128]);
+
 #endif

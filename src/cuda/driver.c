@@ -281,6 +281,7 @@ const mw_driver mw_cuda_driver = {
     .unload = cuda_unload,
     .unit_kernel = cuda_unit_kernel,
     .unit_symbol = cuda_unit_symbol,
+    .tensor_map = cuda_tensor_map,
     .unit_log = cuda_unit_log,
     .unit_source = cuda_unit_source,
 };

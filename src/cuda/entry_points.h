@@ -86,6 +86,9 @@
   X(cuModuleGetGlobal, 3020, (CUdeviceptr *address, size_t *bytes, CUmodule module, const char *name))                 \
   X(cuFuncGetAttribute, 2020, (int *value, int attribute, CUfunction function))                                        \
   X(cuFuncSetAttribute, 9000, (CUfunction function, int attribute, int value))                                         \
+  X(cuTensorMapEncodeTiled, 12000,                                                                                     \
+    (void *map, int type, unsigned dimensions, void *address, const uint64_t *sizes, const uint64_t *strides,          \
+     const unsigned *box, const unsigned *steps, int interleave, int swizzle, int promotion, int fill))                \
   X(cuLaunchKernelEx, 11060, (const CUlaunchConfig *config, CUfunction function, void **params, void **extra))         \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050, (int *blocks, CUfunction function, int threads, size_t shared)) \
   X(cuArray3DCreate, 3020, (CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *descriptor))                                \

@@ -24,3 +24,9 @@ typedef enum cudaError_enum {
 } CUresult;
 typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
+
+/* What cuTensorMapEncodeTiled makes: a kernel takes it as a const __grid_constant__ parameter. */
+struct CUtensorMap_st {
+  alignas(64) unsigned long long opaque[16];
+};
+typedef struct CUtensorMap_st CUtensorMap;

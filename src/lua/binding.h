@@ -220,6 +220,7 @@ void mwl_open_array(lua_State *L, mwl_state *state);
 void mwl_open_host(lua_State *L, mwl_state *state);
 void mwl_open_bulk(lua_State *L, mwl_state *state);
 void mwl_open_elementwise(lua_State *L, mwl_state *state);
+void mwl_open_tensor_map(lua_State *L, mwl_state *state);
 void mwl_open_linear(lua_State *L, mwl_state *state);
 void mwl_open_dlpack(lua_State *L, mwl_state *state);
 void mwl_open_fourier(lua_State *L, mwl_state *state);

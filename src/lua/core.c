@@ -220,6 +220,7 @@ int luaopen_moonwarp_core(lua_State *L) {
   mwl_open_bulk(L, state);
   mwl_open_elementwise(L, state);
   mwl_open_linear(L, state);
+  mwl_open_tensor_map(L, state);
   mwl_open_dlpack(L, state);
   mwl_open_fourier(L, state);
   mwl_open_image(L, state);

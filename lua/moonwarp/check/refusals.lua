@@ -127,6 +127,8 @@ function M.launch_size(where, ...)
   return ("%s: %s is out of range"):format(where, got)
 end
 
+function M.tensor_map(value) return ("a tensor map's sizes are whole numbers, not %s"):format(describe(value)) end
+
 function M.launch_sizes(what) return what .. " has three sizes at most: {x, y, z}" end
 
 ---The third value of a launch that is no number of bytes: most often it is the first argument.

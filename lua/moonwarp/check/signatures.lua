@@ -17,6 +17,7 @@ local own = "what: {map: string, combine: string, init: string|number, finish: s
 M.mw = {
   time = "",
   type = "value: any",
+  tensor_map = "array: array, options: table",
   occupancy = "what: {threads: integer, registers: integer, shared: integer, capability: string}",
   cdiv = "a: integer, b: integer",
   array = "data: any, dtype?: dtype",

@@ -144,5 +144,6 @@ const mw_services cpu_services = {
     .device_runtime = cpu_device_runtime,
     .watch_runs = cpu_watch_runs,
     .cluster_wait = cpu_cluster_wait,
+    .bulk = cpu_bulk_copy,
     .wait_outside = cpu_wait_outside,
 };

@@ -13,6 +13,9 @@ int cpu_malloc_limit(cpu_malloc *region, size_t bytes);
 void *cpu_services_malloc(mw_worker *worker, uint64_t bytes);
 void cpu_services_free(mw_worker *worker, void *memory);
 
+/* bulk/bulk_copy.c: cp.async.bulk and tensor maps. */
+void cpu_bulk_copy(mw_worker *worker, uint32_t call, uint64_t target, uint64_t source, uint64_t a, uint64_t b,
+                   uint64_t c, uint64_t barrier);
 /* check/initialised.c: for shadows of values. */
 void cpu_check_shadow(mw_worker *worker, mw_shadow_operation what, uint64_t address, uint64_t bytes, void *memory);
 /* bounds_check.c: before each access of code with memory checks. */

@@ -2,7 +2,7 @@
 # Writes the headers that kernels see on an NVIDIA GPU as C (src/cuda/compile/headers.c includes it): sh embed.sh DEVICE_FOLDER
 set -eu
 cd "$1"
-files="nvrtc/prelude.h nvrtc/cache_hints.h moonwarp/checked_events.h moonwarp/words.h moonwarp/guard_layout.h moonwarp/guard.h moonwarp/assertion.h moonwarp/sync/grid_barrier.h moonwarp/sync/cluster.h
+files="nvrtc/prelude.h nvrtc/cache_hints.h moonwarp/checked_events.h moonwarp/words.h moonwarp/guard_layout.h moonwarp/guard.h moonwarp/assertion.h moonwarp/sync/grid_barrier.h moonwarp/sync/cluster.h moonwarp/sync/mbarrier.h moonwarp/sync/bulk_copy.h cuda_awbarrier*.h
   moonwarp/atomic/atomic_builtins.h cmath moonwarp/arithmetic/limits.h moonwarp/math/math_overloads.h moonwarp/math/classification.h moonwarp/math/long_double.h moonwarp/sync/dependent_launch.h
   moonwarp/texture/texture_kinds.h
   cuda/atomic cuda/barrier cuda/pipeline moonwarp/sync/pipeline.h cuda_pipeline*.h moonwarp/atomic/atomic_objects.h

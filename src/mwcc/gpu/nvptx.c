@@ -81,12 +81,26 @@ static void publish_variable(program *p, variable *v) {
   LLVMSetVisibility(v->global, LLVMDefaultVisibility);
 }
 
+/* Copies read a tensor map where the driver has put it: the parameter is not copied when its address is taken. */
+static void keep_tensor_maps(program *p, const kernel *k) {
+  for (size_t i = 0; i < k->param_count; i++) {
+    const char *name = k->params[i].type->type.name;
+    if (!name || !strstr(name, "CUtensorMap")) continue;
+    LLVMMetadataRef number = LLVMValueAsMetadata(constant_i32(p, (unsigned)i + 1));
+    LLVMMetadataRef items[] = {LLVMValueAsMetadata(k->body), LLVMMDStringInContext2(p->context, "grid_constant", 13),
+                               LLVMMDNodeInContext2(p->context, &number, 1)};
+    LLVMMetadataRef node = LLVMMDNodeInContext2(p->context, items, MW_COUNT(items));
+    LLVMAddNamedMetadataOperand(p->module, "nvvm.annotations", LLVMMetadataAsValue(p->context, node));
+  }
+}
+
 static void publish(program *p) {
   for (size_t i = 0; i < p->variable_count; i++) publish_variable(p, &p->variables[i]);
   for (size_t i = 0; i < p->kernel_count; i++) {
     kernel *k = &p->kernels[i];
     k->linkage = valid_name(k->linkage);
     LLVMSetValueName2(k->body, k->linkage, strlen(k->linkage));
+    keep_tensor_maps(p, k);
     if (p->options->registers > 0) annotate(p, k->body, "maxnreg", (unsigned)p->options->registers);
   }
 }

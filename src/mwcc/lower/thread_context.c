@@ -56,6 +56,7 @@ typedef enum action {
   GRID_WAIT,
   CLUSTER_WAIT,
   WAIT_OUTSIDE,
+  BULK,
   MEMORY_KIND,
   CHECK_ACCESS,
   WATCH,
@@ -124,6 +125,7 @@ static const struct builtin {
     {"__mw_grid_wait", GRID_WAIT, 0},
     {"__mw_cluster_wait", CLUSTER_WAIT, 0},
     {"__mw_wait_outside", WAIT_OUTSIDE, 0},
+    {"__mw_bulk", BULK, 0},
     {"__mw_memory_kind", MEMORY_KIND, 0},
     {CHECK_ACCESS_FUNCTION, CHECK_ACCESS, 0},
     {WATCH_ADDRESS, WATCH, 0},
@@ -274,6 +276,7 @@ static LLVMValueRef lower_builtin(site *s, const struct builtin *builtin) {
   case GRID_WAIT: name_thread(s); return service(s, offsetof(mw_services, grid_wait), p->void_type, arguments, 1);
   case CLUSTER_WAIT: name_thread(s); return service(s, offsetof(mw_services, cluster_wait), p->void_type, arguments, 1);
   case WAIT_OUTSIDE: name_thread(s); return service(s, offsetof(mw_services, wait_outside), p->void_type, arguments, 3);
+  case BULK: name_thread(s); return service(s, offsetof(mw_services, bulk), p->void_type, arguments, 7);
   case WATCH: return service(s, offsetof(mw_services, watch_thread), p->void_type, arguments, 2);
   case CHECK_SHADOW: return service(s, offsetof(mw_services, check_shadow), p->void_type, arguments, 4);
   case CHECK_EVENT_COND: check_event_if(s); break;
@@ -309,6 +312,7 @@ static const struct builtin *find_service_builtin(const char *name) {
   case GRID_WAIT:
   case CLUSTER_WAIT:
   case WAIT_OUTSIDE:
+  case BULK:
   case MEMORY_KIND:
   case CHECK_ACCESS:
   case CHECK_EVENT:

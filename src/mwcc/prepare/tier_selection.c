@@ -119,7 +119,7 @@ static void place_shared(program *p, bool **used) {
       const shared *here = &p->shareds[s];
       if (!used[k][s]) continue;
       if (here->dynamic) owner->dynamic_shared = true;
-      if (here->dynamic && here->align > align) align = here->align;
+      if ((here->dynamic || here->align > 256) && here->align > align) align = here->align;
       if (here->dynamic) continue;
       if (here->offset + here->size > owner->shared_bytes) owner->shared_bytes = here->offset + here->size;
     }

@@ -186,8 +186,8 @@ static bool translate_selp(const ptx_source *x) {
 bool ptx_translate(ptx_statement *s, const ptx_instruction *i) {
   const char *name = i->words[0];
   int operands = i->operand_count;
-  if (ptx_translate_cluster(s, i) || ptx_translate_effect(s, i) || ptx_translate_video(s, i) ||
-      ptx_translate_tensor(s, i))
+  if (ptx_translate_cluster(s, i) || ptx_translate_async(s, i) || ptx_translate_effect(s, i) ||
+      ptx_translate_video(s, i) || ptx_translate_tensor(s, i))
     return true;
   if (ptx_translate_narrow(s, i)) return true;
   ptx_source x = {.s = s, .i = i};

@@ -56,6 +56,20 @@ static LLVMValueRef address_in(const ptx_source *x, const char *text, unsigned s
   return LLVMBuildGEP2(x->s->b, p->i8, pointer, &at, 1, "");
 }
 
+LLVMValueRef ptx_flat_address(const ptx_source *x, const char *text, bool in_shared) {
+  program *p = x->s->p;
+  char base[PTX_NAME] = "";
+  long offset = 0;
+  if (sscanf(text, "[%63[^]+]+%li]", base, &offset) < 1) return NULL;
+  LLVMTypeRef type = ptx_type_in(x->s, base);
+  LLVMValueRef address;
+  if (in_shared && type && is_short(type))
+    address = LLVMBuildPtrToInt(x->s->b, shared_pointer(x, ptx_read(x->s, base, p->i32)), p->i64, "");
+  else
+    address = ptx_read(x->s, base, p->i64);
+  return LLVMBuildAdd(x->s->b, address, constant_i64(p, (uint64_t)offset), "");
+}
+
 LLVMValueRef ptx_address(const ptx_source *x, const char *text) { return address_in(x, text, space_of(x->i)); }
 
 static bool is_among(const char *word, const char *const *list, size_t count) {

@@ -271,8 +271,7 @@ const char *ptx_reason(const char *text) {
       {"tld4", "reads a texture, which tex2Dgather does"},
       {"suld", "reads a surface, which surf2Dread and its variants do"},
       {"sust", "writes a surface, which surf2Dwrite and its variants do"},
-      {"mbarrier", "is a barrier of compute capability 8.0, which cuda::barrier provides"},
-      {"cp.async.bulk", "is a copy of compute capability 9.0, which cuda::memcpy_async provides"},
+      {"tensormap", "changes a tensor map, which cuTensorMapEncodeTiled makes"},
       {".", "is a declaration"},
   };
   size_t word = strcspn(text, " \t.:");
@@ -381,6 +380,7 @@ static void translate_statement(program *p, LLVMBuilderRef b, LLVMValueRef call)
   int outputs = bind_operands(s, constraints, constraints_length);
   add_variable(s, PTX_CARRY);
   char *plain = plain_text(text, text_length);
+  ptx_shorten_wait_loop(plain);
   translate_text(s, plain);
   if (!s->failed) finish_statement(s, outputs);
   free(plain);

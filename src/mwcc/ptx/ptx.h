@@ -83,6 +83,9 @@ void ptx_result(const ptx_source *x, LLVMValueRef value);
 LLVMValueRef ptx_call(const ptx_source *x, const char *name, LLVMValueRef *arguments, unsigned count);
 /* The address "[$1+8]" in the address space that the instruction names; NULL if it is not written so. */
 LLVMValueRef ptx_address(const ptx_source *x, const char *text);
+/* The same as a number of 64 bits. in_shared: a register of 32 bits has an address in shared memory, of any block of the
+   cluster. */
+LLVMValueRef ptx_flat_address(const ptx_source *x, const char *text, bool in_shared);
 /* Declare a function that a later pass lowers. */
 LLVMValueRef ptx_declared(ptx_statement *s, const char *name, LLVMTypeRef type);
 
@@ -99,8 +102,11 @@ bool ptx_translate_copy(ptx_statement *s, const ptx_instruction *i);
 bool ptx_translate_space(ptx_statement *s, const ptx_instruction *i);
 bool ptx_translate_tensor(ptx_statement *s, const ptx_instruction *i); /* matrices of a warp */
 bool ptx_translate_video(ptx_statement *s, const ptx_instruction *i);
-LLVMValueRef ptx_cluster_register(ptx_statement *s, const char *name);  /* or NULL */
+LLVMValueRef ptx_cluster_register(ptx_statement *s, const char *name); /* or NULL */
+bool ptx_translate_async(ptx_statement *s, const ptx_instruction *i);  /* mbarrier, bulk copies */
+/* Of a loop by labels that only waits for an mbarrier: the wait alone. True: it was one. (wait_loop.c) */
+bool ptx_shorten_wait_loop(char *text);
 bool ptx_translate_cluster(ptx_statement *s, const ptx_instruction *i); /* mapa, getctarank, barrier.cluster */
-bool ptx_translate_narrow(ptx_statement *s, const ptx_instruction *i); /* bfloat16 and numbers of 8 bits */
+bool ptx_translate_narrow(ptx_statement *s, const ptx_instruction *i);  /* bfloat16 and numbers of 8 bits */
 
 #endif

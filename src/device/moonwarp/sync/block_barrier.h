@@ -6,6 +6,7 @@
 
 #include "moonwarp/atomic/atomic_objects.h"
 #include "moonwarp/sync/block_wait.h"
+#include "moonwarp/sync/mbarrier.h"
 #ifndef __MW_NVRTC__ /* std::move is built in there */
 #include <utility>   /* tokens are moved */
 #endif
@@ -79,6 +80,61 @@ private:
   unsigned int expected, pending, phase;
   [[no_unique_address]] Completion complete;
 };
+
+/* A block's barrier is a word, the hardware's where it can be, which counts bytes of copies as well. */
+template <> class barrier<thread_scope_block, details::nothing> {
+public:
+  class arrival_token {
+    friend class barrier;
+    unsigned long long state;
+    __mw_member explicit arrival_token(unsigned long long at) : state(at) {}
+
+  public:
+    /* Of what barrier_arrive_tx returns. */
+    __mw_member static arrival_token of(unsigned long long at) { return arrival_token(at); }
+  };
+
+  barrier() = default;
+  __mw_member explicit barrier(ptrdiff_t count, details::nothing = details::nothing()) {
+    __mw_mbarrier_init(&word, (unsigned int)count);
+  }
+  barrier(const barrier &) = delete;
+  barrier &operator=(const barrier &) = delete;
+
+  __mw_member static constexpr ptrdiff_t max() { return (1 << 20) - 1; }
+
+  __mw_member arrival_token arrive(ptrdiff_t count = 1) {
+    return arrival_token(__mw_mbarrier_arrive(&word, (unsigned int)count));
+  }
+  __mw_member void wait(arrival_token &&token) const { __mw_mbarrier_wait(&word, token.state); }
+  __mw_member void wait_parity(bool odd) const { __mw_mbarrier_wait_parity(&word, odd); }
+  __mw_member bool try_wait(arrival_token &&token) const { return __mw_mbarrier_try(&word, token.state); }
+  __mw_member bool try_wait_parity(bool odd) const { return __mw_mbarrier_try_parity(&word, odd); }
+  __mw_member void arrive_and_wait() { wait(arrive()); }
+  __mw_member void track() const { __mw_tell_track(__mw_mbarrier_phase(&word)); }
+  __mw_member void arrive_and_drop() { (void)__mw_mbarrier_drop(&word, 1); }
+  __mw_member unsigned long long *native_handle() { return &word; }
+
+private:
+  unsigned long long word;
+};
+
+/* Arrivals and waits of a barrier of a block that counts the bytes of copies (transactions). */
+namespace device {
+using block_barrier = barrier<thread_scope_block>;
+template <int = 0> __mw_device_template unsigned long long *barrier_native_handle(block_barrier &b) {
+  return b.native_handle();
+}
+template <int = 0> __mw_device_template void barrier_expect_tx(block_barrier &b, ptrdiff_t bytes) {
+  __mw_mbarrier_expect(b.native_handle(), (unsigned int)bytes);
+}
+template <int = 0>
+__mw_device_template block_barrier::arrival_token barrier_arrive_tx(block_barrier &b, ptrdiff_t count,
+                                                                    ptrdiff_t bytes) {
+  __mw_mbarrier_expect(b.native_handle(), (unsigned int)bytes);
+  return b.arrive(count);
+}
+} // namespace device
 
 template <thread_scope Scope, typename Completion>
 __mw_device_template void init(barrier<Scope, Completion> *made, ptrdiff_t count) {

@@ -59,7 +59,7 @@ public:
       __threadfence_block();
       atomicAdd(&state.phase, 1u);
     }
-    __mw_block_wait(&state.phase, ~0u, phase);
+    __mw_await_word(&state.phase, ~0u, phase);
     __threadfence_block();
   }
   template <typename T> __mw_member static T shfl(const T &value, unsigned int from) {

@@ -1,0 +1,174 @@
+/* Tensor maps: copying a box of a tensor to shared memory and back (PTX cp.async.bulk.tensor, tile mode).
+ *
+ * In shared memory the box is dense, the innermost dimension first. Elements outside the tensor are filled by loads, and
+ * left alone by stores. With swizzling, pieces of 16 bytes change places within lines of 32, 64 or 128 bytes: the number of
+ * the piece is combined by exclusive or with the bits of the address above 128 bytes. */
+#include "bulk_copy.h"
+#include "cpu/execution/services.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { PIECE = 16 };
+
+typedef struct box {
+  const mw_tensor_map *map;
+  const int32_t *at;
+  size_t size, row; /* bytes of an element; elements of a row of the box */
+  uint64_t rows;
+  uint32_t count[5];
+} box;
+
+static void check_map(mw_worker *base, const mw_tensor_map *map, uint32_t dimensions) {
+  char what[160];
+  if (map->mark != MW_TENSOR_MAP)
+    cpu_service_fail(base, MW_ILLEGAL_ADDRESS, NULL, 0,
+                     "copies by a tensor map that cuTensorMapEncodeTiled has not made: pass the CUtensorMap as a const "
+                     "__grid_constant__ parameter");
+  if (map->dimensions == dimensions) return;
+  snprintf(what, sizeof what, "copies with %u coordinates, and the tensor map has %u dimensions", dimensions,
+           map->dimensions);
+  cpu_service_fail(base, MW_ILLEGAL_INSTRUCTION, NULL, 0, what);
+}
+
+static box box_of(const mw_tensor_map *map, const int32_t at[5]) {
+  box b = {.map = map, .at = at, .size = cpu_bulk_size(map->type), .rows = 1};
+  for (uint32_t d = 0; d < map->dimensions; d++) {
+    uint32_t step = d == 0 && map->interleave == 0 ? 1 : map->step[d];
+    b.count[d] = (map->box[d] + step - 1) / step;
+    if (d > 0) b.rows *= b.count[d];
+  }
+  b.row = b.count[0];
+  return b;
+}
+
+/* The address of the first element of a row of the tensor; 0: the row is outside. */
+static uint64_t row_address(const box *b, uint64_t row) {
+  uint64_t address = b->map->address;
+  for (uint32_t d = 1; d < b->map->dimensions; d++) {
+    int64_t where = b->at[d] + (int64_t)(row % b->count[d]) * b->map->step[d];
+    row /= b->count[d];
+    if (where < 0 || (uint64_t)where >= b->map->size[d]) return 0;
+    address += (uint64_t)where * b->map->stride[d - 1];
+  }
+  return address;
+}
+
+/* Where in shared memory the byte of the box is that would be at `address` without swizzling. */
+static uint64_t swizzled(const box *b, uint64_t address) {
+  static const uint64_t masks[] = {0, 1, 3, 7};
+  return address ^ (address >> 7 & masks[b->map->swizzle & 3]) << 4;
+}
+
+/* Elements that nothing in the tensor has: 0, or a NaN. */
+static void fill(const box *b, unsigned char *to, size_t bytes) {
+  static const uint64_t nans[MW_BULK_TYPES] = {
+      [MW_BULK_F16] = 0x7fff,         [MW_BULK_F32] = 0x7fffffff,  [MW_BULK_F64] = 0x7fffffffffffffff,
+      [MW_BULK_BF16] = 0x7fff,        [MW_BULK_TF32] = 0x7fffffff, [MW_BULK_F32_FTZ] = 0x7fffffff,
+      [MW_BULK_TF32_FTZ] = 0x7fffffff};
+  uint64_t value = b->map->fill ? nans[b->map->type] : 0;
+  for (size_t i = 0; i < bytes; i += b->size) memcpy(to + i, &value, b->size);
+}
+
+static void flush(const box *b, unsigned char *row, size_t bytes) {
+  if (b->map->type != MW_BULK_F32_FTZ && b->map->type != MW_BULK_TF32_FTZ) return;
+  for (size_t i = 0; i < bytes; i += sizeof(uint32_t)) {
+    uint32_t word;
+    memcpy(&word, row + i, sizeof word);
+    if ((word & 0x7f800000) == 0) word &= 0x80000000;
+    memcpy(row + i, &word, sizeof word);
+  }
+}
+
+/* The part of a row that is inside the tensor: elements [*first, *last) of the box. */
+static void find_inside(const box *b, int64_t *first, int64_t *last) {
+  int64_t at = b->at[0], size = (int64_t)b->map->size[0], row = (int64_t)b->row;
+  *first = at < 0 ? -at : 0;
+  *last = size - at < row ? size - at : row;
+  if (*first > row) *first = row;
+  if (*last < *first) *last = *first;
+}
+
+static void load(mw_worker *base, const box *b, uint64_t target) {
+  size_t bytes = b->row * b->size;
+  int64_t first, last;
+  find_inside(b, &first, &last);
+  for (uint64_t row = 0; row < b->rows; row++) {
+    uint64_t from = row_address(b, row), to = target + row * bytes;
+    int64_t inside = from ? last - first : 0;
+    unsigned char line[PIECE];
+    if (inside > 0)
+      cpu_bulk_check(base, from + (uint64_t)(b->at[0] + first) * b->size, (uint64_t)inside * b->size, "reads");
+    for (size_t at = 0; at < bytes; at += PIECE) {
+      size_t piece = bytes - at < PIECE ? bytes - at : PIECE;
+      for (size_t i = 0; i < piece; i += b->size) {
+        int64_t element = (int64_t)((at + i) / b->size);
+        if (inside > 0 && element >= first && element < last)
+          memcpy(line + i, (const char *)(uintptr_t)from + (b->at[0] + element) * (int64_t)b->size, b->size);
+        else
+          fill(b, line + i, b->size);
+      }
+      flush(b, line, piece);
+      memcpy((void *)(uintptr_t)swizzled(b, to + at), line, piece);
+    }
+  }
+}
+
+void cpu_tensor_load(mw_worker *base, const mw_tensor_map *map, uint32_t dimensions, const int32_t at[5],
+                     uint64_t target, uint32_t ranks, uint64_t barrier) {
+  check_map(base, map, dimensions);
+  box b = box_of(map, at);
+  uint64_t bytes = b.rows * b.row * b.size;
+  for (uint32_t rank = 0; rank < MW_CLUSTER_MOST; rank++) {
+    if (ranks ? !(ranks >> rank & 1) : rank > 0) continue;
+    uint64_t to = ranks ? cpu_bulk_at_rank(base, target, rank) : target;
+    cpu_bulk_check(base, to, bytes, "writes");
+    load(base, &b, to);
+    cpu_bulk_wrote(base, to, bytes);
+    if (barrier) cpu_bulk_arrived(base, ranks ? cpu_bulk_at_rank(base, barrier, rank) : barrier, bytes);
+  }
+}
+
+void cpu_tensor_store(mw_worker *base, const mw_tensor_map *map, uint32_t dimensions, const int32_t at[5],
+                      uint64_t source, mw_bulk_operation operation) {
+  check_map(base, map, dimensions);
+  box b = box_of(map, at);
+  size_t bytes = b.row * b.size;
+  int64_t first, last;
+  find_inside(&b, &first, &last);
+  cpu_bulk_check(base, source, b.rows * bytes, "reads");
+  for (uint64_t row = 0; row < b.rows; row++) {
+    uint64_t to = row_address(&b, row), from = source + row * bytes;
+    if (!to || last == first) continue;
+    cpu_bulk_check(base, to + (uint64_t)(at[0] + first) * b.size, (uint64_t)(last - first) * b.size, "writes");
+    for (int64_t i = first; i < last; i++) {
+      void *cell = (char *)(uintptr_t)to + (at[0] + i) * (int64_t)b.size;
+      const void *value = (const void *)(uintptr_t)swizzled(&b, from + (uint64_t)i * b.size);
+      if (operation == MW_BULK_SET)
+        memcpy(cell, value, b.size);
+      else
+        cpu_bulk_update(cell, value, operation, map->type);
+    }
+  }
+}
+
+/* ---- encoding ---- */
+
+int cpu_tensor_map(void *device, uint64_t address, const mw_tensor_layout *l, unsigned char out[128]) {
+  mw_tensor_map map = {.mark = MW_TENSOR_MAP, .address = address, .dimensions = (uint32_t)l->dimensions};
+  _Static_assert(sizeof map <= 128, "it is a CUtensorMap");
+  (void)device;
+  for (int d = 0; d < l->dimensions; d++) {
+    map.size[d] = (uint64_t)l->size[d];
+    map.box[d] = (uint16_t)l->box[d];
+    map.step[d] = (uint16_t)l->step[d];
+    if (d > 0) map.stride[d - 1] = (uint64_t)l->stride[d - 1];
+  }
+  map.type = (uint8_t)l->type;
+  map.interleave = (uint8_t)l->interleave;
+  map.swizzle = (uint8_t)l->swizzle;
+  map.fill = (uint8_t)l->fill;
+  memset(out, 0, 128);
+  memcpy(out, &map, sizeof map);
+  return MW_SUCCESS;
+}
