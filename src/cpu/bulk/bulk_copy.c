@@ -46,7 +46,7 @@ static void check_whole(mw_worker *base, uint64_t target, uint64_t source, uint6
 }
 
 void cpu_bulk_wrote(mw_worker *base, uint64_t target, uint64_t bytes) {
-  if (((cpu_worker *)base)->follows_values) cpu_check_shadow(base, MW_SHADOW_CLEAN, target, bytes, NULL);
+  if (((cpu_worker *)base)->holds_check) cpu_check_shadow(base, MW_SHADOW_CLEAN, target, bytes, NULL);
 }
 
 /* ---- copies of memory ---- */
