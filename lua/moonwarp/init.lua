@@ -131,13 +131,20 @@ function mw.occupancy(what)
   return raw.part("module.occupancy").calculate(what)
 end
 
----The bytes of a CUtensorMap (cuTensorMapEncodeTiled), an argument for a parameter `const __grid_constant__ CUtensorMap`:
----kernels copy boxes of the array by it. `box` has sizes in elements, row-major as the array's shape; `step` likewise, 1 by
----default; `swizzle` is 32, 64 or 128 bytes, `interleave` 16 or 32, `promotion` 64, 128 or 256; `fill` is "zero" or "nan",
----what elements outside the array are; `type` is "tf32", "float_ftz" or "tf32_ftz" where it is not the dtype. The array has
----to live as long as the map is used. On GPUs from compute capability 9.0 on.
+---@class moonwarp.tensor_map_options
+---@field box integer[] elements along each axis, as the array's shape
+---@field step? integer[] between elements of the box, 1 by default
+---@field swizzle? integer 32, 64 or 128 bytes
+---@field interleave? integer 16 or 32 bytes
+---@field promotion? integer 64, 128 or 256 bytes
+---@field fill? string "zero" or "nan": what elements outside the array are
+---@field type? string "tf32", "float_ftz" or "tf32_ftz" where it is not the dtype
+
+---The bytes of a CUtensorMap (cuTensorMapEncodeTiled), an argument for a parameter
+---`const __grid_constant__ CUtensorMap`: kernels copy boxes of the array by it. The array has to live as long as the
+---map is used. On GPUs from compute capability 9.0 on.
 ---@param array moonwarp.array
----@param options { box: integer[], step?: integer[], swizzle?: integer, interleave?: integer, promotion?: integer, fill?: string, type?: string }
+---@param options moonwarp.tensor_map_options
 ---@return string
 function mw.tensor_map(array, options)
   return raw.part("module.tensor_map").encode(array, options)

@@ -1,4 +1,4 @@
--- Memory of an NVIDIA GPU, on machines without one: the calls of libcuda's allocation and copies, and what happens where
+-- Memory of an NVIDIA GPU, on machines without one: calls of libcuda's allocation and copies, and what happens where
 -- memory is short.
 
 local gpu = require "support.fake.gpu"

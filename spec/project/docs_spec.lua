@@ -227,8 +227,8 @@ local contains = {
 local function run_example(command, path)
   local options = path:find "distributed/" and require("support.mpi.ranks").sanitizer_options
     or os.getenv "ASAN_OPTIONS" or ""
-  local words = ("here=$PWD; cd / && ASAN_OPTIONS='%s' NO_COLOR=1 '%s' \"$here/%s\" 2>&1; echo status $?"):format(options,
-    command, path)
+  local words = ("here=$PWD; cd / && ASAN_OPTIONS='%s' NO_COLOR=1 '%s' \"$here/%s\" 2>&1; echo status $?"):format(
+    options, command, path)
   local pipe = assert(io.popen(words))
   local text = pipe:read("*a")
   pipe:close()

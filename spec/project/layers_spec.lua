@@ -41,7 +41,7 @@ end
 
 local function floor_of(path)
   if path == "src/moonwarp_abi.h" or path == "src/moonwarp.h" then return "interface" end
-  if path == "src/mwo.h" then return "format" end
+  if path == "src/mwo.h" or path == "src/mwo_bulk.h" then return "format" end
   if path == "src/device/moonwarp/texture/texture_descriptor.h" or path == "src/device/moonwarp/guard_layout.h" or
       path == "src/device/moonwarp/error_list.h" then
     return "record"
@@ -216,7 +216,8 @@ local drivers = { mw_cpu_driver = "cpu", mw_cuda_driver = "cuda" }
 -- The core's rooms, the lowest first. Those of one rank use each other, for the reason that src/core/core.h states.
 local core_rooms = {
   compile = 1, image = 1,
-  [""] = 2, array = 2, copy = 2, elementwise = 2, graph = 2, launch = 2, module = 2, texture = 2,
+  [""] = 2, array = 2, copy = 2, elementwise = 2, graph = 2, launch = 2, memory = 2, module = 2,
+  texture = 2,
   opengl = 3, linear = 3, fourier = 3, collective = 3,
 }
 

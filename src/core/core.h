@@ -13,7 +13,7 @@
 
 #include "base/base.h"
 #include "base/lock.h"
-#include "core/buffer.h"
+#include "core/memory/buffer.h"
 #include "core/request.h"
 
 /* ---- the driver contract -----------------------------------------------------------------------------------------

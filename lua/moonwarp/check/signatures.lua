@@ -444,8 +444,7 @@ M["mw.mpi"] = {
   wait = "requests: table",
   limit = "seconds?: number",
   check = "on?: boolean",
-  report = "",
-  available = "",
+  report = "", available = "",
 }
 
 return M

@@ -39,7 +39,9 @@ function M.encode(array, options)
   local shape, strides = array.shape, array.strides
   local count = #shape
   if not options.box then errors.usage "mw.tensor_map wants a box: { box = { rows, columns } }" end
-  if count > 5 then errors.usage("mw.tensor_map: the array has %d dimensions, and a tensor map has 5 at most", count) end
+  if count > 5 then
+    errors.usage("mw.tensor_map: the array has %d dimensions, and a tensor map has 5 at most", count)
+  end
   local name = array.dtype
   local sizes, size = reversed(shape, count, 1, "the shape"), (raw.dtype_size(array.dtype))
   local numbers = { choose(types, options.type, name, "the type"), count }

@@ -1,5 +1,5 @@
--- Barriers that count arrivals and bytes: cuda::barrier with transactions, the primitives of cuda_awbarrier_primitives.h,
--- PTX mbarrier, and the bulk copies that complete them (CUDA C++ Programming Guide, "Asynchronous Data Copies").
+-- Barriers that count arrivals and bytes: cuda::barrier with transactions, cuda_awbarrier_primitives.h, PTX mbarrier,
+-- and the bulk copies that complete them (CUDA C++ Programming Guide, "Asynchronous Data Copies").
 
 local mw = require "moonwarp"
 local tiers = require "support.tiers"
@@ -100,7 +100,8 @@ __global__ void polls(const int *in, int *out) {
   }
 }
 
-// From one block of a cluster to all: a multicast, and a copy to another block's shared memory, whose barrier it completes.
+// From one block of a cluster to all: a multicast, and a copy to another block's shared memory, whose barrier it
+// completes.
 __device__ unsigned int place(const void *p) { return (unsigned int)__cvta_generic_to_shared(p); }
 __device__ void expect(unsigned long long *bar) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], 128;" : : "r"(place(bar)) : "memory");

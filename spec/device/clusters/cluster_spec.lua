@@ -1,5 +1,5 @@
--- Thread block clusters: their indices, their barrier, and distributed shared memory (CUDA C++ Programming Guide, "Thread
--- Block Clusters" and "Distributed Shared Memory"), on every tier.
+-- Thread block clusters: their indices, their barrier, and distributed shared memory (CUDA C++ Programming Guide,
+-- "Thread Block Clusters" and "Distributed Shared Memory"), on every tier.
 
 local mw = require "moonwarp"
 local suite = require "support.suite"

@@ -1,5 +1,5 @@
--- Tensor maps: copies of boxes of tensors by cp.async.bulk.tensor, in both directions, with elements outside, swizzling and
--- reductions (CUDA C++ Programming Guide, "Using TMA to transfer multi-dimensional arrays"; driver API,
+-- Tensor maps: copies of boxes of tensors by cp.async.bulk.tensor, in both directions, with elements outside, swizzling
+-- and reductions (CUDA C++ Programming Guide, "Using TMA to transfer multi-dimensional arrays"; driver API,
 -- cuTensorMapEncodeTiled).
 
 local mw = require "moonwarp"
@@ -37,7 +37,8 @@ __global__ void add_one(const __grid_constant__ CUtensorMap map, int x, int y) {
 }
 
 // The box as it lies in shared memory, word by word.
-template <int N> __global__ void look(const __grid_constant__ CUtensorMap map, const int *at, unsigned int *out, int words) {
+template <int N>
+__global__ void look(const __grid_constant__ CUtensorMap map, const int *at, unsigned int *out, int words) {
   extern __shared__ __align__(1024) unsigned int tile[];
   __shared__ unsigned long long bar;
   unsigned int b = (unsigned int)__cvta_generic_to_shared(&bar), to = (unsigned int)__cvta_generic_to_shared(tile);
@@ -55,9 +56,11 @@ template <int N> __global__ void look(const __grid_constant__ CUtensorMap map, c
     if (N == 5)
       asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
                    "[%0], [%1, {%2, %3, %4, %5, %6}], [%7];"
-                   : : "r"(to), "l"(&map), "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4]), "r"(b) : "memory");
+                   : : "r"(to), "l"(&map), "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4]), "r"(b)
+                   : "memory");
   }
-  asm volatile("{ .reg .pred p; W: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0; @!p bra W; }" : : "r"(b) : "memory");
+  asm volatile("{ .reg .pred p; W: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], 0; @!p bra W; }"
+               : : "r"(b) : "memory");
   for (int i = threadIdx.x; i < words; i += blockDim.x) out[i] = tile[i];
 }
 
@@ -164,13 +167,16 @@ describe("a tensor map", function()
 
   it("refuses what CUDA refuses, by name", function()
     local a = mw.zeros(8, 12)
-    assert.matches("2nd size of a tensor map's box is 300: it has to be 1 to 256", message(mw.tensor_map, a, { box = { 300, 4 } }))
+    assert.matches("2nd size of a tensor map's box is 300: it has to be 1 to 256",
+      message(mw.tensor_map, a, { box = { 300, 4 } }))
     assert.matches("a row of a tensor map's box has 12 bytes: it has to be a multiple of 16",
       message(mw.tensor_map, a, { box = { 4, 3 } }))
     assert.matches("swizzling takes 32 at most", message(mw.tensor_map, a, { box = { 4, 12 }, swizzle = 32 }))
-    assert.matches("has to be a multiple of 16 below 2%^40", message(mw.tensor_map, mw.zeros(8, 13), { box = { 4, 4 } }))
+    assert.matches("has to be a multiple of 16 below 2%^40",
+      message(mw.tensor_map, mw.zeros(8, 13), { box = { 4, 4 } }))
     assert.matches("the box has 1 sizes", message(mw.tensor_map, a, { box = { 4 } }))
-    assert.matches("fills with NaN only where", message(mw.tensor_map, mw.zeros(8, "int"), { box = { 4 }, fill = "nan" }))
+    assert.matches("fills with NaN only where",
+      message(mw.tensor_map, mw.zeros(8, "int"), { box = { 4 }, fill = "nan" }))
   end)
 
   it("is checked by the copy", function()

@@ -1,6 +1,6 @@
 /* Copies and fills by address: checked against the memory at the address, then passed to the driver as a box. CUDA
  * arrays are translated to addresses, except the driver's own. */
-#include "core/allocation_map.h"
+#include "core/memory/allocation_map.h"
 #include "core/graph/capture.h"
 #include "core/launch/command.h"
 #include "core/graph/graph.h"

@@ -5,7 +5,7 @@
  * refuses it, its nodes run one by one, so that errors are those of the nodes' calls. */
 #include "core/array/array.h"
 #include "graph.h"
-#include "core/allocation_map.h"
+#include "core/memory/allocation_map.h"
 #include "core/texture/texture_reference.h"
 #include "core/texture/texture.h"
 

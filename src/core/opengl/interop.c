@@ -8,7 +8,7 @@
  * Memory and arrays of mappings are `lent`: only the resource frees them. */
 #include "interop.h"
 #include "core/graph/capture.h"
-#include "core/allocation_map.h"
+#include "core/memory/allocation_map.h"
 
 #include <stdlib.h>
 

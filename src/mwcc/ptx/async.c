@@ -19,7 +19,7 @@ static LLVMValueRef i32_of(const ptx_source *x, int n) { return ptx_read(x->s, x
 
 static LLVMValueRef barrier_at(const ptx_source *x, int n) {
   bool in_shared = ptx_has_modifier(x->i, "shared") || ptx_has_modifier(x->i, "shared::cta") ||
-                ptx_has_modifier(x->i, "shared::cluster");
+                   ptx_has_modifier(x->i, "shared::cluster");
   LLVMValueRef address = ptx_flat_address(x, x->i->operands[n], in_shared);
   return address ? LLVMBuildIntToPtr(x->s->b, address, x->s->p->pointer, "") : NULL;
 }

@@ -3,7 +3,7 @@
  * There are three counts (core.h). `refs`: handles. `uses`: commands in flight, and one more while the buffer is not
  * freed; at 0 the memory is freed. `sides`: 2, the handles and the memory; at 0 the struct is freed. A completion may
  * release a use, so that must not wait, and may access the device only through driver->free. */
-#include "core.h"
+#include "core/core.h"
 #include "core/graph/capture.h"
 #include "core/launch/command.h"
 #include "core/graph/graph.h"

@@ -2,7 +2,7 @@
 #ifndef MW_MEMORY_H
 #define MW_MEMORY_H
 
-#include "core.h"
+#include "core/core.h"
 
 /* A piece of memory that is held: it is not freed meanwhile. */
 typedef struct mw_piece {
