@@ -53,7 +53,9 @@ end
 for i, entry in ipairs(sources) do
   -- Some have options that one of the devices has not.
   local known, m = pcall(mw.try_compile, { source = entry.source, options = entry.options, headers = entry.headers })
-  if known and m then
+  if not (known and m) then
+    print(i .. " refused: by this compiler")
+  else
     for k, name in ipairs(entry.instances) do
       if k <= 1 then pcall(m.kernel, m, name) end
     end

@@ -1,6 +1,9 @@
 /* The kinds of numbers that CUDA's libraries name. */
 #pragma once
 
+#ifndef __LIBRARY_TYPES_H__ /* the guard of CUDA's own header, which is built into NVRTC */
+#define __LIBRARY_TYPES_H__
+
 typedef enum cudaDataType_t {
   CUDA_R_32F = 0,
   CUDA_R_64F = 1,
@@ -40,3 +43,5 @@ typedef enum cudaDataType_t {
 } cudaDataType;
 
 typedef enum libraryPropertyType_t { MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL } libraryPropertyType;
+
+#endif

@@ -165,8 +165,9 @@ end
 local function general_hint(facts)
   if facts:overrun() then return general.out_of_bounds end
   if facts.error then return "the launch was refused: look at the sizes that launch returns" end
+  local own = facts.lesson.findings or {}
   for kind in pairs(facts:findings()) do
-    if general[kind] then return general[kind] end
+    if own[kind] or general[kind] then return own[kind] or general[kind] end
   end
   if facts:unwritten() > 0 then return "count the threads: which one is to write this element, and does it reach " ..
     "its line?" end
@@ -178,12 +179,12 @@ local function fail(stage, what, hint, facts)
 end
 
 local function judge_result(lesson, facts)
-  local hint
+  -- A barrier that not all threads reach explains whatever else is found.
+  local hint = lesson.findings and facts.got and facts:findings().barrier_divergence
+    and lesson.findings.barrier_divergence
   for _, mistake in ipairs(lesson.mistakes) do
-    if mistake.when(facts) then
-      hint = mistake.hint
-      break
-    end
+    if hint then break end
+    if mistake.when(facts) then hint = mistake.hint end
   end
   local what
   if facts.error then

@@ -65,7 +65,7 @@ return {
     { "d > 0", "d > 1", "the last step is missing" },
     { "sum += __shfl", "sum = __shfl", "own sum is lost" },
     { "__shfl_down_sync", "__shfl_up_sync", "lane 0 gets it by down" },
-    { "0xffffffff", "0xffff", "has to name them" },
+    { "0xffffffff", "0xffff", "has to name them|leaves out some" },
     { "d /= 2", "d--", "halved in each step" },
     { "  float sum = i < n ? a[i] : 0;", "  if (i >= n) return;\n  float sum = a[i];",
       "cannot take part|the mask names lanes",

@@ -31,15 +31,22 @@ __mw_member void __mw_mbarrier_settle(__mw_mbarrier *at, __mw_mbarrier now) {
 }
 __mw_member __mw_mbarrier __mw_mbarrier_change(__mw_mbarrier *at, __mw_mbarrier by) {
   __threadfence_block();
+  __mw_tell_atomic(8); /* relaxed: whoever makes the barrier comes before */
   __mw_mbarrier old = __atomic_fetch_add(at, by, __ATOMIC_RELAXED);
   __threadfence_block();
   __mw_mbarrier_settle(at, old + by);
   return old;
 }
+/* Loads of the whole word: as an atomic variable it is what arrivals change. */
 __mw_member bool __mw_mbarrier_is_past(const __mw_mbarrier *at, unsigned int mask, unsigned int value) {
-  bool past = (__atomic_load_n(__mw_mbarrier_phase(at), __ATOMIC_RELAXED) & mask) != value;
+  bool past = ((unsigned int)(__atomic_load_n(at, __ATOMIC_RELAXED) >> 32) & mask) != value;
   __threadfence_block();
   return past;
+}
+__mw_member void __mw_mbarrier_await(const __mw_mbarrier *at, unsigned int mask, unsigned int value) {
+  __mw_await_word(__mw_mbarrier_phase(at), mask, value);
+  __atomic_load_n(at, __ATOMIC_RELAXED);
+  __threadfence_block();
 }
 
 /* ---- the instructions ---- */
@@ -153,16 +160,14 @@ __mw_device void __mw_mbarrier_wait(const __mw_mbarrier *at, __mw_mbarrier state
   while (__mw_mbarrier_is_native(at) && !__mw_mbarrier_test(at, state)) __mw_poll();
   if (__mw_mbarrier_is_native(at)) return;
 #endif
-  __mw_await_word(__mw_mbarrier_phase(at), 7u << 29, (unsigned int)(state >> 32) & 7u << 29);
-  __threadfence_block();
+  __mw_mbarrier_await(at, 7u << 29, (unsigned int)(state >> 32) & 7u << 29);
 }
 __mw_device void __mw_mbarrier_wait_parity(const __mw_mbarrier *at, unsigned int odd) {
 #ifdef __MW_NATIVE_MBARRIER
   while (__mw_mbarrier_is_native(at) && !__mw_mbarrier_test_parity(at, odd)) __mw_poll();
   if (__mw_mbarrier_is_native(at)) return;
 #endif
-  __mw_await_word(__mw_mbarrier_phase(at), 1u << 29, (odd & 1) << 29);
-  __threadfence_block();
+  __mw_mbarrier_await(at, 1u << 29, (odd & 1) << 29);
 }
 __mw_device unsigned int __mw_mbarrier_count(__mw_mbarrier state) {
 #ifdef __MW_NATIVE_MBARRIER
