@@ -308,7 +308,8 @@ typedef struct cuda_symbol {
 struct cuda_kernel {
   cuda_unit *unit;
   CUfunction function;
-  size_t dynamic; /* its current limit of dynamic shared memory */
+  size_t dynamic;  /* its current limit of dynamic shared memory */
+  bool is_aligned; /* a parameter is aligned to more than 16 bytes, where the block of all of them does not begin */
   mw_kernel_info info;
   size_t *found, found_count; /* pointer parameters whose extents a launch passes: guard.c */
   size_t *reference_symbols;  /* for each of info.references: its index among the unit's symbols */

@@ -96,8 +96,11 @@ static bool sets_clusters(const cuda_kernel *kernel, const mw_launch_request *r)
   return r->cluster[0] && !kernel->info.cluster[0];
 }
 
+/* Whether cuLaunchKernelEx launches it: because of attributes, or since it takes a pointer to each parameter. A kernel's
+   block of parameters begins at a multiple of 16, and the driver copies one that it gets whole to there: a parameter with
+   a larger alignment (a CUtensorMap, 64) is elsewhere then. */
 static bool has_attributes(const cuda_kernel *kernel, const mw_launch_request *r) {
-  return r->cooperative || r->dependent || sets_clusters(kernel, r);
+  return r->cooperative || r->dependent || sets_clusters(kernel, r) || kernel->is_aligned;
 }
 
 static CUresult __attribute__((cold, noinline)) launch_with_attributes(const cuda_stream *stream, cuda_kernel *kernel,
