@@ -248,8 +248,8 @@ static size_t read_kernel(const fact_line *lines, size_t left, const mw_source *
     const mw_type *type = signature.params && signature.param_count == params ? signature.params[n] : NULL;
     if (*part->fields[5]) type = type_named(types, part->fields[5]);
     offset = (offset + align - 1) / align * align;
-    kernel->is_aligned |= align > 16;
     list[n] = (mw_param){keep(types, part->fields[4]), settle(types, type, size, align, part->fields[3][0]), offset};
+    kernel->is_aligned |= align > 16 || (list[n].type && list[n].type->align > 16);
     offset += size;
   }
   info->params = list;
