@@ -89,7 +89,8 @@ describe("a tensor map", function()
 
   it("copies the guide's box there and back, and leaves what is outside alone", function()
     local rows, columns = 20, 36
-    for _, place in ipairs { { 4, 3 }, { 28, 16 }, { -8, -4 } } do
+    -- A box that is written may end outside; hardware does not let it begin there.
+    for _, place in ipairs { { 4, 3 }, { 28, 16 }, { 20, 17 } } do
       local a = mw.arange(0, rows * columns, 1, "int"):reshape(rows, columns)
       m.add_one(1, 40)(mw.tensor_map(a, { box = { 8, 16 } }), place[1], place[2])
       local list = a:reshape(rows * columns):totable()
