@@ -1,4 +1,4 @@
--- Parameters aligned to more than 16 bytes: the driver copies a whole block of parameters to a multiple of 16, so that a
+-- Parameters aligned to more than 16 bytes: the driver copies a whole block of parameters to a multiple of 16, so a
 -- kernel with such a parameter is launched with a pointer to each.
 -- Lua 5.4 only: it is about the driver, not the binding
 
@@ -9,7 +9,8 @@ local m = mw.compile [[
 struct alignas(%d) wide { unsigned long long word[2], rest[14]; };
 __global__ void k(const __grid_constant__ wide w, int x, int *out) { out[0] = (int)w.word[0] + x; }
 ]]
-m.k(1, 1)({ word = { 1, 2 }, rest = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14 } }, 2, mw.zeros(1, "int"))
+local rest = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14 }
+m.k(1, 1)({ word = { 1, 2 }, rest = rest }, 2, mw.zeros(1, "int"))
 ]==]
 
 describe("a parameter of a GPU's kernel", function()
