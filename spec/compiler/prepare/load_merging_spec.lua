@@ -16,7 +16,7 @@ local function gathers(body)
 end
 
 describe("neighbouring bytes", function()
-  it("are told of in the report", function()
+  it("have a line in the report", function()
     local function lines(body) return mwcc.run(head .. body .. "}", "--report --launch=f:64x1x1") end
     local merged, apart = "kernel f: 4:%d+ is loaded with the three bytes after it", "kernel f: 4:%d+ is loaded apart"
     assert.matches(merged, lines "o[i] = p[0] | p[1] << 8 | p[2] << 16 | p[3] << 24;")

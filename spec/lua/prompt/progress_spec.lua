@@ -37,7 +37,7 @@ describe("progress", function()
     assert.same({}, out)
   end)
 
-  it("is told by long sorts, by files with many lines, and by compilations", function()
+  it("is shown for long sorts, files with many lines, and compilations", function()
     raw.part "array.order.sort"
     local settings = raw.sort_settings
     local before = settings.TOLD

@@ -1,5 +1,5 @@
-/* Bulk copies of PTX: cp.async.bulk and cp.reduce.async.bulk, of memory and of tensors. The copy is done at once; then the
- * barrier that counts its bytes is told, so that a wait for it only waits for the other threads.
+/* Bulk copies of PTX: cp.async.bulk and cp.reduce.async.bulk, of memory and of tensors. The copy is done at once, and
+ * its bytes are counted by its barrier, so that a wait for the barrier only waits for other threads.
  *
  * Targets are checked to lie in the device's address range; an address in it that nothing has faults as a kernel's own
  * access does. */

@@ -31,6 +31,24 @@ static void check_map(mw_worker *base, const mw_tensor_map *map, uint32_t dimens
   cpu_service_fail(base, MW_ILLEGAL_INSTRUCTION, NULL, 0, what);
 }
 
+/* Places that end in an illegal instruction on an H100. */
+static void check_place(mw_worker *base, const box *b, bool writes) {
+  char what[200];
+  int64_t bytes = b->at[0] * (int64_t)b->size;
+  if (bytes % PIECE != 0) {
+    snprintf(what, sizeof what,
+             "copies a box from element %d of the last dimension on, byte %lld: it has to be a multiple of 16 bytes",
+             b->at[0], (long long)bytes);
+    cpu_service_fail(base, MW_ILLEGAL_INSTRUCTION, NULL, 0, what);
+  }
+  for (uint32_t d = 0; writes && d < b->map->dimensions; d++) {
+    if (b->at[d] >= 0) continue;
+    snprintf(what, sizeof what,
+             "writes a box that begins at %d, before the tensor: a box that is written may only end outside", b->at[d]);
+    cpu_service_fail(base, MW_ILLEGAL_INSTRUCTION, NULL, 0, what);
+  }
+}
+
 static box box_of(const mw_tensor_map *map, const int32_t at[5]) {
   box b = {.map = map, .at = at, .size = cpu_bulk_size(map->type), .rows = 1};
   for (uint32_t d = 0; d < map->dimensions; d++) {
@@ -60,13 +78,9 @@ static uint64_t swizzled(const box *b, uint64_t address) {
   return address ^ (address >> 7 & masks[b->map->swizzle & 3]) << 4;
 }
 
-/* Elements that nothing in the tensor has: 0, or a NaN. */
+/* Elements that nothing in the tensor has: 0, or a NaN, of which an H100 repeats these 16 bits in elements of any type. */
 static void fill(const box *b, unsigned char *to, size_t bytes) {
-  static const uint64_t nans[MW_BULK_TYPES] = {
-      [MW_BULK_F16] = 0x7fff,         [MW_BULK_F32] = 0x7fffffff,  [MW_BULK_F64] = 0x7fffffffffffffff,
-      [MW_BULK_BF16] = 0x7fff,        [MW_BULK_TF32] = 0x7fffffff, [MW_BULK_F32_FTZ] = 0x7fffffff,
-      [MW_BULK_TF32_FTZ] = 0x7fffffff};
-  uint64_t value = b->map->fill ? nans[b->map->type] : 0;
+  const uint64_t value = b->map->fill ? 0x7ff77ff77ff77ff7 : 0;
   for (size_t i = 0; i < bytes; i += b->size) memcpy(to + i, &value, b->size);
 }
 
@@ -118,6 +132,7 @@ void cpu_tensor_load(mw_worker *base, const mw_tensor_map *map, uint32_t dimensi
                      uint64_t target, uint32_t ranks, uint64_t barrier) {
   check_map(base, map, dimensions);
   box b = box_of(map, at);
+  check_place(base, &b, false);
   uint64_t bytes = b.rows * b.row * b.size;
   for (uint32_t rank = 0; rank < MW_CLUSTER_MOST; rank++) {
     if (ranks ? !(ranks >> rank & 1) : rank > 0) continue;
@@ -133,6 +148,7 @@ void cpu_tensor_store(mw_worker *base, const mw_tensor_map *map, uint32_t dimens
                       uint64_t source, mw_bulk_operation operation) {
   check_map(base, map, dimensions);
   box b = box_of(map, at);
+  check_place(base, &b, true);
   size_t bytes = b.row * b.size;
   int64_t first, last;
   find_inside(&b, &first, &last);

@@ -21,7 +21,7 @@ static LLVMValueRef places_in(program *p, LLVMBuilderRef b, LLVMValueRef size, L
   return call_intrinsic(p, b, "llvm.usub.sat", &p->i64, 1, arguments, 2);
 }
 
-/* A run that follows threads is told of each access, in bounds or not. */
+/* Where threads are followed, every access is a call, in bounds or not. */
 static bool is_always_told(LLVMValueRef call) {
   return LLVMConstIntGetZExtValue(LLVMGetOperand(call, FLAGS)) & (MW_ACCESS_WATCHED | MW_ACCESS_UNBOUND);
 }
