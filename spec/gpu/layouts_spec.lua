@@ -85,6 +85,8 @@ describe("the kernels of the device suite", function()
     os.remove(path)
     local cpu, all = by_kernel(outputs.cpu)
     assert.is_true(all >= written, ("%d kernels of %d sources: %s"):format(all, written, outputs.cpu:sub(1, 1000)))
+    local refused = select(2, outputs.cpu:gsub("%d+ refused: ", ""))
+    assert.is_true(refused * 4 <= written, ("%d of %d sources are refused"):format(refused, written))
     print(("layouts_spec: %d of %d sources, %d kernels"):format(written, count, all))
     for way, output in pairs(outputs) do
       local kernels, found = by_kernel(output)
