@@ -1239,7 +1239,14 @@ int mw_elementwise_run(mw_elementwise *f, mw_operand_value *values, const char *
 typedef struct mw_graph mw_graph;
 typedef struct mw_graph_exec mw_graph_exec;
 
-typedef enum mw_node_kind { MW_NODE_KERNEL, MW_NODE_COPY, MW_NODE_FILL, MW_NODE_HOST, MW_NODE_EMPTY } mw_node_kind;
+typedef enum mw_node_kind {
+  MW_NODE_KERNEL,
+  MW_NODE_COPY,
+  MW_NODE_FILL,
+  MW_NODE_HOST,
+  MW_NODE_EMPTY,
+  MW_NODE_CONDITIONAL
+} mw_node_kind;
 
 typedef struct mw_node_info {
   mw_node_kind kind;
@@ -1256,6 +1263,26 @@ int mw_graph_node(const mw_graph *graph, size_t i, mw_node_info *out);
 /* Add a node that does nothing, after others: for joins and forks. */
 int mw_graph_add_empty(mw_graph *graph, const size_t *after, size_t after_count, size_t *node);
 int mw_graph_depend(mw_graph *graph, size_t node, size_t on); /* `on` was made before `node` */
+
+/* Conditional nodes. A condition is a value of the device's, which kernels set by cudaGraphSetConditional(handle, value)
+   and one conditional node of `graph` tests. *handle is valid as long as `graph` or an executable graph made from it.
+   `assigned`: each launch begins with `value`; else the value is undefined until a kernel sets it. Executable graphs made
+   from one graph share its conditions. (cudaGraphConditionalHandleCreate) */
+int mw_graph_condition_new(mw_graph *graph, unsigned value, int assigned, uint64_t *handle);
+/* Add a node with `count` graphs of its own, `bodies`, which are still empty, live as long as `graph`, and get their nodes
+   like any graph: launches, copies and fills of the device's memory, and conditional nodes. IF runs the first body if the
+   value is not 0, else the second if there are two. WHILE runs its body as long as the value is not 0. SWITCH runs body
+   number value, counted from 0, if there is one. MW_INVALID_VALUE: the handle is of another graph, or of another node.
+   (cudaGraphAddNode, cudaGraphNodeTypeConditional) */
+typedef enum mw_conditional { /* cudaGraphConditionalNodeType */
+                              MW_CONDITIONAL_IF,
+                              MW_CONDITIONAL_WHILE,
+                              MW_CONDITIONAL_SWITCH
+} mw_conditional;
+int mw_graph_add_conditional(mw_graph *graph, mw_conditional kind, uint64_t handle, size_t count, const size_t *after,
+                             size_t after_count, size_t *node, mw_graph **bodies);
+/* Whether it is the body of a conditional node. */
+int mw_graph_is_body(const mw_graph *graph);
 
 /* Capture `stream` (not the default stream): work that it gets is not run but added to `graph` as nodes, the first of
    them after the nodes `after`. Launches, copies, fills and host functions become nodes. An event recorded in the
@@ -1279,7 +1306,8 @@ int mw_graph_capture_end(mw_stream *stream, size_t *last);
    invalid. */
 mw_graph *mw_stream_capturing(const mw_stream *stream, int *spoilt);
 
-/* Make a graph executable; later changes of the graph do not affect *out. */
+/* Make a graph executable; later changes of the graph do not affect *out. MW_NOT_SUPPORTED: the body of a conditional node
+   has a node that it cannot have. */
 int mw_graph_instantiate(const mw_graph *graph, mw_graph_exec **out);
 void mw_graph_exec_release(mw_graph_exec *exec);
 /* The number of its host functions that are holds (mw_stream_hold). */

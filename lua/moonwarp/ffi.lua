@@ -51,7 +51,9 @@ later.put_off(raw, "bytes", { "bytes_read", "bytes_write", "bytes_checksum", "by
 later.put_off(raw, "texture.image", { "image_read", "image_write", "image_texels" })
 later.put_off(raw, "texture.texture_memory", { "pitched_new", "cuda_array_new", "cuda_array_level", "box_copy" })
 later.put_off(raw, "texture.texture", { "texture_new", "surface_new" })
-later.put_off(raw, "graph", { "graph_new", "graph_capture", "graph_capture_end", "stream_capturing" })
+later.put_off(raw, "graph", {
+  "graph_new", "graph_capture", "graph_capture_end", "graph_condition", "graph_conditional", "stream_capturing",
+})
 later.put_off(raw, "texture.graphics", {
   "graphics_buffer", "graphics_image", "graphics_map", "graphics_unmap", "graphics_devices",
 })

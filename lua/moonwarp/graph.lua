@@ -5,6 +5,8 @@ local errors = require "moonwarp.diagnostics.error"
 
 local M = {}
 
+local unpack = table.unpack or unpack -- luacheck: ignore 113
+
 -- End a capture after f ran for it; a failure of f fails the capture.
 local function finish(stream, ok, ...)
   local ended, last = pcall(raw.graph_capture_end, stream)
@@ -79,6 +81,35 @@ function graph:fill(after, array, value)
   return self:add(after, function() array:fill(value) end)
 end
 
+local conditionals = { ["if"] = 0, ["while"] = 1, switch = 2 } -- as CUDA counts them
+
+---A value that kernels set, by cudaGraphSetConditional(condition, value), and one conditional node of the graph tests. It
+---is the argument for a parameter of type cudaGraphConditionalHandle.
+---@param value? integer what each launch begins with; else the value is undefined until a kernel sets it
+---@return integer condition
+function graph:condition(value)
+  return raw.graph_condition(self, value)
+end
+
+---Add a node with graphs of its own, its bodies, among which a condition's value chooses. "if" runs the first body unless
+---the value is 0, else the second if there are two; "while" runs its body as long as the value is not 0; "switch" runs the
+---body number value, counted from 0, if there is one. Bodies are empty graphs, to which launches, copies, fills and
+---conditional nodes are added.
+---@param after integer[]|nil
+---@param kind "if"|"while"|"switch"
+---@param condition integer of the same graph: g:condition()
+---@param bodies? integer how many; 1 by default
+---@return integer node
+---@return moonwarp.graph ... the bodies
+function graph:conditional(after, kind, condition, bodies)
+  local known = conditionals[kind]
+  if not known then
+    errors.usage('g:conditional wants "if", "while" or "switch", got %s', raw.describe(kind))
+  end
+  local node, list = raw.graph_conditional(self, after, known, condition, bodies or 1)
+  return node, unpack(list)
+end
+
 ---Add a node that calls a Lua function, as s:call does.
 ---@return integer node
 function graph:call(after, f)
@@ -108,7 +139,8 @@ end
 ---The graph in Graphviz's DOT language.
 ---@return string
 function graph:dot()
-  local shapes = { kernel = "box", copy = "parallelogram", fill = "parallelogram", host = "ellipse", empty = "point" }
+  local shapes = { kernel = "box", copy = "parallelogram", fill = "parallelogram", host = "ellipse", empty = "point",
+    conditional = "diamond" }
   local lines = { "digraph moonwarp {" }
   for i, node in ipairs(self:nodes()) do
     lines[#lines + 1] = ("  n%d [label=%q, shape=%s];"):format(i, node.label, shapes[node.kind])

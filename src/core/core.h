@@ -181,7 +181,9 @@ typedef struct mw_driver {
   /* Command lists: commands that are laid out once and then run any number of times, in order, as one command of a
      stream. The items are copied; failures are those of the items' commands. list_is_good: whether the layout is still
      valid (limits, accessible memory); the core checks this before each run. list_free: no run of the list is queued or
-     running, but its last `done` may be the caller. All NULL if lists have no advantage. */
+     running, but its last `done` may be the caller. All NULL if there are none. conditional_lists: lists have no advantage
+     but for conditional nodes. */
+  bool conditional_lists;
   int (*list_new)(void *device, const mw_list_item *items, size_t count, void **list);
   bool (*list_is_good)(const void *list);
   int (*list_run)(void *stream, void *list, mw_completion completion);

@@ -28,9 +28,21 @@ typedef struct mw_launch_request {
   mw_completion completion;
 } mw_launch_request;
 
-/* An item of a list (mw_driver.list_new): a launch (its completion is ignored; it is not cooperative and has no
+/* A conditional node's items: MW_LIST_IF, WHILE or SWITCH, whose `target` is the address of the 4 bytes that are tested;
+   each body's items after a MW_LIST_BODY; MW_LIST_END. Bodies may have conditional nodes. */
+typedef enum mw_list_mark {
+  MW_LIST_WORK,
+  MW_LIST_IF,
+  MW_LIST_WHILE,
+  MW_LIST_SWITCH,
+  MW_LIST_BODY,
+  MW_LIST_END
+} mw_list_mark;
+
+/* An item of a list (mw_driver.list_new): a mark; or a launch (its completion is ignored; it is not cooperative and has no
    references); or, with a pattern, a fill, else a copy, of `count` elements of `size` bytes. */
 typedef struct mw_list_item {
+  mw_list_mark mark;
   const mw_launch_request *launch; /* or NULL */
   uint64_t target, source;
   const void *pattern;

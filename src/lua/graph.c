@@ -34,6 +34,14 @@ void mwl_graph_keep_function(lua_State *L, const mw_graph *graph, int index) {
   lua_pop(L, 1);
 }
 
+/* A new table for the functions of the graph's host nodes. */
+static void make_functions(lua_State *L, const mw_graph *graph) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &functions_key);
+  lua_newtable(L);
+  lua_rawsetp(L, -2, graph);
+  lua_pop(L, 1);
+}
+
 /* graph_new() -> graph */
 static int graph_new(lua_State *L) {
   mwl_state *state = mwl_of(L);
@@ -41,10 +49,7 @@ static int graph_new(lua_State *L) {
   *graph = (mwl_graph){.device = mwl_current(L, state)};
   mwl_set_class(L, state, MWL_GRAPH);
   mwl_must(L, state, mw_graph_new(graph->device->handle, &graph->handle));
-  lua_rawgetp(L, LUA_REGISTRYINDEX, &functions_key);
-  lua_newtable(L);
-  lua_rawsetp(L, -2, graph->handle);
-  lua_pop(L, 1);
+  make_functions(L, graph->handle);
   return 1;
 }
 
@@ -118,7 +123,7 @@ static int get_count(lua_State *L) {
 
 /* g:node(i) -> {kind =, label =, after = {nodes}} */
 static int graph_node(lua_State *L) {
-  static const char *const kinds[] = {"kernel", "copy", "fill", "host", "empty"};
+  static const char *const kinds[] = {"kernel", "copy", "fill", "host", "empty", "conditional"};
   mwl_state *state = mwl_of(L);
   mwl_graph *graph = check_graph(L, state, 1, "node");
   mw_node_info info;
@@ -154,6 +159,47 @@ static int graph_depend(lua_State *L) {
   mwl_graph *graph = check_graph(L, state, 1, "depend");
   mwl_must(L, state, mw_graph_depend(graph->handle, node_at(L, state, 2), node_at(L, state, 3)));
   return 0;
+}
+
+/* graph_condition(graph, value or nil) -> the condition's handle */
+static int graph_condition(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mwl_graph *graph = check_graph(L, state, 1, "condition");
+  int64_t value = 0;
+  bool assigned = !lua_isnoneornil(L, 2);
+  if (assigned && (!mwl_whole(L, 2, &value) || value < 0 || value > UINT32_MAX))
+    mwl_refusal(L, state, "size", "sv", "g:condition", 2);
+  uint64_t handle;
+  mwl_must(L, state, mw_graph_condition_new(graph->handle, (unsigned)value, assigned, &handle));
+  mwl_pushinteger(L, (int64_t)handle);
+  return 1;
+}
+
+/* graph_conditional(graph, {nodes}, kind, condition, count) -> node, {bodies} */
+static int graph_conditional(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mwl_graph *graph = check_graph(L, state, 1, "conditional");
+  mw_conditional kind = (mw_conditional)luaL_checkinteger(L, 3);
+  int64_t handle = 0, bodies = 0;
+  if (!mwl_whole(L, 4, &handle)) mwl_refusal(L, state, "size", "sv", "g:conditional", 4);
+  if (!mwl_whole(L, 5, &bodies) || bodies < 0 || bodies > UINT16_MAX)
+    mwl_refusal(L, state, "size", "sv", "g:conditional", 5);
+  size_t count, node;
+  const size_t *nodes = nodes_at(L, state, 2, &count);
+  mw_graph **made = mwl_plain(L, ((size_t)bodies + 1) * sizeof *made);
+  mwl_must(L, state,
+           mw_graph_add_conditional(graph->handle, kind, (uint64_t)handle, (size_t)bodies, nodes, count, &node, made));
+  mwl_pushinteger(L, (int64_t)node + 1);
+  lua_createtable(L, (int)bodies, 0);
+  for (int i = 0; i < (int)bodies; i++) {
+    mwl_graph *body = mwl_plain(L, sizeof *body);
+    *body = (mwl_graph){.device = graph->device};
+    mwl_set_class(L, state, MWL_GRAPH);
+    body->handle = mw_graph_retain(made[i]);
+    make_functions(L, body->handle);
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 2;
 }
 
 /* ---- execs ---- */
@@ -266,6 +312,8 @@ static int exec_update(lua_State *L) {
 void mwl_open_graph(lua_State *L, mwl_state *state) {
   static const luaL_Reg functions[] = {{"graph_new", graph_new},
                                        {"graph_capture", graph_capture},
+                                       {"graph_condition", graph_condition},
+                                       {"graph_conditional", graph_conditional},
                                        {"graph_capture_end", graph_capture_end},
                                        {"stream_capturing", stream_capturing},
                                        {NULL, NULL}};

@@ -423,10 +423,10 @@ M.classes.graph = {
   copy = ("after?: table, target: %s, source: any"):format(memory),
   fill = "after?: table, array: array, value: any",
   call = "after?: table, f: function",
+  condition = "value?: integer",
+  conditional = "after?: table, kind: string, condition: integer, bodies?: integer",
   node = "i: integer",
-  nodes = "",
-  dot = "",
-  empty = "after?: table",
+  nodes = "", dot = "", empty = "after?: table",
   depend = "node: integer, on: integer",
   instantiate = "",
 }

@@ -56,7 +56,7 @@ end
 -- ---- graphs ----
 
 local graphs = class.methods.graph
-local kinds = { [0] = "kernel", "copy", "fill", "host", "empty" }
+local kinds = { [0] = "kernel", "copy", "fill", "host", "empty", "conditional" }
 
 function class.properties.graph.count(self) return tonumber(C.mw_graph_count(check(self, "count")._handle)) end
 
@@ -155,6 +155,34 @@ return {
       graph._handle, graph._device = out[0], where
       functions[key(out[0])] = {}
       return graph
+    end,
+    -- graph_condition(graph, value or nil) -> the condition's handle
+    graph_condition = function(graph, initial)
+      check(graph, "condition")
+      local whole, out = value.whole(initial), ffi.new "uint64_t[1]"
+      if initial ~= nil and (not whole or whole < 0 or whole > 0xffffffff) then
+        errors.refuse("size", "g:condition", initial)
+      end
+      errors.must(C.mw_graph_condition_new(graph._handle, whole or 0, whole and 1 or 0, out))
+      return tonumber(out[0])
+    end,
+    -- graph_conditional(graph, {nodes}, kind, condition, count) -> node, {bodies}
+    graph_conditional = function(graph, list, kind, condition, count)
+      check(graph, "conditional")
+      local handle, most = value.whole(condition), value.whole(count)
+      if not handle then errors.refuse("size", "g:conditional", condition) end
+      if not most or most < 0 or most > 0xffff then errors.refuse("size", "g:conditional", count) end
+      local nodes, after = nodes_at(list)
+      local out, made = ffi.new "size_t[1]", ffi.new("mw_graph *[?]", most + 1)
+      errors.must(C.mw_graph_add_conditional(graph._handle, kind, handle, most, nodes, after, out, made))
+      local bodies = {}
+      for i = 1, most do
+        local body = graph_type()
+        body._handle, body._device = C.mw_graph_retain(made[i - 1]), graph._device
+        functions[key(body._handle)] = {}
+        bodies[i] = body
+      end
+      return tonumber(out[0]) + 1, bodies
     end,
     -- graph_capture(graph, stream, {nodes}, mode): the stream's work becomes nodes after these
     graph_capture = function(graph, stream, list, mode)

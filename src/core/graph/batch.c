@@ -25,13 +25,15 @@ typedef struct layout {
 
 struct mw_chain {
   mw_device *device;
-  const mw_work **works;
-  size_t count, capacity;
+  const mw_work **nodes; /* as they were added */
+  const mw_work **works; /* these and, after each conditional node, what is in it; made when the chain is laid out */
+  size_t node_count, count, capacity;
   layout *layout;   /* or NULL */
   mw_buffer **held; /* references to the memory of its copies and fills by address */
   size_t held_count;
   mw_buffer **bound; /* likewise of the textures bound to its kernels' references when it was laid out, by kernel */
   size_t bound_count;
+  int refusal;         /* of the driver's, when it was to be laid out */
   bool plain;          /* it cannot be laid out */
   bool settled;        /* its kernels will not be specialised any further */
   uint64_t runs, next; /* the number of runs since the last check for specialised kernels, and until the next one */
@@ -46,11 +48,36 @@ mw_chain *mw_chain_new(mw_device *device) {
 }
 
 void mw_chain_add(mw_chain *chain, const mw_work *work) {
-  if (chain->count == chain->capacity) {
+  if (chain->node_count == chain->capacity) {
     chain->capacity = chain->capacity ? 2 * chain->capacity : 16;
-    chain->works = mw_realloc(chain->works, chain->capacity * sizeof *chain->works);
+    chain->nodes = mw_realloc(chain->nodes, chain->capacity * sizeof *chain->nodes);
   }
-  chain->works[chain->count++] = work;
+  chain->nodes[chain->node_count++] = work;
+}
+
+/* Write the work and what is in it to `out`, if that is not NULL; returns the number of its works. */
+static size_t flatten(const mw_work *work, const mw_work **out) {
+  static const mw_work body_begins = {.kind = MW_WORK_BODY}, bodies_end = {.kind = MW_WORK_END};
+  size_t count = 0;
+  if (out) out[count] = work;
+  count++;
+  if (work->kind != MW_WORK_CONDITIONAL) return count;
+  for (size_t i = 0; i < work->body_count; i++) {
+    const mw_graph *body = work->bodies[i];
+    if (out) out[count] = &body_begins;
+    count++;
+    for (size_t k = 0; k < body->count; k++) count += flatten(&body->nodes[k].work, out ? out + count : NULL);
+  }
+  if (out) out[count] = &bodies_end;
+  return count + 1;
+}
+
+static void flatten_all(mw_chain *chain) {
+  size_t count = 0;
+  for (size_t i = 0; i < chain->node_count; i++) count += flatten(chain->nodes[i], NULL);
+  chain->works = mw_realloc(chain->works, (count + 1) * sizeof *chain->works);
+  chain->count = 0;
+  for (size_t i = 0; i < chain->node_count; i++) chain->count += flatten(chain->nodes[i], chain->works + chain->count);
 }
 
 static bool has_settled_textures(const mw_launch *launch) {
@@ -86,15 +113,23 @@ static bool takes_addresses(mw_device *device, const mw_work *work) {
   return count > 0;
 }
 
-bool mw_chain_takes(mw_device *device, const mw_work *work) {
-  if (!device->driver->list_new) return false;
+bool mw_chain_takes_inside(mw_device *device, const mw_work *work) {
   switch (work->kind) {
-  case MW_WORK_NONE: return true;
+  case MW_WORK_NONE:
+  case MW_WORK_BODY:
+  case MW_WORK_END: return true;
+  case MW_WORK_CONDITIONAL: return mw_conditional_check(device, work) == MW_SUCCESS;
   case MW_WORK_LAUNCH: return takes_launch(device, work->launch);
   case MW_WORK_BUFFER_COPY: return work->target->device == device && work->source->device == device;
   case MW_WORK_BUFFER_FILL: return work->target->device == device;
   default: return takes_addresses(device, work);
   }
+}
+
+bool mw_chain_takes(mw_device *device, const mw_work *work) {
+  if (!device->driver->list_new) return false;
+  return (!device->driver->conditional_lists || work->kind == MW_WORK_CONDITIONAL) &&
+         mw_chain_takes_inside(device, work);
 }
 
 static void drop_layout(layout *l) {
@@ -126,6 +161,7 @@ void mw_chain_free(mw_chain *chain) {
   if (!chain) return;
   drop_layout(chain->layout);
   let_go(chain);
+  free(chain->nodes);
   free(chain->works);
   free(chain);
 }
@@ -195,7 +231,12 @@ static mw_launch_request request_of(const mw_work *work, const uint64_t *referen
 static mw_list_item item_of(const mw_work *work, const mw_launch_request *request) {
   const mw_copy *copy = &work->copy;
   const mw_fill *fill = &work->fill;
+  static const mw_list_mark marks[] = {MW_LIST_IF, MW_LIST_WHILE, MW_LIST_SWITCH};
   if (work->kind == MW_WORK_LAUNCH) return (mw_list_item){.launch = request};
+  if (work->kind == MW_WORK_BODY) return (mw_list_item){.mark = MW_LIST_BODY};
+  if (work->kind == MW_WORK_END) return (mw_list_item){.mark = MW_LIST_END};
+  if (work->kind == MW_WORK_CONDITIONAL)
+    return (mw_list_item){.mark = marks[work->conditional], .target = work->target->address};
   if (work->kind == MW_WORK_COPY)
     return (mw_list_item){
         .target = copy->target, .source = copy->source, .size = 1, .count = copy->width * copy->height * copy->depth};
@@ -243,8 +284,8 @@ static void *make_list(mw_chain *chain) {
     items[count] = item_of(work, &requests[count]);
     count++;
   }
-  if (count > 0 && chain->device->driver->list_new(chain->device->state, items, count, &list) != MW_SUCCESS)
-    list = NULL;
+  if (count > 0) chain->refusal = chain->device->driver->list_new(chain->device->state, items, count, &list);
+  if (chain->refusal != MW_SUCCESS) list = NULL;
   free(references);
   free(requests);
   free(items);
@@ -254,13 +295,14 @@ static void *make_list(mw_chain *chain) {
 /* Retain the memory that the chain's work accesses by address; false if some of it cannot be laid out now. */
 static bool hold_memory(mw_chain *chain) {
   bool all = true;
+  flatten_all(chain);
   chain->held = mw_alloc((2 * chain->count + 1) * sizeof(mw_buffer *));
   for (size_t i = 0; i < chain->count && all; i++) {
     const mw_work *work = chain->works[i];
     bool by_address = work->kind == MW_WORK_COPY || work->kind == MW_WORK_FILL;
     size_t count = by_address ? find_memory(chain->device, work, chain->held + chain->held_count) : 0;
     chain->held_count += count;
-    all = by_address ? count > 0 : mw_chain_takes(chain->device, work);
+    all = by_address ? count > 0 : mw_chain_takes_inside(chain->device, work);
   }
   if (!all) let_go(chain);
   return all;
@@ -297,6 +339,7 @@ static bool is_bound(const mw_chain *chain) {
 
 static void lay_out(mw_chain *chain) {
   mw_chain_spoil(chain);
+  chain->refusal = MW_SUCCESS;
   chain->plain = !hold_memory(chain);
   if (chain->plain || !hold_bound(chain)) return; /* an unbound reference may be bound at the next run */
   chain->runs = 0;
@@ -360,15 +403,23 @@ static bool begin_uses(layout *l) {
   return true;
 }
 
+static bool has_conditional(const mw_chain *chain) {
+  for (size_t i = 0; i < chain->node_count; i++)
+    if (chain->nodes[i]->kind == MW_WORK_CONDITIONAL) return true;
+  return false;
+}
+
 static int run_plainly(const mw_chain *chain, mw_stream *stream) {
   int code = MW_SUCCESS;
-  for (size_t i = 0; i < chain->count && code == MW_SUCCESS; i++) code = mw_work_run(chain->works[i], stream, NULL);
+  for (size_t i = 0; i < chain->node_count && code == MW_SUCCESS; i++)
+    code = mw_work_run(chain->nodes[i], stream, NULL);
   return code;
 }
 
 int mw_chain_run(mw_chain *chain, mw_stream *stream) {
   if (!chain->plain && (!is_good(chain) || has_better_code(chain))) lay_out(chain);
   layout *l = chain->layout;
+  if (!l && chain->refusal != MW_SUCCESS && has_conditional(chain)) return chain->refusal;
   if (!l || !begin_uses(l)) {
     /* Another allocation may have the address at the next run. */
     if (chain->held_count > 0 || l) mw_chain_spoil(chain);

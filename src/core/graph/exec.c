@@ -27,6 +27,7 @@ struct mw_graph_exec {
   mw_stream **lanes; /* lanes[0] is NULL: the launch's own */
   mw_event **ends;   /* of each lane except the first */
   size_t lane_count;
+  mw_conditions conditions;
   mw_event *begin, *done;
   uint64_t last; /* the id of the stream of the last launch, or 0 */
 };
@@ -93,7 +94,15 @@ static void make_chains(mw_graph_exec *exec) {
   free(tails);
 }
 
+static int check_conditionals(const mw_graph_exec *exec) {
+  int code = MW_SUCCESS;
+  for (size_t i = 0; i < exec->count && code == MW_SUCCESS; i++)
+    code = mw_conditional_check(exec->device, &exec->steps[i].work);
+  return code;
+}
+
 int mw_graph_instantiate(const mw_graph *graph, mw_graph_exec **out) {
+  if (graph->is_body) return fail(MW_INVALID_VALUE, "the body of a conditional node is instantiated with its graph");
   mw_graph_exec *exec = mw_alloc(sizeof *exec);
   exec->device = mw_device_retain(graph->device);
   exec->count = graph->count;
@@ -107,7 +116,9 @@ int mw_graph_instantiate(const mw_graph *graph, mw_graph_exec **out) {
     if (node->after_count) memcpy(s->after, node->after, node->after_count * sizeof *s->after);
     exec->hold_count += s->work.kind == MW_WORK_HOLD;
   }
-  int code = lay_out(exec);
+  mw_conditions_collect(graph, &exec->conditions);
+  int code = check_conditionals(exec);
+  if (code == MW_SUCCESS) code = lay_out(exec);
   if (code == MW_SUCCESS) {
     make_chains(exec);
     *out = exec;
@@ -134,6 +145,7 @@ void mw_graph_exec_release(mw_graph_exec *exec) {
   free(exec->lanes);
   free(exec->ends);
   free(exec->steps);
+  mw_conditions_free(&exec->conditions);
   mw_device_release(exec->device);
   free(exec);
 }
@@ -188,6 +200,7 @@ int mw_graph_exec_launch(mw_graph_exec *exec, mw_stream *stream, mw_hold **holds
   int code = MW_SUCCESS;
   size_t held = 0;
   if (exec->last && exec->last != mw_stream_id(stream)) code = mw_stream_wait(stream, exec->done);
+  if (code == MW_SUCCESS) code = mw_conditions_assign(&exec->conditions, stream);
   if (code == MW_SUCCESS && exec->begin) code = mw_event_record(exec->begin, stream);
   for (size_t i = 0; i < exec->count && code == MW_SUCCESS; i++) {
     const step *s = &exec->steps[i];
@@ -248,6 +261,7 @@ int mw_graph_exec_set_node(mw_graph_exec *exec, size_t node, const mw_graph *gra
                 graph->count);
   step *s = &exec->steps[node];
   const mw_work *work = &graph->nodes[0].work;
+  if (work->kind == MW_WORK_CONDITIONAL) return refuse_update(node, "is a conditional node");
   bool same = mw_work_node_kind(&s->work) == mw_work_node_kind(work) &&
               (s->work.kind == MW_WORK_HOLD) == (work->kind == MW_WORK_HOLD);
   if (!same) return refuse_update(node, "is of another kind");
@@ -259,9 +273,28 @@ int mw_graph_exec_set_node(mw_graph_exec *exec, size_t node, const mw_graph *gra
   return MW_SUCCESS;
 }
 
+static const char *work_difference(const mw_work *work, const mw_work *other);
+
+static const char *bodies_difference(const mw_work *work, const mw_work *other) {
+  if (work->conditional != other->conditional || work->body_count != other->body_count) return "is of another kind";
+  for (size_t i = 0; i < work->body_count; i++) {
+    const mw_graph *body = work->bodies[i], *new_body = other->bodies[i];
+    if (body->count != new_body->count) return "has other nodes in it";
+    for (size_t k = 0; k < body->count; k++)
+      if (work_difference(&body->nodes[k].work, &new_body->nodes[k].work)) return "has other nodes in it";
+  }
+  return NULL;
+}
+
+static const char *work_difference(const mw_work *work, const mw_work *other) {
+  if (work->kind != other->kind) return "is of another kind";
+  if (is_other_kernel(work, other)) return "is another kernel";
+  return work->kind == MW_WORK_CONDITIONAL ? bodies_difference(work, other) : NULL;
+}
+
 static const char *difference(const step *s, const mw_node *node) {
-  if (s->work.kind != node->work.kind) return "is of another kind";
-  if (is_other_kernel(&s->work, &node->work)) return "is another kernel";
+  const char *why = work_difference(&s->work, &node->work);
+  if (why) return why;
   if (s->after_count != node->after_count ||
       (s->after_count && memcmp(s->after, node->after, s->after_count * sizeof *s->after) != 0))
     return "depends on other nodes";
@@ -278,6 +311,12 @@ int mw_graph_exec_update(mw_graph_exec *exec, const mw_graph *graph, size_t *nod
     if (node) *node = i;
     return refuse_update(i, why);
   }
+  for (i = 0; i < exec->count; i++) {
+    int code = mw_conditional_check(exec->device, &graph->nodes[i].work);
+    if (code != MW_SUCCESS) return code;
+  }
   for (i = 0; i < exec->count; i++) take_over(&exec->steps[i], &graph->nodes[i].work);
+  mw_conditions_free(&exec->conditions);
+  mw_conditions_collect(graph, &exec->conditions);
   return MW_SUCCESS;
 }

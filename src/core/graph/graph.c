@@ -17,6 +17,7 @@ mw_node_kind mw_work_node_kind(const mw_work *work) {
   case MW_WORK_FILL: return MW_NODE_FILL;
   case MW_WORK_CALL:
   case MW_WORK_HOLD: return MW_NODE_HOST;
+  case MW_WORK_CONDITIONAL: return MW_NODE_CONDITIONAL;
   default: return MW_NODE_EMPTY;
   }
 }
@@ -33,6 +34,7 @@ mw_work mw_work_copy(const mw_work *work) {
     copy.pattern = mw_alloc(work->size);
     memcpy(copy.pattern, work->pattern, work->size);
   }
+  if (work->bodies) mw_bodies_copy(&copy);
   return copy;
 }
 
@@ -42,6 +44,7 @@ void mw_work_free(mw_work *work) {
   mw_buffer_release(work->source);
   mw_cuda_array_release(work->copy.target_in.array);
   mw_cuda_array_release(work->copy.source_in.array);
+  mw_bodies_free(work);
   free(work->site);
   free(work->pattern);
   *work = (mw_work){0};
@@ -60,6 +63,7 @@ int mw_work_run(const mw_work *work, mw_stream *stream, mw_hold **hold) {
   case MW_WORK_FILL: return mw_memory_fill(stream->device, stream, &work->fill);
   case MW_WORK_CALL: return mw_stream_call(stream, work->function, work->context);
   case MW_WORK_HOLD: return mw_stream_hold(stream, hold);
+  case MW_WORK_CONDITIONAL: return mw_conditional_refuse(work);
   default: return MW_SUCCESS;
   }
 }
@@ -80,6 +84,10 @@ static char *label_of(const mw_work *work) {
     return mw_format("fill of %zu bytes", work->fill.size * work->fill.width * work->fill.height * work->fill.depth);
   case MW_WORK_CALL:
   case MW_WORK_HOLD: return mw_strdup("host function");
+  case MW_WORK_CONDITIONAL: {
+    static const char *const kinds[] = {"if", "while", "switch"};
+    return mw_strdup(kinds[work->conditional]);
+  }
   default: return mw_strdup("empty");
   }
 }
@@ -107,6 +115,7 @@ void mw_graph_release(mw_graph *graph) {
     free(graph->nodes[i].after);
   }
   free(graph->nodes);
+  mw_conditions_free(&graph->conditions);
   mw_device_release(graph->device);
   free(graph);
 }

@@ -14,7 +14,10 @@ typedef enum mw_work_kind {
   MW_WORK_BOX,
   MW_WORK_FILL,
   MW_WORK_CALL,
-  MW_WORK_HOLD
+  MW_WORK_HOLD,
+  MW_WORK_CONDITIONAL, /* target: the condition's memory */
+  MW_WORK_BODY,        /* in a chain, which has a conditional node's bodies after it: the next body begins; they end */
+  MW_WORK_END
 } mw_work_kind;
 
 typedef struct mw_work {
@@ -30,6 +33,9 @@ typedef struct mw_work {
   mw_fill fill;
   void (*function)(void *);
   void *context;
+  mw_conditional conditional;
+  mw_graph **bodies; /* references */
+  size_t body_count;
 } mw_work;
 
 typedef struct mw_node {
@@ -39,11 +45,25 @@ typedef struct mw_node {
   size_t after_count;
 } mw_node;
 
+/* A value that a conditional node tests: 4 bytes of the device's, whose address is its handle. */
+typedef struct mw_condition {
+  mw_buffer *word; /* a reference */
+  unsigned value;
+  bool assigned, used; /* a launch begins with `value`; a node has it */
+} mw_condition;
+
+typedef struct mw_conditions {
+  mw_condition *all;
+  size_t count;
+} mw_conditions;
+
 struct mw_graph {
   mw_refs refs;
   mw_device *device;
   mw_node *nodes;
   size_t count, capacity;
+  mw_conditions conditions;
+  bool is_body;
 };
 
 /* A capture: shared by the stream that began it and those that joined by waiting. */
@@ -65,6 +85,19 @@ void mw_work_free(mw_work *work);
 /* Run it in a stream that is not captured. hold: receives the hold of a host function. */
 int mw_work_run(const mw_work *work, mw_stream *stream, mw_hold **hold);
 
+/* conditional.c: the conditions of a graph and its bodies, with references of your own; their end; and giving those that are
+   assigned their values, in stream order. */
+void mw_conditions_collect(const mw_graph *graph, mw_conditions *out);
+void mw_conditions_free(mw_conditions *conditions);
+int mw_conditions_assign(const mw_conditions *conditions, mw_stream *stream);
+/* A copy of the bodies; and their end. */
+void mw_bodies_copy(mw_work *work);
+void mw_bodies_free(mw_work *work);
+/* Whether a conditional node can run on the device. */
+int mw_conditional_check(mw_device *device, const mw_work *work);
+/* A conditional node cannot run now; fails. */
+int mw_conditional_refuse(const mw_work *work);
+
 /* A copy of the launch, with references of its own. (launch.c) */
 mw_launch *mw_launch_copy(const mw_launch *launch);
 
@@ -73,7 +106,10 @@ typedef struct mw_chain mw_chain;
 mw_chain *mw_chain_new(mw_device *device);
 /* Whether such work may be part of a chain. */
 bool mw_chain_takes(mw_device *device, const mw_work *work);
-/* Append it; the work is borrowed: it must not move, and must outlive the chain. */
+/* The same inside a conditional node. */
+bool mw_chain_takes_inside(mw_device *device, const mw_work *work);
+/* Append it; the work is borrowed: it must not move, and must outlive the chain. What it owns may change, if
+   mw_chain_spoil is called. */
 void mw_chain_add(mw_chain *chain, const mw_work *work);
 /* To be called when work in the chain was changed. */
 void mw_chain_spoil(mw_chain *chain);

@@ -214,15 +214,18 @@ static void next_generation(cpu_pool *pool, cpu_command *command) {
   mw_lock(&pool->lock);
 }
 
-/* With the lock held: a list's node is done; activate the next one. A failed kernel ends its node, not the list. */
+/* With the lock held: a list's node is done; activate the next one. A failed kernel ends its node, not the list; unless the
+   list branches, since a loop might not end without it. The time limit of such a list is one for all of it. */
 static void next_node(cpu_pool *pool, cpu_command *command) {
-  if (!cpu_list_has_more(command)) return;
+  bool branches = cpu_list_branches(command);
+  size_t next = branches && atomic_load(&command->stop) ? SIZE_MAX : cpu_list_next(command);
+  if (next >= cpu_list_count(command)) return;
   if (command->timed_out && !command->reported) cpu_stream_fail(command, cpu_fault_report(NULL, command));
   command->timed_out = command->reported = command->interrupted = false;
-  command->deadline = 0;
+  if (!branches) command->deadline = 0;
   atomic_store_explicit(&command->taken, 0, memory_order_relaxed);
   atomic_store(&command->stop, false);
-  cpu_list_load(command, command->node + 1);
+  cpu_list_load(command, next);
   cpu_command_set_grain(command);
   list_add(pool, command);
 }

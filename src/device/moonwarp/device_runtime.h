@@ -47,6 +47,11 @@ __mw_device cudaError_t cudaFree(void *memory) {
   return cudaSuccess;
 }
 
+/* A condition of a graph's is a value of 4 bytes in memory, at its handle. */
+__mw_device void cudaGraphSetConditional(cudaGraphConditionalHandle handle, unsigned int value) {
+  *(unsigned int *)handle = value;
+}
+
 #ifdef __MW_NVPTX__ /* nothing is launched that could fail */
 __mw_device cudaError_t cudaGetLastError() { return cudaSuccess; }
 __mw_device cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
