@@ -71,6 +71,22 @@ describe("elements by indices", function()
     assert.same(sums, mw.zeros(3, "double"):scatter_add(index, mw.array(list, "double")):totable())
   end)
 
+  it("are written from the array itself and from its views as from copies", function()
+    local a, n = mw.arange(6), mw.arange(6, "int")
+    assert.same({ 0, 1, 2, 6, 8, 10 }, flat(a:copy():scatter_add({ 4, 5, 6 }, a:sub(4, 6))))
+    assert.same({ 5, 5, 5, 5, 5, 5 }, flat((function(x) return x:scatter_add({ 6, 5, 4, 3, 2, 1 }, x) end)(a:copy())))
+    assert.same({ 5, 4, 3, 2, 1, 0 }, flat((function(x) return x:put({ 6, 5, 4, 3, 2, 1 }, x) end)(n:copy())))
+    assert.same({ 0, 0, 1, 2, 3, 4 }, flat((function(x) return x:put({ 2, 3, 4, 5, 6 }, x:sub(1, 5)) end)(n:copy())))
+  end)
+
+  it("are added by negative indices too, and along an axis", function()
+    assert.same({ 0, 0, 3 }, mw.zeros(3):scatter_add({ -1, 3, -1 }, 1):totable())
+    local rows, values = mw.array({ { 2, 1 }, { -1, 1 } }, "int"), mw.array { { 1, 2 }, { 2, 3 } }
+    assert.same({ { 0, 5 }, { 3, 0 } }, mw.zeros(2, 2):scatter_add(1, rows, values):totable())
+    assert.matches("index 1 is 1, which is outside 1..0", message(mw.zeros(0).scatter_add, mw.zeros(0), { 1 }, 1))
+    assert.matches("index 2 is 0, which is outside 1..3", message(mw.zeros(3).scatter_add, mw.zeros(3), { 1, 0, 9 }, 1))
+  end)
+
   it("may be vectors, structs, and one number", function()
     local v = mw.zeros(3, "float3")
     v:put({ 3, 1 }, { { 1, 2, 3 }, { 4, 5, 6 } })

@@ -93,6 +93,20 @@ describe("a reduction", function()
     assert.equal(2 ^ 31 - 1, mw.full(100, 2 ^ 31 - 1, "int"):mean())
   end)
 
+  it("sums long columns side by side, of any number", function()
+    for _, inner in ipairs { 2, 3, 7, 100, 129, 255, 256, 257 } do
+      local length = random(33, 1 + math.floor(60000 / inner))
+      local list, sums, greatest = {}, {}, {}
+      for k = 1, length * inner do
+        local c, value = (k - 1) % inner + 1, random(-99, 99)
+        list[k], sums[c], greatest[c] = value, (sums[c] or 0) + value, math.max(greatest[c] or -99, value)
+      end
+      local a = mw.array(list):reshape(length, inner)
+      assert.same(sums, a:sum { axis = 1 }:totable())
+      assert.same(greatest, a:max { axis = 1 }:totable())
+    end
+  end)
+
   it("sums doubles in twice their precision", function()
     assert.equal(1, mw.array({ 1e300, 1, -1e300 }, "double"):sum())
     local list = {}

@@ -7,6 +7,7 @@ local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
 local promotion = require "moonwarp.array.promotion"
 local kernels = require "moonwarp.array.kernels"
+local overlap = require("moonwarp.array.given").overlap
 local views = require "moonwarp.array.views"
 
 local usage, shape_text = errors.usage, views.shape_text
@@ -121,9 +122,9 @@ local function places_of(what, indices, outer, length, inner, count)
   return places
 end
 
--- The values to write into elements of a dtype: contiguous, and sharing no memory with the array `into`. They have the
--- shape `shape`, or are one element that is repeated. Without a shape, any shape is accepted.
-local function values_of(what, values, dtype, device, shape)
+-- The values to write into elements of a dtype: contiguous, and sharing no memory with the array `into`, or with any
+-- without it. They have the shape `shape`, or are one element that is repeated. Without a shape, any shape is accepted.
+local function values_of(what, values, dtype, device, shape, into)
   local kind = raw.type(values)
   if kind ~= "array" and views.is_nested(dtype, values) then
     values = kernels.on(device, raw.array_from, values, dtype)
@@ -137,6 +138,8 @@ local function values_of(what, values, dtype, device, shape)
     end
     values = values:broadcast_to(shape)
   end
+  local is_usable = values.dtype == dtype and values.is_contiguous and values.device.name == device.name
+  if is_usable and into and not overlap(values, into) then return values end
   return kernels.empty(device, dtype, values.shape):assign(values)
 end
 
@@ -264,7 +267,7 @@ end
 ---@return moonwarp.array self
 function array:put(indices, values)
   local index = indices_of("a:put", indices, self.device)
-  return put("a:put", self, index, values_of("a:put", values, self.dtype, self.device), 1, self.count, 1)
+  return put("a:put", self, index, values_of("a:put", values, self.dtype, self.device, nil, self), 1, self.count, 1)
 end
 
 -- a[indices]: rows (or elements) along the first axis.
@@ -276,14 +279,21 @@ function M.assign(self, indices, values)
   local result = index.shape
   for d = 2, #shape do result[#result + 1] = shape[d] end
   local outer, length, inner = kernels.around(shape, 1)
-  put("a[indices]", self, index, values_of("a[indices]", values, self.dtype, self.device, result), outer, length, inner)
+  values = values_of("a[indices]", values, self.dtype, self.device, result, self)
+  put("a[indices]", self, index, values, outer, length, inner)
 end
 
 -- ---- adding ----
 
 local adding = [[
+#include <moonwarp/algorithms/indices.h>
 #include <moonwarp/algorithms/partition.h>
 typedef $T T_;
+typedef $I I_;
+typedef moonwarp::placed<$P, T_> placed_;
+struct where_ {
+  __device__ static inline long long place(I_ index, long long length) { return $PLACE; }
+};
 // kernels
 extern "C" __global__ void add_atomically(long long count, long long values, const long long *places, const T_ *v,
     T_ *x) {
@@ -291,41 +301,52 @@ extern "C" __global__ void add_atomically(long long count, long long values, con
   if (k < count) atomicAdd(x + places[k], v[k % values]);
 }
 extern "C" __global__ void partition_count(long long count, long long chunk, int chunks, int buckets, int shift,
-    const long long *places, long long *counts) {
-  moonwarp::partition_count(count, chunk, chunks, buckets, shift, places, counts);
+    long long length, const I_ *index, long long *counts, void *wrong) {
+  moonwarp::partition_count<where_>($THREAD, count, chunk, chunks, buckets, shift, length, index, counts,
+    (unsigned long long *)wrong);
 }
 extern "C" __global__ void partition_distribute(long long count, long long chunk, int chunks, int buckets, int shift,
-    long long values, const long long *places, const T_ *v, long long *next, long long *places_out, T_ *values_out) {
-  moonwarp::partition_distribute(count, chunk, chunks, buckets, shift, values, places, v, next, places_out, values_out);
+    long long length, long long values, const I_ *index, const T_ *v, long long *next, void *out) {
+  moonwarp::partition_distribute<where_>($THREAD, count, chunk, chunks, buckets, shift, length, values, index, v, next,
+    (placed_ *)out);
 }
-extern "C" __global__ void add_in_order(int buckets, const long long *ends, const long long *places, const T_ *v,
-    T_ *x) {
-  moonwarp::add_in_order(buckets, ends, places, v, x);
+extern "C" __global__ void add_in_order(int buckets, const long long *ends, const void *from, T_ *x) {
+  moonwarp::add_in_order($THREAD, buckets, ends, (const placed_ *)from, x);
 }
 ]]
 
 local BUCKETS, CHUNK, CHUNKS = 512, 4096, 256
-local BLOCK = 8 -- threads: each has much work, so many small blocks keep a device busy
+-- A GPU's blocks have 8 threads: each has much work, so many small blocks keep it busy. On CPUs a block is one thread,
+-- and the kernels do not ask for its number: so all is scalar from the first launch on.
+local function block_of(device)
+  if device.name:find "^cpu" then return 1, "blockIdx.x" end
+  return 8, "blockIdx.x * blockDim.x + threadIdx.x"
+end
 
--- x[places[k]] += v[k] for k in increasing order.
-local function add_in_order(m, x, places, values)
-  local count, device, buckets, shift = places.count, x.device, x.count, 0
+-- x[index[k]] += v[k] for k in increasing order, where the indices are checked, or with `are_places` places from 0.
+local function add_in_order(what, x, index, values, are_places)
+  local count, device, buckets, shift = index.count, x.device, x.count, 0
   while buckets > BUCKETS do
     shift = shift + 1
     buckets = math.floor((x.count - 1) / 2 ^ shift) + 1
   end
+  local is_narrow = x.count <= 2 ^ 32 and raw.dtype_size(x.dtype) == 4
+  local block, thread = block_of(device)
+  local m = module_of(adding, { THREAD = thread, T = promotion.of(x.dtype, what).C,
+    I = promotion.of(index.dtype, what).C, P = is_narrow and "unsigned" or "long long", PLACE = are_places and "index" or "moonwarp::place_of(index, length)" }, device)
   local chunk = math.max(CHUNK, kernels.blocks(count, CHUNKS))
   local chunks = kernels.blocks(count, chunk)
-  local counts = kernels.empty(device, "longlong", { chunks, buckets }):fill(0)
-  local grid = kernels.blocks(chunks, BLOCK)
-  m.partition_count(grid, BLOCK)(count, chunk, chunks, buckets, shift, places, counts)
+  local counts, report = kernels.empty(device, "longlong", { chunks, buckets }):fill(0), new_report(device)
+  local grid = kernels.blocks(chunks, block)
+  m.partition_count(grid, block)(count, chunk, chunks, buckets, shift, x.count, index, counts, report)
+  if not are_places then check(what, report, index, x.count) end
   local ends = counts:transpose():cumsum():reshape(buckets, chunks)
-  local next = ends:transpose() - counts
-  local partitioned, sorted = kernels.empty(device, "longlong", { count }), kernels.empty(device, x.dtype, { count })
-  m.partition_distribute(grid, BLOCK)(count, chunk, chunks, buckets, shift, values.count, places, values,
-    next:contiguous(), partitioned, sorted)
-  m.add_in_order(kernels.blocks(buckets, BLOCK), BLOCK)(buckets, ends[{ {}, chunks }]:contiguous(), partitioned, sorted,
-    x)
+  local next = (ends:transpose() - counts):contiguous()
+  local sorted = kernels.empty(device, "uchar", { count * (is_narrow and 8 or 16) })
+  m.partition_distribute(grid, block)(count, chunk, chunks, buckets, shift, x.count, values.count, index, values, next,
+    sorted)
+  m.add_in_order(kernels.blocks(buckets, block), block)(buckets, ends[{ {}, chunks }]:contiguous(), sorted, x)
+  sorted:free()
 end
 
 -- The type in which elements are added. Integers wrap; narrow ones do so when they are converted back.
@@ -353,13 +374,15 @@ function array:scatter_add(...)
     usage("%s: values of %s do not go into an array of %s; v:to(…) converts", what, values.dtype, self.dtype)
   end
   if values == nil then usage("%s wants values to add, an array or a number", what) end
-  values = values_of(what, values, is_float and sum or self.dtype, self.device, index.shape)
+  values = values_of(what, values, is_float and sum or self.dtype, self.device, index.shape, self)
   if sum ~= values.dtype then values = kernels.empty(self.device, sum, values.shape):assign(values) end
-  local places = places_of(what, index, outer, length, inner, count)
   if index.count == 0 then return self end
-  local m = module_of(adding, { T = promotion.of(sum, what).C }, self.device)
+  local is_flat = outer == 1 and inner == 1
+  local places = not (is_float and is_flat) and places_of(what, index, outer, length, inner, count)
   local function add(x)
-    if is_float then return add_in_order(m, x, places, values) end
+    if is_float then return add_in_order(what, x, places or index, values, not is_flat) end
+    local m = module_of(adding, { T = promotion.of(sum, what).C, I = "int", P = "int", PLACE = "0", THREAD = "0" },
+      self.device)
     m.add_atomically(kernels.blocks(places.count, THREADS), THREADS)(places.count, values.count, places, values, x)
   end
   if raw.dtype_size(self.dtype) == raw.dtype_size(sum) then

@@ -66,7 +66,8 @@ extern "C" __global__ void down(long long length, long long inner, const T_ *x, 
 // A block takes a chunk of an outer element's rows; thread t takes elements t, t + step, …, all of column t % inner.
 extern "C" __global__ void rows(long long length, int inner, int step, long long chunk, const T_ *x, void *parts_) {
   A_ *parts = (A_ *)parts_;
-  __shared__ A_ mine[$THREADS];
+  // Lanes that do not add read past the step too: on CPUs a masked load of a page that is not there is slow.
+  __shared__ A_ mine[sizeof(A_) <= 64 ? 2 * $THREADS : $THREADS];
   int t = threadIdx.x;
   long long all = length * inner, first = blockIdx.x * chunk, end = first + chunk < all ? first + chunk : all;
   const T_ *from = x + blockIdx.y * all;
@@ -82,10 +83,14 @@ extern "C" __global__ void rows(long long length, int inner, int step, long long
       __syncthreads();
     }
     if (t == 0) parts[blockIdx.y * (long long)gridDim.x + blockIdx.x] = mine[0];
-  } else if (t < inner) {
-    A_ sum = mine[t];
-    for (int k = t + inner; k < step; k += inner) sum = combine_(sum, mine[k]);
-    parts[(blockIdx.y * (long long)gridDim.x + blockIdx.x) * inner + t] = sum;
+  } else {
+    for (int left = step / inner; left > 1;) { // rows of accumulators
+      int half = (left + 1) / 2;
+      if (t < (left - half) * inner) mine[t] = combine_(mine[t], mine[t + half * inner]);
+      left = half;
+      __syncthreads();
+    }
+    if (t < inner) parts[(blockIdx.y * (long long)gridDim.x + blockIdx.x) * inner + t] = mine[t];
   }
 }
 

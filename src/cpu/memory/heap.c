@@ -20,10 +20,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define GRANULE    ((size_t)256)
-#define HUGE_PAGE  ((size_t)2 << 20)
-#define LEADS      ((size_t)1024)      /* large allocations start within so many bytes after a boundary */
-#define CACHE_MOST ((size_t)129 << 20) /* bytes of cached memory: two arrays of 64 MiB with their leads */
+#define GRANULE   ((size_t)256)
+#define HUGE_PAGE ((size_t)2 << 20)
+#define LEADS     ((size_t)1024) /* large allocations start within so many bytes after a boundary */
+/* Bytes of cached memory: a part of the machine's within these bounds. The least is two arrays of 64 MiB and their leads. */
+#define CACHE_PART  16
+#define CACHE_LEAST ((size_t)129 << 20)
+#define CACHE_MOST  ((size_t)1 << 30)
 
 #define OPEN_MOST ((size_t)64 << 10) /* discarded memory of at most this size stays accessible */
 
@@ -45,8 +48,8 @@ struct cpu_heap {
 
   cpu_extent *cached[SIZES + 1]; /* by pages; the last list has all larger ones */
   cpu_extent *oldest, *newest;
-  cpu_extent *settled; /* the newest that is not fresh: all fresh ones are newer */
-  size_t cached_bytes, cached_count;
+  cpu_extent *settled;                            /* the newest that is not fresh: all fresh ones are newer */
+  size_t cached_bytes, cached_count, cached_most; /* cached_most: of bytes */
   bool crowded;
   atomic_uint_fast64_t changes; /* the number of changes of `live` */
   atomic_size_t fresh;          /* number of cached extents that kernels can still access */
@@ -71,6 +74,8 @@ int cpu_heap_open(cpu_heap **out) {
   mw_lock_init(&heap->lock);
   heap->page = (size_t)sysconf(_SC_PAGESIZE);
   heap->machine = cpu_machine_memory();
+  size_t part = heap->machine / CACHE_PART;
+  heap->cached_most = part < CACHE_LEAST ? CACHE_LEAST : part > CACHE_MOST ? CACHE_MOST : part;
   heap->live_mask = 1023;
   heap->live = mw_alloc((heap->live_mask + 1) * sizeof *heap->live);
   /* The margins are never accessible: a store through a pointer into the range plus an offset within them is harmless,
@@ -334,10 +339,10 @@ static void give(cpu_heap *heap, uint64_t address, bool was_hidden) {
     tidy(heap);
   }
   /* An extent cached while the heap was crowded has no guard; reusing it would not add one. */
-  bool keeps = extent && extent->data <= CACHE_MOST / 2 && (heap->crowded || extent->span > extent->data);
+  bool keeps = extent && extent->data <= heap->cached_most / 2 && (heap->crowded || extent->span > extent->data);
   if (keeps) {
     cached_add(heap, extent, !was_hidden || extent->data > OPEN_MOST);
-    shrink_cache(heap, CACHE_MOST);
+    shrink_cache(heap, heap->cached_most);
   } else if (extent) {
     release(heap, extent);
   }

@@ -10,39 +10,52 @@
 
 namespace moonwarp {
 
-/* counts[chunk][bucket], which begin as 0; a thread for each chunk. */
-__device__ inline void partition_count(long long count, long long chunk, int chunks, int buckets, int shift,
-                                       const long long *places, long long *counts) {
-  int c = blockIdx.x * blockDim.x + threadIdx.x;
+/* What goes to a place. P is as wide as the places need. */
+template <typename P, typename T> struct placed {
+  P place;
+  T value;
+};
+
+/* counts[chunk][bucket], which begin as 0; a thread for each chunk c. Where::place(index[k], length) is a place from 0, or
+   -1 for a wrong index, of which the least position is reported. */
+template <typename Where, typename I>
+__device__ void partition_count(int c, long long count, long long chunk, int chunks, int buckets, int shift,
+                                long long length, const I *index, long long *counts, unsigned long long *wrong) {
   if (c >= chunks) return;
   long long end = (c + 1) * chunk < count ? (c + 1) * chunk : count;
   long long *mine = counts + (long long)c * buckets;
-  for (long long k = c * chunk; k < end; k++) mine[places[k] >> shift]++;
+  for (long long k = c * chunk; k < end; k++) {
+    long long place = Where::place(index[k], length);
+    if (place < 0)
+      atomicMin(wrong, (unsigned long long)k);
+    else
+      mine[place >> shift]++;
+  }
 }
 
 /* next[chunk][bucket]: where the chunk's first goes; it is used up. v repeats after `values`. */
-template <typename T>
-__device__ void partition_distribute(long long count, long long chunk, int chunks, int buckets, int shift,
-                                     long long values, const long long *places, const T *v, long long *next,
-                                     long long *places_out, T *values_out) {
-  int c = blockIdx.x * blockDim.x + threadIdx.x;
+template <typename Where, typename I, typename P, typename T>
+__device__ void partition_distribute(int c, long long count, long long chunk, int chunks, int buckets, int shift,
+                                     long long length, long long values, const I *index, const T *v, long long *next,
+                                     placed<P, T> *out) {
   if (c >= chunks) return;
   long long end = (c + 1) * chunk < count ? (c + 1) * chunk : count;
   long long *mine = next + (long long)c * buckets;
   for (long long k = c * chunk; k < end; k++) {
-    long long place = places[k], to = mine[place >> shift]++;
-    places_out[to] = place;
-    values_out[to] = v[values == 1 ? 0 : k];
+    long long place = Where::place(index[k], length), to = mine[place >> shift]++;
+    placed<P, T> one;
+    one.place = (P)place;
+    one.value = v[values == 1 ? 0 : k];
+    out[to] = one;
   }
 }
 
-/* x[place] += value in the order of a bucket; ends[bucket]; a thread for each bucket. */
-template <typename T>
-__device__ void add_in_order(int buckets, const long long *ends, const long long *places, const T *v, T *x) {
-  int b = blockIdx.x * blockDim.x + threadIdx.x;
+/* x[place] += value in the order of a bucket; ends[bucket]; a thread for each bucket b. */
+template <typename P, typename T>
+__device__ void add_in_order(int b, int buckets, const long long *ends, const placed<P, T> *from, T *x) {
   if (b >= buckets) return;
   long long end = ends[b];
-  for (long long k = b > 0 ? ends[b - 1] : 0; k < end; k++) x[places[k]] += v[k];
+  for (long long k = b > 0 ? ends[b - 1] : 0; k < end; k++) x[from[k].place] += from[k].value;
 }
 
 } // namespace moonwarp
