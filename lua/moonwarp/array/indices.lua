@@ -333,7 +333,8 @@ local function add_in_order(what, x, index, values, are_places)
   local is_narrow = x.count <= 2 ^ 32 and raw.dtype_size(x.dtype) == 4
   local block, thread = block_of(device)
   local m = module_of(adding, { THREAD = thread, T = promotion.of(x.dtype, what).C,
-    I = promotion.of(index.dtype, what).C, P = is_narrow and "unsigned" or "long long", PLACE = are_places and "index" or "moonwarp::place_of(index, length)" }, device)
+    I = promotion.of(index.dtype, what).C, P = is_narrow and "unsigned" or "long long",
+    PLACE = are_places and "index" or "moonwarp::place_of(index, length)" }, device)
   local chunk = math.max(CHUNK, kernels.blocks(count, CHUNKS))
   local chunks = kernels.blocks(count, chunk)
   local counts, report = kernels.empty(device, "longlong", { chunks, buckets }):fill(0), new_report(device)

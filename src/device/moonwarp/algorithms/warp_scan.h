@@ -4,14 +4,20 @@
 
 namespace moonwarp {
 
-/* The words of an accumulator, which go from lane to lane one by one. */
-template <typename A> struct words {
-  unsigned word[(sizeof(A) + 3) / 4];
+/* The words of an accumulator, which go from lane to lane one by one: of 8 bytes where these make it up, which CPUs
+   shuffle as they are. */
+template <typename A, bool WIDE = sizeof(A) % 8 == 0> struct words {
+  enum { COUNT = (sizeof(A) + 3) / 4 };
+  unsigned word[COUNT];
+};
+template <typename A> struct words<A, true> {
+  enum { COUNT = sizeof(A) / 8 };
+  unsigned long long word[COUNT];
 };
 
 template <typename A> __device__ inline words<A> to_words(const A &a) {
   words<A> w;
-  w.word[sizeof(w) / 4 - 1] = 0;
+  w.word[words<A>::COUNT - 1] = 0;
   memcpy(&w, &a, sizeof(A));
   return w;
 }
@@ -26,7 +32,7 @@ template <typename A> __device__ inline A from_words(const words<A> &w) {
 template <typename A> __device__ inline A shuffle_up(const A &a, int distance) {
   words<A> w = to_words(a);
 #pragma unroll
-  for (int k = 0; k < (int)(sizeof(w) / 4); k++) w.word[k] = __shfl_up_sync(~0u, w.word[k], distance);
+  for (int k = 0; k < (int)words<A>::COUNT; k++) w.word[k] = __shfl_up_sync(~0u, w.word[k], distance);
   return from_words<A>(w);
 }
 
@@ -34,7 +40,7 @@ template <typename A> __device__ inline A shuffle_up(const A &a, int distance) {
 template <typename A> __device__ inline A broadcast(const A &a, int lane) {
   words<A> w = to_words(a);
 #pragma unroll
-  for (int k = 0; k < (int)(sizeof(w) / 4); k++) w.word[k] = __shfl_sync(~0u, w.word[k], lane);
+  for (int k = 0; k < (int)words<A>::COUNT; k++) w.word[k] = __shfl_sync(~0u, w.word[k], lane);
   return from_words<A>(w);
 }
 
