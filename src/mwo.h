@@ -14,7 +14,7 @@
 #include "moonwarp.h"
 #include "mwo_bulk.h"
 
-#define MW_MWO_VERSION 27
+#define MW_MWO_VERSION 28
 #define MW_MWO_SYMBOL  "mw_mwo"
 #define MW_MWO_MAGIC   "MWOIMG2"
 
@@ -258,11 +258,31 @@ typedef struct mw_site {
   uint32_t is_uniform;                             /* the address is plainly the same for all lanes */
   uint32_t is_volatile, is_texture;                /* is_texture: of an access that reads a texture or surface */
   uint32_t work[MW_WORK_CLASSES], flops;           /* of MW_SITE_WORK, for each lane */
+  uint64_t stride;                                 /* of an access that is counted in runs: between lanes */
   const char *file, *outer_file, *name, *function; /* or NULL */
   /* Of MW_SITE_VARIABLE: its type in C, a bar, and its layout (step_markers.c); of MW_SITE_STEP: the numbers of the
      variables in scope, innermost first; else NULL. */
   const char *about;
 } mw_site;
+
+/* Counting in place: in code that is watched for MW_OBSERVE_CODE, what a worker counts of a site without calling the
+   runtime. An access adds nothing that depends on more than its pattern: the active lanes, the distances between their
+   addresses, and the residue, which is the first active lane's address modulo 32, or of shared memory modulo 4. */
+enum { MW_TALLY_RESIDUES = 32, MW_TALLY_PATTERNS = 8 };
+
+typedef struct mw_pattern {
+  uint64_t key;          /* the active lanes << 32 | the residue << 8 | the number of runs, or 0 for words */
+  uint64_t hits;         /* accesses that had it */
+  uint64_t distance[32]; /* of words from the first active lane's, or of runs from the first run */
+} mw_pattern;
+
+typedef struct mw_tally {
+  uint64_t open;  /* not 0: generated code counts; else, and where no pattern fits, it calls watch or watch_runs */
+  uint64_t whole; /* of branches, basic blocks and so on: those by whole warps, which are not in the next two */
+  uint64_t executed, lanes, full, divergent;
+  uint64_t residues[MW_TALLY_RESIDUES];   /* of accesses by a whole warp in one run of mw_site.stride: by residue */
+  mw_pattern patterns[MW_TALLY_PATTERNS]; /* of others: by bits 2 to 4 of the first address; of shared memory by warp */
+} mw_tally;
 
 /* The results of memory_kind. */
 enum {
@@ -323,6 +343,7 @@ struct mw_worker {
   uint64_t iteration, iteration_limit;
   uint64_t shadow;         /* in checked code: from an address to its shadow's */
   const mw_bounds *bounds; /* and where the array is that each parameter points into, by its number */
+  mw_tally *tallies;       /* in watched code: by site */
 };
 
 /* Two pointers, by their offsets in the parameter block. */

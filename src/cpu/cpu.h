@@ -39,7 +39,7 @@
  *                        pointer_arguments.c    pointers among a kernel's parameters
  *                        bounds_check.c         --check-memory
  *   watch/               watch.c                watched launches and their watchers; watch.h is the manual
- *                        counters.c             the watcher that counts what a GPU's counters would
+ *                        counters.c, tallies.c  the watcher that counts what a GPU's counters would
  *                        access_runs.c          accesses counted by their shapes
  *                        steps.c                the watcher that records lines and variables
  *   check/               session.c, order.c, …  checked runs: races, barriers, freed memory

@@ -54,6 +54,7 @@ void cpu_worker_free(cpu_worker *worker) {
   free(worker->ring.fibers);
   free(worker->warps);
   free(worker->bounds);
+  free(worker->closed);
   free(worker->signal_stack.ss_sp);
   free(worker->buffer);
   free(worker);
@@ -74,11 +75,24 @@ static bool prepare_area(cpu_worker *worker, size_t wanted) {
          !mprotect(area + 2 * guard + stack, CPU_SHARED_ROOM, PROT_READ | PROT_WRITE);
 }
 
+/* Watched code finds its tallies, also where it is not watched. */
+static void prepare_watching(cpu_worker *worker) {
+  cpu_watched *launch = worker->command->watched;
+  size_t sites = worker->work->kernel->unit->image->site_count;
+  worker->watching = launch ? cpu_watched_enter(launch, worker) : NULL;
+  if (worker->watching) {
+    worker->base.tallies = cpu_watched_tallies(worker->watching);
+  } else if (sites) {
+    free(worker->closed);
+    worker->base.tallies = worker->closed = mw_alloc(sites * sizeof *worker->closed);
+  }
+}
+
 bool cpu_worker_prepare(cpu_worker *worker, cpu_command *command, const cpu_kernel_work *work) {
   size_t wanted = work->stack > CPU_BLOCK_STACK ? work->stack : CPU_BLOCK_STACK;
   worker->command = command;
-  worker->watching = command->watched ? cpu_watched_enter(command->watched, worker) : NULL;
   worker->work = work;
+  prepare_watching(worker);
   if (!worker->warps) return false; /* cpu_worker_equip has recorded the fault */
   if (!prepare_area(worker, wanted + CPU_STACK_MARGIN)) {
     worker->fault = (cpu_fault){.kind = CPU_FAULT_SERVICE, .code = MW_LAUNCH_OUT_OF_RESOURCES};
@@ -146,6 +160,7 @@ CPU_UNSANITIZED bool cpu_worker_run(cpu_worker *worker, uint64_t first, uint64_t
   worker->base.block = block_of(worker->work, first);
   worker->base.thread = ~0u;
   worker->call = 0;
+  if (worker->watching && worker->base.block == 0) cpu_watched_first_block(worker->watching);
   return enter(worker, &worker->stack, (char *)worker->stack.bottom + worker->stack.size, kernel_main);
 }
 

@@ -84,6 +84,7 @@ struct cpu_worker {
   cpu_warps *warps;
   cpu_seen seen[CPU_SEEN];       /* bounds_check.c's, valid while the heap's changes equal seen_changes */
   struct cpu_watching *watching; /* of a watched launch (cpu/watch/watch.h), or NULL */
+  mw_tally *closed;              /* base.tallies, where none is counted in */
   uint64_t seen_changes;
   unsigned next_seen;
   mw_bounds *bounds; /* base.bounds, and how many it has room for */

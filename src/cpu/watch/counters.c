@@ -3,22 +3,11 @@
  *
  * The result has a line for each site that was executed: "site", the kernel's name, the number of the launch's kernel,
  * the site's fields (cpu_watch_add_site), and the sums. Sites of several launches of one kernel are added up. */
-#include "coalescing.h"
-#include "watch.h"
+#include "tallies.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { SPACES = MW_SPACE_LOCAL + 1 };
-
-/* The sums of a site, for accesses in each space. */
-typedef struct sums {
-  uint64_t executed, lanes; /* calls, and active lanes in them */
-  uint64_t full;            /* a branch: calls in which all active lanes took it; else calls with 32 lanes */
-  uint64_t divergent;       /* a branch: some lanes took it and some did not */
-  memory_sums memory;
-} sums;
 
 /* A unit's kernels that were launched, and the sums of its sites. */
 typedef struct tally {
@@ -26,7 +15,7 @@ typedef struct tally {
   const cpu_kernel *kernel;
   size_t count;
   uint64_t launches, blocks;
-  sums (*of)[SPACES];
+  site_sums *of;
   struct sample *samples; /* of the first launch, or NULL */
   struct step *steps;
   size_t step_count;
@@ -56,9 +45,8 @@ typedef struct step {
 } step;
 
 typedef struct worker_counts {
-  rules rules;
-  uint64_t blocks;
-  sums (*of)[SPACES];
+  site_sums *of;
+  tallies *tallies;
   sample *samples; /* by site */
   step steps[STEPS];
   size_t step_count;
@@ -111,7 +99,7 @@ static void *counters_begin(void *state, const cpu_watched *launch) {
 static void *counters_enter(void *state) {
   const launch_counts *l = state;
   worker_counts *w = mw_alloc(sizeof *w);
-  *w = (worker_counts){.rules = l->all->rules};
+  *w = (worker_counts){.tallies = tallies_new(&l->all->rules, l->launch->sites, l->launch->site_count)};
   w->of = mw_alloc((l->launch->site_count + 1) * sizeof *w->of);
   w->samples = mw_alloc((l->launch->site_count + 1) * sizeof *w->samples);
   return w;
@@ -120,10 +108,10 @@ static void *counters_enter(void *state) {
 static void counters_leave(void *state, void *worker) {
   const launch_counts *l = state;
   worker_counts *w = worker;
+  tallies_settle(w->tallies, w->of);
   uint64_t *to = (uint64_t *)l->into->of;
   const uint64_t *from = (const uint64_t *)w->of;
   for (size_t i = 0; i < l->into->count * sizeof *w->of / sizeof *to; i++) to[i] += from[i];
-  l->into->blocks += w->blocks;
   if (w->step_count && !l->into->steps) {
     l->into->samples = w->samples;
     l->into->steps = mw_alloc(w->step_count * sizeof *w->steps);
@@ -138,71 +126,69 @@ static void counters_leave(void *state, void *worker) {
 
 static void counters_end(void *state, bool failed) {
   launch_counts *l = state;
+  const uint32_t *grid = l->launch->command->kernel.frame.grid;
   (void)failed;
   l->into->launches++;
+  l->into->blocks += (uint64_t)grid[0] * grid[1] * grid[2];
   free(l);
 }
 
 /* ---- calls ---- */
 
-/* Without an instruction of its own: baseline x86-64 has none, and a library call takes longer. */
-static unsigned count_bits(uint32_t x) {
-  x -= x >> 1 & 0x55555555u;
-  x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
-  x = (x + (x >> 4)) & 0x0f0f0f0fu;
-  return x * 0x01010101u >> 24;
+/* Whether the call is drawn: it is in the launch's first block. */
+static bool is_drawn(const cpu_watch_event *e) { return e->worker->block == 0; }
+
+static void take_sample(worker_counts *w, const cpu_watch_event *e) {
+  uint64_t words[32];
+  if (!is_drawn(e) || w->samples[e->number].lanes) return;
+  if (e->bases) cpu_watch_expand(e, words);
+  w->samples[e->number].lanes = e->lanes;
+  memcpy(w->samples[e->number].at, e->bases ? words : e->words, sizeof w->samples->at);
 }
 
 static sums *count_call(worker_counts *w, const cpu_watch_event *e) {
-  sums *s = &w->of[e->number][e->space < SPACES ? e->space : 0];
+  sums *s = &w->of[e->number][e->space < CPU_WATCH_SPACES ? e->space : 0];
   s->executed++;
-  s->lanes += e->lanes == ~0u ? 32 : count_bits(e->lanes);
+  s->lanes += (unsigned)__builtin_popcount(e->lanes);
   return s;
+}
+
+static void on_event(void *worker, const cpu_watch_event *e) {
+  worker_counts *w = worker;
+  count_call(w, e)->full += e->lanes == ~0u;
+  tallies_open(w->tallies, e->number);
 }
 
 static void on_access(void *worker, const cpu_watch_event *e) {
   worker_counts *w = worker;
-  sums *s = count_call(w, e);
-  s->full += e->lanes == ~0u;
-  cpu_watch_event known = *e;
-  uint64_t words[32];
-  if (e->worker->block == 0 && !w->samples[e->number].lanes) {
-    if (e->bases) cpu_watch_expand(e, words);
-    w->samples[e->number].lanes = e->lanes;
-    memcpy(w->samples[e->number].at, e->bases ? words : e->words, sizeof w->samples->at);
+  take_sample(w, e);
+  if (e->site->is_texture) {
+    on_event(w, e);
+    return;
   }
-  if (e->site->is_texture) return;
-  bool is_shared = e->space == MW_SPACE_SHARED;
-  if (e->bases) {
-    if (is_shared ? count_runs_shared(&w->rules, e, &s->memory) : count_runs_global(&w->rules, e, &s->memory)) return;
-    cpu_watch_expand(e, words);
-    known.words = words;
-  }
-  if (is_shared)
-    count_shared(&w->rules, &known, &s->memory);
-  else
-    count_global(&w->rules, &known, &s->memory);
+  tallies_count(w->tallies, e, w->of);
+  tallies_open(w->tallies, e->number);
 }
-
-static void on_event(void *worker, const cpu_watch_event *e) { count_call(worker, e)->full += e->lanes == ~0u; }
 
 static void on_code(void *worker, const cpu_watch_event *e) {
   worker_counts *w = worker;
-  on_event(worker, e);
-  if (e->worker->block == 0 && e->warp == 0 && w->step_count < STEPS)
-    w->steps[w->step_count++] = (step){e->number, e->lanes};
+  count_call(w, e)->full += e->lanes == ~0u;
+  if (is_drawn(e) && e->warp == 0 && w->step_count < STEPS) w->steps[w->step_count++] = (step){e->number, e->lanes};
+  if (!is_drawn(e) || w->step_count == STEPS) tallies_open(w->tallies, e->number);
 }
 
 static void on_branch(void *worker, const cpu_watch_event *e) {
-  sums *s = count_call(worker, e);
+  worker_counts *w = worker;
+  sums *s = count_call(w, e);
   s->full += e->takes == e->lanes;
   s->divergent += e->takes && e->takes != e->lanes;
+  tallies_open(w->tallies, e->number);
 }
 
-static void counters_block(void *worker, uint64_t block) {
-  (void)block;
-  ((worker_counts *)worker)->blocks++;
-}
+static mw_tally *counters_tallies(void *worker) { return tallies_table(((worker_counts *)worker)->tallies); }
+
+/* What is drawn is not there yet where the worker begins with the first block. */
+static void counters_first_block(void *worker) { tallies_close(((worker_counts *)worker)->tallies); }
 
 /* ---- the result ---- */
 
@@ -260,7 +246,7 @@ static void counters_result(void *state, mw_text *out) {
     for (size_t i = 0; i < t->count; i++) {
       if (sites[i].kind == MW_SITE_CODE) code = &t->of[i][0];
       if (sites[i].kind == MW_SITE_WORK && code && code->executed) add_work(out, t, i, code);
-      for (unsigned space = 0; space < SPACES; space++)
+      for (unsigned space = 0; space < CPU_WATCH_SPACES; space++)
         if (t->of[i][space].executed) add_line(out, t, i, space, &t->of[i][space]);
     }
     add_drawn(out, t);
@@ -284,7 +270,8 @@ const cpu_watcher cpu_counters = {
            [MW_SITE_FENCE] = on_event,
            [MW_SITE_BRANCH] = on_branch,
            [MW_SITE_CODE] = on_code},
-    .block_begin = counters_block,
+    .tallies = counters_tallies,
+    .first_block = counters_first_block,
     .leave = counters_leave,
     .end = counters_end,
     .result = counters_result,

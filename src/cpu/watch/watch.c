@@ -21,6 +21,7 @@ struct cpu_watching {
   const void *worker;
   uint64_t block; /* the latest one; UINT64_MAX: none yet */
   void *states[CPU_WATCHERS_MOST];
+  mw_tally *tallies, *closed;      /* closed: where no watcher counts in place */
   uint64_t words[CPU_MAX_THREADS]; /* of fibers, by thread */
 };
 
@@ -111,11 +112,23 @@ cpu_watching *cpu_watched_enter(cpu_watched *launch, const void *worker) {
   here->worker = worker;
   here->block = UINT64_MAX;
   for (size_t i = 0; i < watch->count; i++) here->states[i] = watch->watchers[i]->enter(launch->states[i]);
+  if (watch->count == 1 && watch->watchers[0]->tallies)
+    here->tallies = watch->watchers[0]->tallies(here->states[0]);
+  else
+    here->tallies = here->closed = mw_alloc((launch->site_count + 1) * sizeof *here->closed);
   mw_lock(&launch->lock);
   here->next = launch->workers;
   launch->workers = here;
   mw_unlock(&launch->lock);
   return here;
+}
+
+mw_tally *cpu_watched_tallies(const cpu_watching *w) { return w->tallies; }
+
+void cpu_watched_first_block(const cpu_watching *w) {
+  const cpu_watch *watch = w->launch->watch;
+  for (size_t i = 0; i < watch->count; i++)
+    if (watch->watchers[i]->first_block) watch->watchers[i]->first_block(w->states[i]);
 }
 
 static void end_block(cpu_watching *w) {
@@ -133,6 +146,7 @@ void cpu_watched_end(cpu_command *command) {
     next = w->next;
     end_block(w);
     for (size_t i = 0; i < watch->count; i++) watch->watchers[i]->leave(launch->states[i], w->states[i]);
+    free(w->closed);
     free(w);
   }
   for (size_t i = 0; i < watch->count; i++) watch->watchers[i]->end(launch->states[i], atomic_load(&command->stop));

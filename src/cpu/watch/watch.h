@@ -64,7 +64,12 @@ typedef struct cpu_watcher {
   /* A worker will run blocks of the launch; called once for each of them, on its own thread and stack. */
   void *(*enter)(void *launch);
   void (*on[MW_SITE_KINDS])(void *worker, const cpu_watch_event *event);
-  /* A worker begins with a block, at its first call in it, and is done with it; may be NULL. */
+  /* The table in which generated code counts for the worker, where it does (mw_tally), or NULL; and a worker will run
+     the launch's first block, not yet at its first call. A watch of several watchers counts nothing in place. */
+  mw_tally *(*tallies)(void *worker);
+  void (*first_block)(void *worker);
+  /* A worker begins with a block, at its first call in it, and is done with it; may be NULL. With `tallies` there may
+     be no call in a block. */
   void (*block_begin)(void *worker, uint64_t block);
   void (*block_end)(void *worker, uint64_t block);
   void (*leave)(void *launch, void *worker); /* frees the worker's state */
@@ -103,6 +108,10 @@ void cpu_watch_free(void *watch);
 cpu_watched *cpu_watched_new(cpu_watch *watch, const cpu_kernel *kernel);
 void cpu_watched_begin(cpu_watched *launch, cpu_command *command); /* with the pool's lock held */
 cpu_watching *cpu_watched_enter(cpu_watched *launch, const void *worker);
+/* The worker's table of tallies. */
+mw_tally *cpu_watched_tallies(const cpu_watching *watching);
+/* The worker will run the launch's first block. */
+void cpu_watched_first_block(const cpu_watching *watching);
 void cpu_watched_end(cpu_command *command);
 
 /* mw_services' members. */

@@ -11,6 +11,7 @@ struct watched_site {
   const char *name;        /* of the variable, as the source has it, or NULL */
   const char *function;    /* the kernel or function that contains it */
   const char *about;       /* or NULL */
+  bool has_runs;           /* of.stride is set */
 };
 
 /* Calls before what is watched: the site's number, and an address or a number. */

@@ -287,6 +287,7 @@ static LLVMValueRef site_entry(program *p, const watched_site *s) {
   for (size_t i = 0; i < MW_WORK_CLASSES; i++) work[i] = constant_i32(p, of->work[i]);
   put(&f, LLVMConstArray2(p->i32, work, MW_WORK_CLASSES));
   put_i32(&f, of->flops);
+  put_i64(&f, of->stride);
   put_text(&f, s->file);
   put_text(&f, s->outer_file);
   put_text(&f, s->name);

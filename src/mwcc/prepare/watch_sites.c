@@ -94,6 +94,8 @@ static void set_access(program *p, watched_site *s, LLVMValueRef address, uint64
   s->of.space = space_of(address);
   s->of.is_uniform = is_uniform(address, 8);
   if (!find_accessed(p, address, &object)) return;
+  /* a kernel's parameter points to global memory, whatever that is on this device */
+  if (object.param && s->of.space == MW_SPACE_NONE) s->of.space = MW_SPACE_GLOBAL;
   s->name = mw_strdup(object.name);                /* the name of a variable that later passes delete */
   s->of.is_texture = is_from_integer(object.base); /* addresses of texels and of textures' records are made so */
 }

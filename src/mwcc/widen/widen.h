@@ -13,7 +13,7 @@
  *   serialized_calls.c                        calls that each lane makes by itself
  *   warp_intrinsics.c                         shuffles, votes and other functions of a warp
  *   thread_ids.c                              threadIdx and lane ids
- *   watch.c                                   markers of watched code
+ *   watch.c, tally.c                          markers of watched code; counting in place
  *   vector_math.c                             mathematical functions on all lanes
  *   cold_calls.c                              calls of cold helpers
  *   reduction_state.c, privatized_atomics.c   sums and atomic additions that outlive an iteration

@@ -209,6 +209,19 @@ static cut choose_cut(variant_query *q, int lanes, int vector_count) {
   return rows_that_pay(q->g, q->o, cut_block(block, lanes, vector_count), block, &q->vectors_why);
 }
 
+/* Watched code for blocks of any size has variants for common ones, in which threadIdx is regular: rows of whole warps,
+   and rows of 16 threads, two of which are a warp. Without them all accesses would be gathers, and calls of the runtime
+   would say a word for each lane. */
+static void add_watched_variants(variant_query *q, int lanes) {
+  enum { SHORT_ROW = 16 };
+  if (!q->k->sees_warp || !q->p->options->observe || q->p->options->launch_kernel) return;
+  if (lanes > SHORT_ROW) lanes = SHORT_ROW;
+  add_variant(q, (cut){CUT_ROWS, lanes, WARP_LANES / lanes, 1});
+  q->why = NULL;
+  add_variant(q, (cut){CUT_PLANE, lanes, WARP_LANES / lanes, SHORT_ROW / lanes});
+  q->why = NULL;
+}
+
 static bool pays(variant_query *q, const shapes *s) {
   q->k->gather_bound = !q->k->waits && !q->p->options->width && mostly_gathers(q->g, q->o, s);
   q->k->vectorisable = q->k->gather_bound && has_pass(q->p, PASS_THREAD_LOOPS) &&
@@ -282,6 +295,7 @@ static bool widen_with_cut(program *p, kernel *k, int lanes, int vector_count, b
   if (may_be_wider) lanes = lanes_that_pay(&g, &o, &s, p->block, k->waits, &q.lanes_why);
   bool too_wide = seamless && suits_small_gangs(&g, &o, &s, vector_count);
   if (!too_wide && pays(&q, &s)) {
+    add_watched_variants(&q, lanes);
     add_variant(&q, choose_cut(&q, lanes, vector_count));
     /* gangs of several vectors may need more memory for local arrays than there is: try one vector */
     if (q.why && !seamless && vector_count > 1) {
