@@ -83,17 +83,17 @@ end
 
 local conditionals = { ["if"] = 0, ["while"] = 1, switch = 2 } -- as CUDA counts them
 
----A value that kernels set, by cudaGraphSetConditional(condition, value), and one conditional node of the graph tests. It
----is the argument for a parameter of type cudaGraphConditionalHandle.
+---A value that kernels set, by cudaGraphSetConditional(condition, value), and one conditional node of the graph tests.
+---It is the argument for a parameter of type cudaGraphConditionalHandle.
 ---@param value? integer what each launch begins with; else the value is undefined until a kernel sets it
 ---@return integer condition
 function graph:condition(value)
   return raw.graph_condition(self, value)
 end
 
----Add a node with graphs of its own, its bodies, among which a condition's value chooses. "if" runs the first body unless
----the value is 0, else the second if there are two; "while" runs its body as long as the value is not 0; "switch" runs the
----body number value, counted from 0, if there is one. Bodies are empty graphs, to which launches, copies, fills and
+---Add a node with graphs of its own, its bodies, among which a condition's value chooses. "if" runs the first unless
+---the value is 0, else the second if there are two; "while" runs its body as long as the value is not 0; "switch" runs
+---the body number value, counted from 0, if there is one. Bodies are empty graphs, to which launches, copies, fills and
 ---conditional nodes are added.
 ---@param after integer[]|nil
 ---@param kind "if"|"while"|"switch"

@@ -14,6 +14,7 @@
  *   graphics.c    OpenGL interoperability
  *   log.c         NVRTC's messages in clang's format
  *   scratch.c     memory of commands of libraries
+ *   graph/        conditional nodes of graphs, as graphs of CUDA's
  *   linear/       products by cuBLAS (cublas.c), factorisations by cuSOLVER (cusolver.c)
  *   fourier/      transforms by cuFFT
  *   nccl/         messages between GPUs by NCCL
@@ -68,7 +69,8 @@ struct cuda_device {
   char *loss;         /* the message about the loss of the context */
   struct cuda_staging *staging;
   pthread_mutex_t linear_lock, fourier_lock;
-  void *linear; /* linear/cublas.c's: cuBLAS's handle, or NULL */
+  struct cuda_setter *setter; /* graph/conditional.c's, or NULL */
+  void *linear;               /* linear/cublas.c's: cuBLAS's handle, or NULL */
   unsigned linear_epoch;
   void *solver, *solver_params; /* linear/cusolver.c's: cuSOLVER's handle, or NULL */
   unsigned solver_epoch;
@@ -245,6 +247,8 @@ void cuda_scratch_drop(mw_completion *completion);
 /* ---- launch.c ---- */
 
 int cuda_launch(void *stream, const mw_launch_request *request);
+/* What a launch needs of its kernel before it is made. */
+int cuda_launch_allow(cuda_kernel *kernel, const mw_launch_request *request);
 
 /* ---- guard.c: kernels that report their failures (device/moonwarp/guard.h), so that the context is not lost ---- */
 
@@ -337,7 +341,8 @@ struct cuda_unit {
 /* Whether the code is to be linked with CUDA's device runtime, because its kernels launch kernels; and that. (link.c) */
 struct cuda_image;
 bool cuda_needs_linking(const struct cuda_image *image);
-int cuda_load_linked(cuda_device *device, const struct cuda_image *image, CUmodule *module);
+/* what: needs the device runtime, "launches from kernels need" */
+int cuda_load_linked(cuda_device *device, const struct cuda_image *image, const char *what, CUmodule *module);
 int cuda_load_unit(void *device, const char *path, void *parent, const mw_source *origin, void **unit);
 void cuda_unload(void *unit);
 bool cuda_unit_kernel(void *unit, size_t i, const mw_kernel_info **info, void **kernel);
@@ -362,6 +367,13 @@ void cuda_array_lent_end(void *device, uint64_t handle);
 void cuda_surface_end(void *device, uint64_t handle);
 
 extern const mw_driver_graphics cuda_graphics; /* graphics.c */
+
+/* graph/conditional.c: mw_driver's members for lists with conditional nodes */
+int cuda_list_new(void *device, const mw_list_item *items, size_t count, void **list);
+bool cuda_list_is_good(const void *list);
+int cuda_list_run(void *stream, void *list, mw_completion completion);
+void cuda_list_end(void *list);
+void cuda_setter_close(cuda_device *device);
 
 /* tensor_map.c */
 int cuda_tensor_map(void *device, uint64_t address, const mw_tensor_layout *layout, unsigned char out[128]);

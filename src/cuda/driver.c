@@ -42,6 +42,7 @@ static int check_capability(cuda_device *device) {
 static void device_close(void *handle) {
   cuda_device *device = handle;
   if (!device) return;
+  cuda_setter_close(device);
   cuda_guard_close(device);
   if (device->context && cuda_enter_quietly(device)) {
     cuda_linear_close(device);
@@ -267,6 +268,11 @@ const mw_driver mw_cuda_driver = {
     .event_elapsed = cuda_event_elapsed,
     .interrupt = cuda_interrupt,
     .launch = cuda_launch,
+    .conditional_lists = true,
+    .list_new = cuda_list_new,
+    .list_is_good = cuda_list_is_good,
+    .list_run = cuda_list_run,
+    .list_free = cuda_list_end,
     .copy = cuda_copy,
     .fill = cuda_fill,
     .copy_box = cuda_copy_box,

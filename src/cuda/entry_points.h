@@ -117,6 +117,24 @@
   X(cuGraphicsResourceGetMappedMipmappedArray, 5000, (CUmipmappedArray *array, CUgraphicsResource resource))           \
   X(cuGLGetDevices, 6050, (unsigned *count, CUdevice *devices, unsigned size, unsigned list))
 
+/* Graphs with conditional nodes, which came with CUDA 12.3. */
+#define MW_LIBCUDA_GRAPHS(X)                                                                                           \
+  X(cuGraphCreate, 10000, (CUgraph *graph, unsigned flags))                                                            \
+  X(cuGraphDestroy, 10000, (CUgraph graph))                                                                            \
+  X(cuGraphAddKernelNode, 10000, (CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,            \
+                                  const CUDA_KERNEL_NODE_PARAMS *params))                                              \
+  X(cuGraphAddMemcpyNode, 10000, (CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,            \
+                                  const CUDA_MEMCPY3D *copy, CUcontext context))                                       \
+  X(cuGraphAddMemsetNode, 10000, (CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,            \
+                                  const CUDA_MEMSET_NODE_PARAMS *params, CUcontext context))                           \
+  X(cuGraphAddNode, 12020, (CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,                  \
+                            CUgraphNodeParams *params))                                                                \
+  X(cuGraphConditionalHandleCreate, 12030, (uint64_t *handle, CUgraph graph, CUcontext context, unsigned value,        \
+                                            unsigned flags))                                                           \
+  X(cuGraphInstantiateWithFlags, 11040, (CUgraphExec *exec, CUgraph graph, unsigned long long flags))                  \
+  X(cuGraphLaunch, 10000, (CUgraphExec exec, CUstream stream))                                                         \
+  X(cuGraphExecDestroy, 10000, (CUgraphExec exec))
+
 #define MW_NVRTC(X)                                                                                                    \
   X(nvrtcVersion, 12000, (int *major, int *minor))                                                                     \
   X(nvrtcGetNumSupportedArchs, 12000, (int *count))                                                                    \

@@ -19,6 +19,10 @@ static int allow_shared(cuda_kernel *kernel, size_t dynamic) {
   return code;
 }
 
+int cuda_launch_allow(cuda_kernel *kernel, const mw_launch_request *request) {
+  return allow_shared(kernel, request->dynamic_shared);
+}
+
 /* Writes the handles of texture references that were bound anew since the last launch, in the stream's order. */
 static int bind_references(cuda_stream *stream, cuda_kernel *kernel, const mw_launch_request *request) {
   cuda_unit *unit = kernel->unit;

@@ -68,7 +68,8 @@ static bool find_cuda_functions(void *handle) {
   return true;
 }
 
-static void find_graphics_functions(void) {
+/* Functions that not every driver has: all of a group, or none. */
+static void find_optional_functions(void) {
   bool all = true;
 #define FIND(name, version, params)                                                                                    \
   {                                                                                                                    \
@@ -77,8 +78,11 @@ static void find_graphics_functions(void) {
     memcpy(&cu.name, &address, sizeof address);                                                                        \
   }
   MW_LIBCUDA_GRAPHICS(FIND)
-#undef FIND
   if (!all) cu.cuGraphicsGLRegisterBuffer = NULL;
+  all = true;
+  MW_LIBCUDA_GRAPHS(FIND)
+  if (!all) cu.cuGraphAddNode = NULL;
+#undef FIND
 }
 
 static void load_driver(void) {
@@ -93,7 +97,7 @@ static void load_driver(void) {
     return;
   }
   if (!find_cuda_functions(handle)) return;
-  find_graphics_functions();
+  find_optional_functions();
   /* With lazy loading a kernel's first launch would wait for the device, even for a stream that is blocked by a
      hold. */
   setenv("CUDA_MODULE_LOADING", "EAGER", 0);

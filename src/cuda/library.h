@@ -9,6 +9,7 @@ typedef struct cuda_api {
 #define POINTER(name, version, params) CUresult(*name) params;
   MW_LIBCUDA(POINTER)
   MW_LIBCUDA_GRAPHICS(POINTER) /* all of them, unless cuGraphicsGLRegisterBuffer is NULL */
+  MW_LIBCUDA_GRAPHS(POINTER)   /* likewise, unless cuGraphAddNode is NULL */
 #undef POINTER
   CUresult (*cuGetProcAddress)(const char *name, void **address, int version, uint64_t flags, int *status);
 } cuda_api;

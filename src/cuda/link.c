@@ -55,13 +55,13 @@ static char *find_runtime(void) {
   return path;
 }
 
-static int fail_without_runtime(void) {
+static int fail_without_runtime(const char *what) {
   const char *named = getenv("MOONWARP_CUDADEVRT");
   bool hidden = named && *named;
   return fail(MW_JIT_COMPILER_NOT_FOUND,
-              "launches from kernels need CUDA's device runtime library, libcudadevrt.a, which %s%s. It is part of the "
+              "%s CUDA's device runtime library, libcudadevrt.a, which %s%s. It is part of the "
               "CUDA toolkit and of `pip install nvidia-cuda-runtime`; MOONWARP_CUDADEVRT may name it",
-              hidden ? "is not at " : "was not found beside NVRTC, in /usr/local/cuda, nor in Python's packages",
+              what, hidden ? "is not at " : "was not found beside NVRTC, in /usr/local/cuda, nor in Python's packages",
               hidden ? named : "");
 }
 
@@ -80,9 +80,9 @@ static CUresult link_all(CUlinkState linker, const cuda_image *image, const char
   return result == 0 ? cu.cuLinkComplete(linker, cubin, &bytes) : result;
 }
 
-int cuda_load_linked(cuda_device *device, const cuda_image *image, CUmodule *out) {
+int cuda_load_linked(cuda_device *device, const cuda_image *image, const char *what, CUmodule *out) {
   char *library = find_runtime();
-  if (!library) return fail_without_runtime();
+  if (!library) return fail_without_runtime(what);
   char log[LOG_MOST] = "";
   int options[] = {CU_JIT_ERROR_LOG, CU_JIT_ERROR_LOG_BYTES};
   void *values[] = {log, (void *)(uintptr_t)(LOG_MOST - 1)}, *cubin = NULL;

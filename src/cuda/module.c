@@ -102,7 +102,8 @@ static int fail_image(const cuda_device *device, const cuda_image *image, const 
 static int load_image(cuda_device *device, unit_private *p, const char *path) {
   const mw_text *cubin = &p->image.parts[IMAGE_CUBIN], *ptx = &p->image.parts[IMAGE_PTX];
   CUresult result = MW_NO_KERNEL_IMAGE_FOR_DEVICE;
-  if (cuda_needs_linking(&p->image)) return cuda_load_linked(device, &p->image, &p->unit.module);
+  if (cuda_needs_linking(&p->image))
+    return cuda_load_linked(device, &p->image, "launches from kernels need", &p->unit.module);
   if (cubin->data) result = cu.cuModuleLoadData(&p->unit.module, cubin->data);
   if ((result == MW_NO_KERNEL_IMAGE_FOR_DEVICE || result == MW_INVALID_KERNEL_IMAGE) && ptx->data)
     result = cu.cuModuleLoadData(&p->unit.module, ptx->data);

@@ -146,6 +146,41 @@ enum { /* CUarray_format */
 };
 enum { CU_ARRAY_LAYERED = 0x01, CU_ARRAY_SURFACE = 0x02, CU_ARRAY_CUBEMAP = 0x04, CU_ARRAY_GATHER = 0x08 };
 
+typedef struct CUgraph_st *CUgraph;
+typedef struct CUgraphNode_st *CUgraphNode;
+typedef struct CUgraphExec_st *CUgraphExec;
+
+typedef struct CUDA_KERNEL_NODE_PARAMS {
+  CUfunction function;
+  unsigned grid[3], block[3], shared;
+  void **params, **extra;
+} CUDA_KERNEL_NODE_PARAMS;
+
+typedef struct CUDA_MEMSET_NODE_PARAMS {
+  CUdeviceptr target;
+  size_t pitch;
+  unsigned value, size; /* of an element: 1, 2 or 4 bytes */
+  size_t width, height;
+} CUDA_MEMSET_NODE_PARAMS;
+
+enum { CU_GRAPH_CONDITIONAL = 13 };
+enum { CU_CONDITIONAL_IF, CU_CONDITIONAL_WHILE, CU_CONDITIONAL_SWITCH };
+
+typedef struct CUgraphNodeParams {
+  int type, reserved[3];
+  union {
+    long long room[29];
+    struct {
+      uint64_t handle;
+      int kind;
+      unsigned count;
+      CUgraph *bodies; /* the driver's */
+      CUcontext context;
+    } conditional;
+  } of;
+  long long reserved_last;
+} CUgraphNodeParams;
+
 enum { CU_JIT_ERROR_LOG = 5, CU_JIT_ERROR_LOG_BYTES = 6 };
 enum { CU_JIT_INPUT_CUBIN = 0, CU_JIT_INPUT_PTX = 1, CU_JIT_INPUT_LIBRARY = 4 };
 

@@ -34,7 +34,7 @@ typedef struct counter {
   int calls;
 } counter;
 
-static counter counters[128];
+static counter counters[160];
 
 static int count_call(const char *name) {
   size_t i = 0;
@@ -89,6 +89,7 @@ static int lost, launches;
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 MW_LIBCUDA(GENERIC)
 MW_LIBCUDA_GRAPHICS(GENERIC)
+MW_LIBCUDA_GRAPHS(GENERIC)
 #pragma GCC diagnostic pop
 #undef GENERIC
 
@@ -246,9 +247,10 @@ static CUresult fake_cuEventElapsedTime(float *milliseconds, CUevent start, CUev
   return 0;
 }
 
-/* ---- parts of their own: both use what is above ---- */
+/* ---- parts of their own: they use what is above ---- */
 
 #include "failing_kernels.h"
+#include "graphs.h"
 #include "images.h"
 
 /* ---- modules ---- */
@@ -371,29 +373,31 @@ static const entry special[] = {
             cuDeviceCanAccessPeer) ENTRY(cuCtxEnablePeerAccess) ENTRY(cuMemPoolSetAccess) ENTRY(cuMemcpyPeerAsync)
             ENTRY(cuMemcpy3DPeerAsync) ENTRY(cuCtxSetCurrent) ENTRY(cuCtxGetCurrent) ENTRY(cuCtxGetLimit) ENTRY(
                 cuCtxGetStreamPriorityRange) ENTRY(cuGetErrorString) ENTRY(cuGetErrorName) ENTRY(cuMemGetInfo)
-                ENTRY(cuMemAlloc) ENTRY(cuMemAllocAsync) ENTRY(cuMemAllocManaged) ENTRY(cuMemHostAlloc) ENTRY(cuMemFree)
-                    ENTRY(cuMemFreeAsync) ENTRY(cuMemFreeHost) ENTRY(cuMemcpyHtoDAsync) ENTRY(cuMemcpyDtoHAsync)
-                        ENTRY(cuMemcpyDtoDAsync) ENTRY(cuMemcpyAsync) ENTRY(cuMemsetD8Async) ENTRY(cuMemsetD16Async)
-                            ENTRY(cuMemsetD32Async) ENTRY(cuMemsetD2D8Async) ENTRY(cuMemsetD2D16Async)
-                                ENTRY(cuMemsetD2D32Async) ENTRY(cuMemcpy3DAsync) ENTRY(cuStreamCreateWithPriority)
-                                    ENTRY(cuStreamSynchronize) ENTRY(cuStreamQuery) ENTRY(cuLaunchHostFunc) ENTRY(
-                                        cuEventCreate) ENTRY(cuEventElapsedTime) ENTRY(cuModuleLoadData)
-                                        ENTRY(cuModuleLoadDataEx) ENTRY(cuLinkCreate) ENTRY(cuLinkAddFile) ENTRY(
-                                            cuLinkComplete) ENTRY(cuModuleGetFunction) ENTRY(cuModuleGetGlobal)
-                                            ENTRY(cuFuncGetAttribute) ENTRY(cuFuncSetAttribute) ENTRY(cuLaunchKernel)
-                                                ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor)
-                                                    ENTRY(cuArray3DCreate) ENTRY(cuMipmappedArrayCreate)
-                                                        ENTRY(cuMipmappedArrayGetLevel) ENTRY(cuTexObjectCreate)
-                                                            ENTRY(cuSurfObjectCreate) ENTRY(cuGraphicsGLRegisterBuffer)
-                                                                ENTRY(cuGraphicsGLRegisterImage)
-                                                                    ENTRY(cuGraphicsResourceGetMappedPointer) ENTRY(
-                                                                        cuGraphicsSubResourceGetMappedArray)
-                                                                        ENTRY(cuGraphicsResourceGetMappedMipmappedArray)
-                                                                            ENTRY(cuGLGetDevices)};
+                ENTRY(cuMemAlloc) ENTRY(cuMemAllocAsync) ENTRY(cuMemAllocManaged) ENTRY(cuMemHostAlloc) ENTRY(
+                    cuMemFree) ENTRY(cuMemFreeAsync) ENTRY(cuMemFreeHost) ENTRY(cuMemcpyHtoDAsync)
+                    ENTRY(cuMemcpyDtoHAsync) ENTRY(cuMemcpyDtoDAsync) ENTRY(cuMemcpyAsync) ENTRY(cuMemsetD8Async) ENTRY(
+                        cuMemsetD16Async) ENTRY(cuMemsetD32Async) ENTRY(cuMemsetD2D8Async) ENTRY(cuMemsetD2D16Async)
+                        ENTRY(cuMemsetD2D32Async) ENTRY(cuMemcpy3DAsync) ENTRY(cuStreamCreateWithPriority) ENTRY(
+                            cuStreamSynchronize) ENTRY(cuStreamQuery) ENTRY(cuLaunchHostFunc) ENTRY(cuEventCreate)
+                            ENTRY(cuEventElapsedTime) ENTRY(cuModuleLoadData) ENTRY(cuModuleLoadDataEx) ENTRY(
+                                cuLinkCreate) ENTRY(cuLinkAddFile)
+                                ENTRY(cuLinkComplete) ENTRY(cuModuleGetFunction) ENTRY(cuModuleGetGlobal) ENTRY(
+                                    cuFuncGetAttribute) ENTRY(cuFuncSetAttribute) ENTRY(cuLaunchKernel)
+                                    ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor) ENTRY(cuArray3DCreate) ENTRY(
+                                        cuMipmappedArrayCreate) ENTRY(cuMipmappedArrayGetLevel) ENTRY(cuTexObjectCreate)
+                                        ENTRY(cuSurfObjectCreate) ENTRY(cuGraphicsGLRegisterBuffer)
+                                            ENTRY(cuGraphicsGLRegisterImage) ENTRY(cuGraphicsResourceGetMappedPointer)
+                                                ENTRY(cuGraphicsSubResourceGetMappedArray) ENTRY(
+                                                    cuGraphicsResourceGetMappedMipmappedArray) ENTRY(cuGLGetDevices)
+                                                    ENTRY(cuGraphCreate) ENTRY(cuGraphAddKernelNode)
+                                                        ENTRY(cuGraphAddMemcpyNode) ENTRY(cuGraphAddMemsetNode)
+                                                            ENTRY(cuGraphConditionalHandleCreate) ENTRY(cuGraphAddNode)
+                                                                ENTRY(cuGraphInstantiateWithFlags)
+                                                                    ENTRY(cuGraphLaunch)};
 #undef ENTRY
 
 #define ENTRY(name, version, params) {#name, (function *)generic_##name},
-static const entry generic[] = {MW_LIBCUDA(ENTRY) MW_LIBCUDA_GRAPHICS(ENTRY)};
+static const entry generic[] = {MW_LIBCUDA(ENTRY) MW_LIBCUDA_GRAPHICS(ENTRY) MW_LIBCUDA_GRAPHS(ENTRY)};
 
 CUresult cuGetProcAddress_v2(const char *name, void **address, int version, uint64_t flags, int *status);
 CUresult cuGetProcAddress_v2(const char *name, void **address, int version, uint64_t flags, int *status) {

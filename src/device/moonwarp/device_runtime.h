@@ -8,6 +8,7 @@
 
 #include "error_list.h"
 #include "runtime_types.h"
+#include "sync/graph_condition.h"
 #include "vector_types.h"
 
 #define cudaStreamDefault       0
@@ -45,11 +46,6 @@ template <typename T> __mw_device_template cudaError_t cudaMalloc(T **memory, si
 __mw_device cudaError_t cudaFree(void *memory) {
   free(memory);
   return cudaSuccess;
-}
-
-/* A condition of a graph's is a value of 4 bytes in memory, at its handle. */
-__mw_device void cudaGraphSetConditional(cudaGraphConditionalHandle handle, unsigned int value) {
-  *(unsigned int *)handle = value;
 }
 
 #ifdef __MW_NVPTX__ /* nothing is launched that could fail */

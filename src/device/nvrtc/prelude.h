@@ -138,6 +138,7 @@ struct _Float16 {
 };
 
 #include "moonwarp/sync/dependent_launch.h"
+#include "moonwarp/sync/graph_condition.h"
 
 #if __CUDACC_VER_MAJOR__ >= 13
 #define __mw_make_four(name, T)                                                                                        \
