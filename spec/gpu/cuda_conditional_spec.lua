@@ -89,7 +89,8 @@ describe("a graph with conditional nodes on a GPU", function()
   end)
 
   it("needs a driver that has them", function()
-    local result = gpu { loop, nvrtc = "mwcc=1", environment = { MOONWARP_CUDADEVRT = library }, fail = "cuGraphConditionalHandleCreate@0=1" }
+    local result = gpu { loop, nvrtc = "mwcc=1", environment = { MOONWARP_CUDADEVRT = library },
+      fail = "cuGraphConditionalHandleCreate@0=1" }
     assert.matches("conditional nodes need a driver of CUDA 12.3 or newer", result.output)
   end)
 
