@@ -4,7 +4,7 @@
 # TESTS are numbers of dieharder's tests (dieharder -l), all by default, which takes an hour a kind; SEED is 1 by default.
 # Sobol's sequences are not random: they fill their space evenly, and fail.
 set -e
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 eval "$(make -s env)"
 for kind in ${*:-philox xorwow mrg32k3a mtgp32 mt19937}; do
   for test in ${TESTS:--1}; do

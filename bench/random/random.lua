@@ -2,7 +2,7 @@
 -- which make the same numbers, and with NumPy's and mkl_random's: millions of numbers per second of processor time, and
 -- ratios. Each fills an array of its own, by default of 2^20 numbers: with more, the speed is that of memory. The best
 -- of several runs counts.
---   luajit bench/random/random.lua [MILLIONS]              or make bench ARGS=--random
+--   luajit bench/random/random.lua [MILLIONS [KIND…]]      or make bench ARGS=--random
 -- sh setup.sh --peers downloads NVIDIA's library; $PYTHON, python3 by default, has the others (pip install numpy
 -- mkl_random). What is missing leaves its columns empty.
 
@@ -19,6 +19,7 @@ local kinds = {
   { name = "philox", code = 161, state = "curandStatePhilox4_32_10_t", threads = 65536, four = true },
   { name = "mrg32k3a", code = 121, state = "curandStateMRG32k3a", threads = 4096 },
   { name = "mtgp32", code = 141 },
+  { name = "mt19937", code = 142 },
   { name = "sobol32", code = 201, state = "curandStateSobol32_t", threads = 4096, sobol = true },
   { name = "scrambled_sobol32", code = 202 },
   { name = "sobol64", code = 203 },
@@ -134,11 +135,14 @@ end
 local function rate(seconds) return seconds and ("%.0f"):format(count / seconds / 1e6) or "" end
 local function ratio(ours, theirs) return theirs and ("%.2f"):format(theirs / ours) or "" end
 
+local wanted = {}
+for i = 2, #arg do wanted[arg[i]] = true end
+
 local function host_table()
   print(("%-18s %-15s %8s %10s %8s %7s %7s  %s"):format("generator", "numbers", "kernel", "mw.random", "host", "kernel",
     "random", "tier"))
   for _, kind in ipairs(kinds) do
-    for _, output in ipairs(outputs) do
+    for _, output in ipairs((#arg < 2 or wanted[kind.name]) and outputs or {}) do
       local kernel, tier
       if kind.state and not output.parameters then kernel, tier = device_seconds(kind, output) end
       local stream, theirs = stream_seconds(kind, output), host_seconds(kind, output)
@@ -167,6 +171,9 @@ local function python_table()
   pipe:close()
 end
 
+io.stdout:setvbuf "line"
 host_table()
-print()
-python_table()
+if #arg < 2 then
+  print()
+  python_table()
+end

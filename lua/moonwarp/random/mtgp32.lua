@@ -1,5 +1,5 @@
 -- MTGP32: states with a set of parameters each, which take turns in drawing 256 words. A block has a state, a thread a
--- word.
+-- word of a turn or several.
 
 local raw = require "moonwarp.binding"
 local sources = require "moonwarp.random.sources"
@@ -8,6 +8,7 @@ local M = {}
 M.__index = M
 
 local WORDS = 256 -- that a state draws in its turn
+local FEW = 64 -- threads of a block on the CPU device, which make four words each between barriers
 local STATE, PARAMETERS = 4112, 40808 -- bytes of curandStateMtgp32_t, and no less than mtgp32_kernel_params_t has
 do
   local begin = "MW_MTGP_BEGIN\n"
@@ -47,8 +48,9 @@ function M:jump(n) self.at = self.at + n end
 function M:draw(what, count, out, a, b)
   self:prepare()
   local turn = self.count * WORDS
+  local threads = raw.properties_of().driver == "cpu" and FEW or WORDS
   local function run(name, rounds, partial, from, last)
-    self.source:kernel(name)(self.count, WORDS)(self.states, self.parameters, rounds, partial, from, last, a, b, out)
+    self.source:kernel(name)(self.count, threads)(self.states, self.parameters, rounds, partial, from, last, a, b, out)
   end
   local rounds = math.floor(self.at / turn) - self.turn
   if rounds > 0 then run("bits", rounds, 0, 0, 0) end

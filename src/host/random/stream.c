@@ -133,6 +133,13 @@ static int mtgp_begin(random_generator *g) {
   return code;
 }
 
+/* Threads of a block: on the CPU device few, which make several words each between barriers. */
+static unsigned mtgp_threads(const random_generator *g) {
+  mw_properties facts;
+  bool cpu = mw_device_properties(g->context->device, &facts) == MW_SUCCESS && strcmp(facts.driver, "cpu") == 0;
+  return cpu ? 64 : TURN_WORDS;
+}
+
 static int mtgp_draw(random_generator *g, random_what what, uint64_t out, size_t count, double a, double b) {
   enum { MOST = 1 << 28 };
   uint64_t turn = (uint64_t)columns_of(g) * TURN_WORDS;
@@ -144,7 +151,7 @@ static int mtgp_draw(random_generator *g, random_what what, uint64_t out, size_t
     long long from = (long long)(g->at % turn), end = from + (long long)some;
     int turns = (int)((end + (long long)turn - 1) / (long long)turn), partial = end % (long long)turn > 0;
     void *arguments[] = {&g->states, &g->more, &turns, &partial, &from, &end, &a, &b, &out};
-    code = random_launch(g, text, names[what], columns_of(g), 1, TURN_WORDS, arguments);
+    code = random_launch(g, text, names[what], columns_of(g), 1, mtgp_threads(g), arguments);
     g->at += some;
     out += some * random_size(g, what);
     count -= some;

@@ -1,5 +1,6 @@
 /* Kernels of MTGP32's host stream: each state has a set of parameters, and the states draw 256 words in turn. A block
- * processes a state, a thread a word. A module's source is MW_MTGP_BEGIN or MW_MTGP_FILL(what) after this header. */
+ * processes a state; its threads, 256 or fewer, share a turn's words, which do not depend on each other. A module's
+ * source is MW_MTGP_BEGIN or MW_MTGP_FILL(what) after this header. */
 #ifndef MOONWARP_RANDOM_MTGP32_STREAM_H
 #define MOONWARP_RANDOM_MTGP32_STREAM_H
 
@@ -8,6 +9,16 @@
 #include <moonwarp/random/mtgp32_begin.h>
 
 typedef unsigned long long ull;
+
+/* An entry of a table from its entries 1, 2, 4 and 8, whose exclusive or it is: lanes need no gathers. */
+struct mtgp_table {
+  unsigned one, two, four, eight;
+  __device__ mtgp_table(const unsigned *entries)
+      : one(entries[1]), two(entries[2]), four(entries[4]), eight(entries[8]) {}
+  __device__ unsigned operator[](unsigned i) const {
+    return (i & 1 ? one : 0) ^ (i & 2 ? two : 0) ^ (i & 4 ? four : 0) ^ (i & 8 ? eight : 0);
+  }
+};
 
 /* `rounds` turns of all states. Elements below `from` and from `end` on do not belong to the call. If the last turn is
  * `partial`, the states are not advanced by it: the next call repeats it.
@@ -20,31 +31,36 @@ __device__ inline void fill_turns(curandStateMtgp32_t *states, mtgp32_kernel_par
   const int length = 8 * 256;
   __shared__ unsigned line[length + MTGPDC_N];
   curandStateMtgp32_t *state = &states[blockIdx.x];
-  int t = threadIdx.x, set = state->pIdx, pos = k->pos_tbl[set], sh1 = k->sh1_tbl[set], sh2 = k->sh2_tbl[set];
+  int t = threadIdx.x, threads = blockDim.x, set = state->pIdx;
+  int pos = k->pos_tbl[set], sh1 = k->sh1_tbl[set], sh2 = k->sh2_tbl[set];
   unsigned mask = k->mask[0], at = state->offset;
-  const unsigned *recursion = k->param_tbl[set], *temper = k->temper_tbl[set];
-  for (int i = t; i < MTGPDC_N; i += 256) line[i] = state->s[at + i & 1023];
+  const mtgp_table recursion(k->param_tbl[set]), temper(k->temper_tbl[set]);
+  for (int i = t; i < MTGPDC_N; i += threads) line[i] = state->s[at + i & 1023];
   __syncthreads();
   int base = 0;
   for (int round = 0; round < rounds; round++) {
-    const unsigned *here = line + base + t;
-    unsigned x = (here[0] & mask) ^ here[1];
-    x ^= x << sh1;
-    unsigned y = x ^ here[pos] >> sh2, word = y ^ recursion[y & 15];
-    line[base + t + MTGPDC_N] = word;
-    word ^= temper[__mw_mtgp_entry(here[pos - 1])];
-    long long i = ((long long)round * gridDim.x + blockIdx.x) * 256 + t;
-    if (i >= from && i < end) out[i - from] = Draw::make(word, a, b);
+    long long start = ((long long)round * gridDim.x + blockIdx.x) * 256;
+    int first = (int)max(0ll, min(256ll, from - start)), last = (int)max(0ll, min(256ll, end - start));
+    Out *to = out + (start - from);
+    for (int j = t; j < 256; j += threads) {
+      const unsigned *here = line + base + j;
+      unsigned x = (here[0] & mask) ^ here[1];
+      x ^= x << sh1;
+      unsigned y = x ^ here[pos] >> sh2, word = y ^ recursion[y];
+      line[base + j + MTGPDC_N] = word;
+      word ^= temper[__mw_mtgp_entry(here[pos - 1])];
+      if (j >= first && j < last) to[j] = Draw::make(word, a, b);
+    }
     __syncthreads();
     if (round + 1 < rounds || !partial) base += 256;
     if (base == length) {
-      for (int i = t; i < MTGPDC_N; i += 256) line[i] = line[length + i];
+      for (int i = t; i < MTGPDC_N; i += threads) line[i] = line[length + i];
       __syncthreads();
       base = 0;
     }
   }
   at += 256u * (rounds - partial);
-  for (int i = t; i < MTGPDC_N; i += 256) state->s[at + i & 1023] = line[base + i];
+  for (int i = t; i < MTGPDC_N; i += threads) state->s[at + i & 1023] = line[base + i];
   if (t == 0) state->offset = at & 1023;
 }
 
