@@ -161,6 +161,91 @@ static bool count_plain_shared(const cpu_watch_event *e, memory_sums *into) {
   return true;
 }
 
+/* Shared memory has no atomic operations on floats (LLVM's FAdd to FMin): nvcc makes a loop of a load and a
+   compare-and-swap, in each round of which one lane succeeds at each address. */
+static bool is_swapped(const mw_site *site) {
+  enum { FIRST = 12, LAST = 15 };
+  return site->kind >= MW_SITE_ATOMIC && site->detail >= FIRST && site->detail <= LAST;
+}
+
+/* ---- aligned words anywhere, in one pass over the active lanes ---- */
+
+/* The units of memory that lanes have accessed: chains in buckets, and a bit for each of a unit's words. */
+typedef struct unit_set {
+  uint64_t items[LANES];
+  uint32_t words[LANES];
+  uint8_t next[LANES], first[LANES]; /* an index + 1, 0 at the end of a chain */
+  unsigned count;
+} unit_set;
+
+static void empty_units(unit_set *set) {
+  memset(set->first, 0, sizeof set->first);
+  set->count = 0;
+}
+
+/* The unit's index in the set, to which it is added. */
+static unsigned find_unit(unit_set *set, uint64_t unit) {
+  uint8_t *bucket = &set->first[unit % LANES];
+  for (unsigned i = *bucket; i; i = set->next[i - 1])
+    if (set->items[i - 1] == unit) return i - 1;
+  unsigned added = set->count++;
+  set->items[added] = unit;
+  set->words[added] = 0;
+  set->next[added] = *bucket;
+  *bucket = (uint8_t)set->count;
+  return added;
+}
+
+/* Whether all active lanes' addresses are multiples of `bytes`, a power of two. */
+static bool are_aligned(const cpu_watch_event *e, uint64_t bytes, unsigned *count) {
+  uint64_t bits = 0;
+  *count = 0;
+  for (uint32_t rest = e->lanes; rest; rest &= rest - 1, ++*count) bits |= e->words[__builtin_ctz(rest)];
+  return !(bits & (bytes - 1)) && !(bytes & (bytes - 1)) && bytes <= WIDEST && bytes > 0;
+}
+
+/* Loads and stores. */
+static bool count_aligned_global(const cpu_watch_event *e, memory_sums *into) {
+  unsigned bytes = e->site->bytes, count, distinct = 0;
+  unit_set set;
+  if (e->site->kind > MW_SITE_STORE || !are_aligned(e, bytes, &count)) return false;
+  empty_units(&set);
+  for (uint32_t rest = e->lanes; rest; rest &= rest - 1) {
+    uint64_t at = e->words[__builtin_ctz(rest)];
+    uint32_t *words = &set.words[find_unit(&set, at / SECTOR)], bit = 1u << at % SECTOR;
+    distinct += !(*words & bit);
+    *words |= bit;
+  }
+  into->requests++;
+  into->bytes += (uint64_t)count * bytes;
+  into->used += (uint64_t)distinct * bytes;
+  into->sectors += set.count;
+  into->moved += (uint64_t)set.count * SECTOR;
+  into->ideal += (distinct * bytes + SECTOR - 1) / SECTOR;
+  return true;
+}
+
+/* Words of 4 bytes: buckets are banks. */
+static bool count_aligned_shared(const cpu_watch_event *e, memory_sums *into) {
+  unsigned count, most = 0, in_bank[BANKS] = {0};
+  unit_set set;
+  if (e->site->bytes != WORD || is_swapped(e->site) || !are_aligned(e, WORD, &count)) return false;
+  empty_units(&set);
+  for (uint32_t rest = e->lanes; rest; rest &= rest - 1) {
+    uint64_t word = e->words[__builtin_ctz(rest)] / WORD;
+    unsigned before = set.count;
+    find_unit(&set, word);
+    if (set.count > before && ++in_bank[word % BANKS] > most) most = in_bank[word % BANKS];
+  }
+  into->requests++;
+  into->least++;
+  into->bytes += (uint64_t)count * WORD;
+  into->used += (uint64_t)set.count * WORD;
+  into->collisions += e->site->kind >= MW_SITE_ATOMIC ? count - set.count : 0;
+  into->wavefronts += most;
+  return true;
+}
+
 /* ---- global memory ---- */
 
 /* Compute capability 1.0 and 1.1: one transaction of 64 or 128 bytes (two of 128 for 16-byte words) if lane n of a
@@ -249,7 +334,9 @@ static void count_part(const rules *r, const cpu_watch_event *e, unsigned offset
 
 void count_global(const rules *r, const cpu_watch_event *e, memory_sums *into) {
   unsigned bytes = e->site->bytes;
-  if (r->set == RULES_TODAY && (count_plain_global(e, into) || count_rows_global(e, into))) return;
+  if (r->set == RULES_TODAY &&
+      (count_plain_global(e, into) || count_rows_global(e, into) || count_aligned_global(e, into)))
+    return;
   for (unsigned at = 0; at < bytes || at == 0; at += WIDEST)
     count_part(r, e, at, bytes - at < WIDEST ? bytes - at : WIDEST, into);
 }
@@ -273,13 +360,6 @@ static unsigned passes(const lanes *l, unsigned bytes, unsigned banks) {
   return most;
 }
 
-/* Shared memory has no atomic operations on floats (LLVM's FAdd to FMin): nvcc makes a loop of a load and a
-   compare-and-swap, in each round of which one lane succeeds at each address. */
-static bool is_swapped(const mw_site *site) {
-  enum { FIRST = 12, LAST = 15 };
-  return site->kind >= MW_SITE_ATOMIC && site->detail >= FIRST && site->detail <= LAST;
-}
-
 static void count_rounds(const cpu_watch_event *e, memory_sums *into) {
   for (uint32_t rest = e->lanes; rest;) {
     lanes l;
@@ -301,7 +381,7 @@ void count_shared(const rules *r, const cpu_watch_event *e, memory_sums *into) {
   bool old = r->set != RULES_TODAY;
   unsigned bytes = e->site->bytes, together = old ? HALF : bytes <= 4 ? LANES : bytes <= 8 ? LANES / 2 : LANES / 4;
   lanes l;
-  if (!old && count_plain_shared(e, into)) return;
+  if (!old && (count_plain_shared(e, into) || count_aligned_shared(e, into))) return;
   into->requests++;
   collect(e, 0, ~0u, &l);
   unsigned distinct = count_units(&l, 1, 0);

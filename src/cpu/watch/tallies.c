@@ -110,6 +110,12 @@ static bool has_distances(const mw_pattern *p, uint32_t lanes, unsigned runs, co
   return !differs;
 }
 
+static void count_once(const tallies *t, const cpu_watch_event *e, site_sums *into) {
+  sums *to = sums_of(into, e->number, e->space);
+  add_calls(to, e->lanes, 1);
+  count_access(t, e, &to->memory);
+}
+
 static void count_pattern(tallies *t, const cpu_watch_event *e, uint64_t first, unsigned runs, site_sums *into) {
   bool is_shared = e->space == MW_SPACE_SHARED;
   uint64_t residue = first & (is_shared ? SHARED_RESIDUES : PLAIN_RESIDUES), distance[32];
@@ -117,18 +123,16 @@ static void count_pattern(tallies *t, const cpu_watch_event *e, uint64_t first, 
   unsigned which = at & (MW_TALLY_PATTERNS - 1);
   mw_pattern *p = &t->of[e->number].patterns[which];
   known *k = &t->known[e->number][which];
+  if (t->useless[e->number] > MOST_USELESS && ++t->useless[e->number] % PROBED) {
+    count_once(t, e, into);
+    return;
+  }
   list_distances(e, first, runs, distance);
   if (p->key == key && k->space == e->space && has_distances(p, e->lanes, runs, distance)) {
     p->hits++;
     return;
   }
   t->useless[e->number] = p->hits > 1 ? 0 : t->useless[e->number] + 1;
-  if (t->useless[e->number] > MOST_USELESS && t->useless[e->number] % PROBED) {
-    sums *to = sums_of(into, e->number, e->space);
-    add_calls(to, e->lanes, 1);
-    count_access(t, e, &to->memory);
-    return;
-  }
   settle(p, k, e->number, into);
   *k = (known){.space = e->space};
   count_access(t, e, &k->each);
@@ -146,9 +150,7 @@ void tallies_count(tallies *t, const cpu_watch_event *e, site_sums *into) {
   uint64_t words[32];
   cpu_watch_event spelled = *e;
   if (t->rules.set != RULES_TODAY) {
-    sums *to = sums_of(into, e->number, e->space);
-    add_calls(to, e->lanes, 1);
-    count_access(t, e, &to->memory);
+    count_once(t, e, into);
   } else if (are_known_runs(e) && e->run_count == 1 && e->lanes == ~0u) {
     uint64_t residues = e->space == MW_SPACE_SHARED ? SHARED_RESIDUES : PLAIN_RESIDUES;
     t->of[e->number].residues[e->bases[0] & residues]++;
