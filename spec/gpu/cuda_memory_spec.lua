@@ -41,6 +41,24 @@ describe("memory of a GPU", function()
       assert.equal("400000\n", short.output)
     end)
 
+  it("in thousands of small pieces, as a collection frees them, is kept for the next thousands", function()
+    local result = gpu [[
+      local function round()
+        local list = {}
+        for i = 1, 2000 do list[i] = mw.empty(i % 3 * 100 + 10) end
+        local bytes, count = mw.memory().bytes, mw.memory().count
+        for i = 1, 2000 do list[i * 7 % 2000 + 1]:free() end -- in another order
+        return bytes, count
+      end
+      local bytes, count = round()
+      for _ = 1, 5 do assert(round() == bytes) end
+      print(count, mw.memory().bytes, mw.memory().count)
+    ]]
+    assert.equal("2000\t0\t0\n", result.output)
+    assert.equal(2000, gpu.count(result, "cuMemAllocAsync"))
+    assert.equal(2000, gpu.count(result, "cuMemFreeAsync"))
+  end)
+
   it("is copied from one device to the other by a:to(device)", function()
     local result = gpu { [[
       local a = mw.array({ 1, 2, 3 }, "int")

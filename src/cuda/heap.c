@@ -5,18 +5,20 @@
  * beyond the amount that context.c sets, and all of it if an allocation fails.
  *
  * Small pieces that are freed are spares for the next allocations of their size, because the driver's calls take longer
- * than the rest of a small operation. */
+ * than the rest of a small operation. A collection of Lua's may free thousands at once, so many are kept; their records
+ * stay in place. */
 #include "cuda/cuda.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRANULE = 256, SPARE_SIZES = 256, SPARES = 64 }; /* spares of each multiple of GRANULE, up to 64 KiB */
+/* There are spares of each multiple of GRANULE, up to 64 KiB, and up to SPARE_BYTES in all. */
+enum { GRANULE = 256, SPARE_SIZES = 256, SPARE_BYTES = 64 << 20 };
 
 typedef struct spares {
-  uint64_t *addresses; /* room for SPARES, or NULL */
-  int count;
+  uint64_t *addresses;
+  size_t count, capacity;
 } spares;
 
 typedef struct extent {
@@ -24,6 +26,7 @@ typedef struct extent {
   size_t bytes;
   mw_memory_kind kind; /* UNKNOWN: not allocated here */
   bool lent;           /* owned by others; only kernels with bounds checks need it */
+  bool spare;          /* nobody's: the driver has not got it back */
 } extent;
 
 struct cuda_heap {
@@ -33,6 +36,7 @@ struct cuda_heap {
   size_t count, capacity;
   size_t bytes, live, peak;
   spares spares[SPARE_SIZES];
+  size_t spare_bytes;
 };
 
 static struct {
@@ -68,6 +72,7 @@ void cuda_heap_forget(cuda_heap *heap) {
   mw_lock(&heap->lock);
   heap->count = heap->bytes = heap->live = 0;
   for (int i = 0; i < SPARE_SIZES; i++) heap->spares[i].count = 0;
+  heap->spare_bytes = 0;
   changes++;
   mw_unlock(&heap->lock);
 }
@@ -87,9 +92,29 @@ static size_t place_of(const cuda_heap *heap, uint64_t address) {
   return low;
 }
 
-static extent *find(const cuda_heap *heap, uint64_t address) {
+static extent *find_any(const cuda_heap *heap, uint64_t address) {
   size_t i = place_of(heap, address);
   return i < heap->count && heap->extents[i].address <= address ? &heap->extents[i] : NULL;
+}
+
+static extent *find(const cuda_heap *heap, uint64_t address) {
+  extent *at = find_any(heap, address);
+  return at && !at->spare ? at : NULL;
+}
+
+static void count_in(cuda_heap *heap, const extent *new) {
+  changes++;
+  if (new->lent) return;
+  heap->bytes += new->bytes;
+  heap->live += new->kind != MW_MEMORY_UNKNOWN;
+  if (heap->bytes > heap->peak) heap->peak = heap->bytes;
+}
+
+static void count_out(cuda_heap *heap, const extent *old) {
+  changes++;
+  if (old->lent) return;
+  heap->bytes -= old->bytes;
+  heap->live -= old->kind != MW_MEMORY_UNKNOWN;
 }
 
 static void enter(cuda_heap *heap, extent new) {
@@ -101,36 +126,34 @@ static void enter(cuda_heap *heap, extent new) {
   memmove(&heap->extents[i + 1], &heap->extents[i], (heap->count - i) * sizeof *heap->extents);
   heap->extents[i] = new;
   heap->count++;
-  changes++;
-  if (new.lent) return;
-  heap->bytes += new.bytes;
-  heap->live += new.kind != MW_MEMORY_UNKNOWN;
-  if (heap->bytes > heap->peak) heap->peak = heap->bytes;
+  count_in(heap, &new);
+}
+
+static void remove_at(cuda_heap *heap, extent *at) {
+  size_t i = (size_t)(at - heap->extents);
+  memmove(at, at + 1, (heap->count - i - 1) * sizeof *at);
+  heap->count--;
 }
 
 static bool take_out(cuda_heap *heap, uint64_t address, extent *out) {
   extent *at = find(heap, address);
   if (!at || at->address != address) return false;
   *out = *at;
-  size_t i = (size_t)(at - heap->extents);
-  memmove(at, at + 1, (heap->count - i - 1) * sizeof *at);
-  heap->count--;
-  changes++;
-  if (out->lent) return true;
-  heap->bytes -= out->bytes;
-  heap->live -= out->kind != MW_MEMORY_UNKNOWN;
+  remove_at(heap, at);
+  count_out(heap, out);
   return true;
 }
 
 void cuda_heap_add(cuda_device *device, uint64_t address, size_t bytes) {
   mw_lock(&device->heap->lock);
-  enter(device->heap, (extent){address, bytes, MW_MEMORY_UNKNOWN, false});
+  enter(device->heap, (extent){address, bytes, MW_MEMORY_UNKNOWN, false, false});
   mw_unlock(&device->heap->lock);
 }
 
 void cuda_heap_lend(cuda_device *device, uint64_t address, size_t bytes) {
   mw_lock(&device->heap->lock);
-  if (bytes && !find(device->heap, address)) enter(device->heap, (extent){address, bytes, MW_MEMORY_UNKNOWN, true});
+  if (bytes && !find(device->heap, address))
+    enter(device->heap, (extent){address, bytes, MW_MEMORY_UNKNOWN, true, false});
   mw_unlock(&device->heap->lock);
 }
 
@@ -157,33 +180,52 @@ static spares *spares_of(const cuda_device *device, size_t bytes) {
   return device->pools && granules <= SPARE_SIZES ? &device->heap->spares[granules - 1] : NULL;
 }
 
+static size_t rounded(size_t bytes) { return (bytes + GRANULE - 1) / GRANULE * GRANULE; }
+
 static bool take_spare(cuda_device *device, size_t bytes, uint64_t *address) {
+  cuda_heap *heap = device->heap;
   spares *list = spares_of(device, bytes);
   if (!list) return false;
-  mw_lock(&device->heap->lock);
+  mw_lock(&heap->lock);
   bool found = list->count > 0;
-  if (found) *address = list->addresses[--list->count];
-  mw_unlock(&device->heap->lock);
+  if (found) {
+    extent *at = find_any(heap, *address = list->addresses[--list->count]);
+    at->bytes = bytes;
+    at->spare = false;
+    heap->spare_bytes -= rounded(bytes);
+    count_in(heap, at);
+  }
+  mw_unlock(&heap->lock);
   return found;
 }
 
-static bool keep_spare(cuda_device *device, size_t bytes, uint64_t address) {
-  spares *list = spares_of(device, bytes);
-  if (!list) return false;
-  mw_lock(&device->heap->lock);
-  if (!list->addresses) list->addresses = mw_alloc(SPARES * sizeof *list->addresses);
-  bool has_room = list->count < SPARES;
-  if (has_room) list->addresses[list->count++] = address;
-  mw_unlock(&device->heap->lock);
-  return has_room;
+/* Under the lock. */
+static bool keep_spare(cuda_device *device, extent *at) {
+  cuda_heap *heap = device->heap;
+  spares *list = at->kind == MW_MEMORY_DEVICE ? spares_of(device, at->bytes) : NULL;
+  size_t bytes = rounded(at->bytes);
+  if (!list || atomic_load(&device->lost) || heap->spare_bytes + bytes > SPARE_BYTES) return false;
+  if (list->count == list->capacity) {
+    list->capacity = list->capacity ? 2 * list->capacity : 64;
+    list->addresses = mw_realloc(list->addresses, list->capacity * sizeof *list->addresses);
+  }
+  list->addresses[list->count++] = at->address;
+  heap->spare_bytes += bytes;
+  count_out(heap, at);
+  at->spare = true;
+  return true;
 }
 
 void cuda_heap_drop_spares(cuda_device *device) {
   cuda_heap *heap = device->heap;
   mw_lock(&heap->lock);
   for (int i = 0; i < SPARE_SIZES; i++)
-    while (heap->spares[i].count > 0)
-      cu.cuMemFreeAsync(heap->spares[i].addresses[--heap->spares[i].count], device->side);
+    while (heap->spares[i].count > 0) {
+      uint64_t address = heap->spares[i].addresses[--heap->spares[i].count];
+      remove_at(heap, find_any(heap, address));
+      cu.cuMemFreeAsync(address, device->side);
+    }
+  heap->spare_bytes = 0;
   mw_unlock(&heap->lock);
 }
 
@@ -191,8 +233,7 @@ void cuda_heap_drop_spares(cuda_device *device) {
 
 static CUresult allocate_device(cuda_device *device, size_t bytes, CUdeviceptr *address) {
   if (!device->pools) return cu.cuMemAlloc(address, bytes);
-  if (take_spare(device, bytes, address)) return 0;
-  if (spares_of(device, bytes)) bytes = (bytes + GRANULE - 1) / GRANULE * GRANULE;
+  if (spares_of(device, bytes)) bytes = rounded(bytes);
   CUresult result = cu.cuMemAllocAsync(address, bytes, device->side);
   /* From now on any stream may use it. */
   return result ? result : cu.cuStreamSynchronize(device->side);
@@ -223,7 +264,8 @@ static int fail_memory(cuda_device *device, size_t bytes) {
   for (int n = 0; n < 3; n++) {
     size_t most = 0;
     for (size_t i = 0; i < heap->count; i++)
-      if (heap->extents[i].bytes > most && heap->extents[i].bytes < last) most = heap->extents[i].bytes;
+      if (!heap->extents[i].spare && heap->extents[i].bytes > most && heap->extents[i].bytes < last)
+        most = heap->extents[i].bytes;
     if (most == 0) break;
     mw_text_addf(&largest, "%s%zu", n ? ", " : "; the largest have ", most);
     last = most;
@@ -254,6 +296,7 @@ int cuda_alloc(void *handle, mw_memory_kind kind, size_t bytes, uint64_t *addres
   int code = cuda_enter(device);
   if (code == MW_SUCCESS) code = cuda_heap_check(device, bytes);
   if (code != MW_SUCCESS) return code;
+  if (kind == MW_MEMORY_DEVICE && take_spare(device, bytes, address)) return MW_SUCCESS;
   *address = 0;
   CUresult result = allocate(device, kind, bytes, address);
   if (result == CUDA_OUT_OF_MEMORY) {
@@ -264,7 +307,7 @@ int cuda_alloc(void *handle, mw_memory_kind kind, size_t bytes, uint64_t *addres
   if (result == CUDA_OUT_OF_MEMORY) return fail_memory(device, bytes);
   if (result != 0) return cuda_outcome(device, result, "allocating memory");
   mw_lock(&device->heap->lock);
-  enter(device->heap, (extent){*address, bytes, kind, false});
+  enter(device->heap, (extent){*address, bytes, kind, false, false});
   mw_unlock(&device->heap->lock);
   return MW_SUCCESS;
 }
@@ -274,10 +317,10 @@ static void free_now(cuda_device *device, uint64_t address) {
   extent old;
   CUcontext before = NULL;
   mw_lock(&device->heap->lock);
-  bool known = take_out(device->heap, address, &old);
+  extent *at = find(device->heap, address);
+  bool is_kept = at && at->address == address && keep_spare(device, at);
+  bool known = !is_kept && take_out(device->heap, address, &old);
   mw_unlock(&device->heap->lock);
-  if (known && old.kind == MW_MEMORY_DEVICE && !atomic_load(&device->lost) && keep_spare(device, old.bytes, address))
-    return;
   if (!known || cu.cuCtxGetCurrent(&before) != 0 || !cuda_enter_quietly(device)) return;
   if (old.kind == MW_MEMORY_PINNED)
     cu.cuMemFreeHost((void *)(uintptr_t)address);
@@ -348,7 +391,7 @@ cuda_extent *cuda_heaps_list(size_t *count) {
     mw_lock(&heap->lock);
     list = mw_realloc(list, (*count + heap->count + 1) * sizeof *list);
     for (size_t i = 0; i < heap->count; i++)
-      list[(*count)++] = (cuda_extent){heap->extents[i].address, heap->extents[i].bytes};
+      if (!heap->extents[i].spare) list[(*count)++] = (cuda_extent){heap->extents[i].address, heap->extents[i].bytes};
     mw_unlock(&heap->lock);
   }
   mw_unlock(&all.lock);
