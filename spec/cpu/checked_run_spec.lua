@@ -147,6 +147,20 @@ __global__ void k(float *y) {
     assert.matches('checks wants "all"', failure(mw.check, function() end, { checks = "speed" }).message)
   end)
 
+  it("take no more of a thread's stack where a kernel has many accesses", function()
+    local line = "q[threadIdx.x] += p[q[threadIdx.x] * %d] * %d;\n"
+    local lines = {}
+    for i = 1, 64 do lines[i] = line:format(i, i) end
+    local m = mw.compile("__global__ void k(const int *p, int *q) {\n" .. table.concat(lines) .. "}")
+    local before, q = mw.limit "stack", mw.zeros(32, "int")
+    mw.limit("stack", 4096)
+    local ok, report = pcall(mw.check, function() m.k(1, 32)(mw.zeros(64, "int"), q) end)
+    mw.limit("stack", before)
+    assert.is_true(ok, tostring(report))
+    assert.equal("no findings", tostring(report))
+    assert.equal(0, q[1])
+  end)
+
   it("end with the function, also when it fails; checked runs do not nest", function()
     assert.equal("stop", select(2, pcall(mw.check, function() error("stop", 0) end)))
     assert.matches("do not nest", failure(mw.check, function() mw.check(function() end) end).message)

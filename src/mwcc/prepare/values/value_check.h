@@ -28,6 +28,7 @@ typedef struct value_check {
   LLVMValueRef unwritten, absent; /* memory of which nothing, or what an absent lane gave, is unwritten */
   LLVMValueRef shadow, event;
   LLVMTypeRef shadow_type, event_type;
+  LLVMValueRef sharing, shared; /* the function whose slot the latter is */
 } value_check;
 
 static inline bool is_named(LLVMValueRef call, const char *prefix) { return starts_with(callee_name(call), prefix); }

@@ -30,6 +30,35 @@ static LLVMValueRef slot(value_check *c, LLVMValueRef call, unsigned bytes) {
   return made;
 }
 
+/* Whether what `part` points to is accessed only after the call and before the next one in its basic block. */
+static bool is_used_at_once(LLVMValueRef call, LLVMValueRef part) {
+  size_t uses = 0, found = 0;
+  for (LLVMUseRef use = LLVMGetFirstUse(part); use; use = LLVMGetNextUse(use)) uses++;
+  for (LLVMValueRef i = LLVMGetNextInstruction(call); i; i = LLVMGetNextInstruction(i)) {
+    if (LLVMIsACallInst(i) && is_named(i, "__msan_metadata")) break;
+    for (unsigned n = 0; n < (unsigned)LLVMGetNumOperands(i); n++) found += LLVMGetOperand(i, n) == part;
+  }
+  return uses == found;
+}
+
+/* One slot of a function for shadows that are used at once: a large kernel has thousands of them. */
+static LLVMValueRef shared_slot(value_check *c, LLVMValueRef call) {
+  LLVMValueRef f = LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
+  if (c->sharing != f) c->shared = slot(c, call, WIDEST);
+  c->sharing = f;
+  return c->shared;
+}
+
+static LLVMValueRef shadow_slot(value_check *c, LLVMValueRef call, uint64_t bytes) {
+  bool at_once = bytes <= WIDEST;
+  for (LLVMUseRef use = LLVMGetFirstUse(call); use; use = LLVMGetNextUse(use)) {
+    LLVMValueRef part = LLVMGetUser(use);
+    bool is_shadow = LLVMIsAExtractValueInst(part) && *LLVMGetIndices(part) == 0;
+    at_once = at_once && (!is_shadow || is_used_at_once(call, part));
+  }
+  return at_once ? shared_slot(c, call) : slot(c, call, (unsigned)(bytes > WIDEST ? bytes : WIDEST));
+}
+
 static void call_shadow(value_check *c, mw_shadow_operation what, LLVMValueRef address, LLVMValueRef bytes,
                         LLVMValueRef memory) {
   LLVMValueRef number = LLVMBuildPtrToInt(c->b, address, c->p->i64, "");
@@ -184,7 +213,7 @@ static void make_metadata(value_check *c, LLVMValueRef call, bool stores) {
   const char *suffix = strrchr(callee_name(call), '_') + 1;
   LLVMValueRef bytes = *suffix == 'n' ? LLVMGetOperand(call, 1) : constant_i64(p, strtoul(suffix, NULL, 10));
   uint64_t count = LLVMIsAConstantInt(bytes) ? LLVMConstIntGetZExtValue(bytes) : 0;
-  LLVMValueRef shadow = slot(c, call, (unsigned)(count > WIDEST ? count : WIDEST));
+  LLVMValueRef shadow = shadow_slot(c, call, count);
   LLVMValueRef origin = slot(c, call, (unsigned)(count > WIDEST ? count : WIDEST));
   LLVMPositionBuilderBefore(c->b, call);
   unsigned line = LLVMGetDebugLocLine(call);
