@@ -153,7 +153,7 @@ enum { MOST_LANES = 64, MOST_VECTORS = 32, WARP_LANES = 32 }; /* powers of two *
 typedef struct cut {
   cut_kind kind;
   int lanes, vectors; /* W and U */
-  int columns;        /* PLANE: vectors of a row */
+  int columns;        /* PLANE: vectors of a row; ROW: 0: base is any number */
 } cut;
 
 /* Whether gangs are warps: 32 threads with consecutive linear ids. */

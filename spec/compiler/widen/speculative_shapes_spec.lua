@@ -231,4 +231,40 @@ describe("indices that are mostly contiguous", function()
       end
     end
   end)
+
+  local permuted = [[
+    __global__ void permuted(long long n, const float *x, float *o, long long b, long long c, long long d) {
+      long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+      if (i >= n) return;
+      long long id = i % d, ic = i / d % c, ib = i / (d * c) % b, ia = i / (d * c * b);
+      o[((ia * c + ic) * b + ib) * d + id] = x[i];
+    }]]
+
+  it("are stores of rows where gangs end with the row", function()
+    local options = "--report --mcpu=x86-64-v4 --launch=_Z8permutedxPKfPfxxx:128x1x1"
+    local rows = mwcc.run(permuted, options):match "row by row.*"
+    assert.is_truthy(rows)
+    assert.is_truthy(rows:find("contiguous store", 1, true), rows)
+    assert.is_nil(mwcc.run(permuted, options .. " --without=row-runs"):match "row by row")
+  end)
+
+  it("are right where gangs end with the row, for rows of any length", function()
+    local m, x = mw.compile(permuted), {}
+    for i = 1, 6000 do x[i] = i end
+    local data = mw.array(x)
+    for _, block in ipairs { 32, 64, 128, 256 } do
+      for _, d in ipairs { 1, 7, 12, 13, 30, 64, 100, 130 } do
+        local b, c = 3, 5
+        local a = 6000 // (b * c * d)
+        local n, o, expected = a * b * c * d, mw.zeros(6000), {}
+        m.permuted(mw.cdiv(n, block), block)(n, data, o, b, c, d)
+        for i = 1, 6000 do expected[i] = 0 end
+        for i = 0, n - 1 do
+          local id, ic, ib, ia = i % d, i // d % c, i // (d * c) % b, i // (d * c * b)
+          expected[((ia * c + ic) * b + ib) * d + id + 1] = i + 1
+        end
+        check(expected, o, block, d)
+      end
+    end
+  end)
 end)

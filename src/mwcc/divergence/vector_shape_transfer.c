@@ -106,7 +106,7 @@ static view of_column(const shapes *s, bool is_x) {
 static view seed(const shapes *s, const char *name) {
   int lanes = s->cut.lanes, vectors = s->cut.vectors;
   bool plane = s->cut.kind == CUT_PLANE;
-  unsigned threads = power_in((unsigned)(lanes * vectors));
+  unsigned threads = !s->cut.columns ? 0 : power_in((unsigned)(lanes * vectors));
   if (s->cut.kind == CUT_LINE && starts_with(name, "tid.")) return varying;
   if (plane && s->cut.columns > 1 && (strcmp(name, "tid.x") == 0 || strcmp(name, "tid.y") == 0))
     return of_column(s, name[4] == 'x');

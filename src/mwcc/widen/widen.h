@@ -90,6 +90,10 @@ typedef struct speculation {
   int count;
   bool divides;  /* by numbers that are not constant: where these are small, the test fails in many gangs */
   shapes shapes; /* where there are any */
+  /* For gangs in which a row ends, that are run row by row, or NULL; and the proved shapes of a gang that begins at any
+     thread. */
+  struct speculation *rows;
+  shapes rows_proved;
 } speculation;
 
 /* An atomic addition that a block's threads make to memory after several blocks are done: atomic_privatization.c. */
@@ -208,8 +212,9 @@ vectors slot_of(widener *w, LLVMValueRef value);
 bool is_in_slot(const widener *w, LLVMValueRef value);
 /* Slots hold the values of one gang in one region. Each region has its own, which are undefined where a gang begins:
    otherwise mem2reg would carry an earlier gang's values around the loop in registers. */
-void begin_slots(widener *w);                      /* before a region, or a function */
-void empty_slots(widener *w, LLVMValueRef before); /* after it: makes the new slots undefined before the instruction */
+void begin_slots(widener *w); /* before a region, or a function */
+/* After it: makes the new slots, from number `from` on, undefined before the instruction. */
+void empty_slots(widener *w, size_t from, LLVMValueRef before);
 vectors new_slots(widener *w, LLVMTypeRef type, int count);
 LLVMValueRef first_id(widener *w, unsigned axis); /* threadIdx of the gang's lane 0 */
 vectors load_slots(widener *w, LLVMTypeRef type, vectors slots, int count);
@@ -321,10 +326,18 @@ bool stays_in_place(LLVMValueRef access);
 /* ---- speculative_shapes.c ---- */
 /* False: there are none, or no access is better for them. */
 bool find_speculation(const graph *g, const order *o, const shapes *s, speculation *out);
+/* Whether it finds gangs of that cut that are run row by row. */
+bool runs_by_rows(const graph *g, const order *o, cut c);
 void free_speculation(speculation *x);
 /* The run-time test whether a gang, all of whose lanes are active, has the speculated shapes; emitted where the gang
    starts. */
 LLVMValueRef build_shape_test(widener *w, const speculation *x);
+/* i1: whether rows are so long that it pays to run them one by one. */
+LLVMValueRef build_row_choice(widener *w, const speculation *x);
+/* How many of the first `left` lanes are in lane 0's row (i32, at least 1), and in *holds whether these have the
+   speculated shapes. w's shapes are those that are proved for gangs that begin at any
+   thread. */
+LLVMValueRef build_row_test(widener *w, const speculation *x, LLVMValueRef left, LLVMValueRef *holds);
 /* On the speculative path: the value that a clamped one is made from by adding constants and clamping, if it is
    available in node `at`; the constants are added to *distance. Neither wraps. Else the value itself. */
 LLVMValueRef unclamped_base(const widener *w, LLVMValueRef value, int at, int64_t *distance);

@@ -153,7 +153,7 @@ void emit_fallback(emission *e, const cut *gang) {
   continue_at(e, e->end);
   end_counted(e, x);
   end_counted(e, y);
-  empty_slots(w, start);
+  empty_slots(w, 0, start);
   free_path(e->path);
   LLVMBuildRetVoid(w->b);
 }

@@ -7,6 +7,7 @@
  *   grid_stride_loop.c     the loops around these, for the iterations of a grid-stride loop
  *   control_flow.c         the control flow of a region for one gang: masks, edges, guards, loops
  *   phi_blend.c            phis as blends
+ *   speculative_path.c     the paths of a gang: whole, or row by row
  *   counted_loops.c        loops whose next mask is their condition
  *   uniform_path.c         the uniform path of a region
  *   divergent_fallback.c   the outlined function for gangs that leave a fast path
@@ -104,12 +105,13 @@ void end_counted(emission *e, counted c);
 LLVMValueRef begin_gang(emission *e);
 LLVMValueRef count_threads(widener *w); /* of a block */
 
-/* ---- privatized_atomics.c ---- */
-
-/* Where blocks are done that took turns. */
-void end_private_adds(emission *e);
+/* ---- speculative_path.c ---- */
+void emit_gang(emission *e, int entry); /* all paths of a gang of the region, from there */
 
 /* ---- grid_stride_loop.c ---- */
+
+/* Where blocks are done that took turns: adds their privatised sums to memory. */
+void end_private_adds(emission *e);
 
 typedef struct iteration_loop {
   LLVMBasicBlockRef head, done; /* NULL: the kernel's loop is not interchanged */

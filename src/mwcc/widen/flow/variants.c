@@ -136,6 +136,7 @@ static void add_variant(variant_query *q, cut c) {
     add_assumptions(k, &s);
     if (made.fallback) add_assumptions(k, &single);
     if (x.count) add_assumptions(k, &x.shapes);
+    if (x.rows) add_assumptions(k, &x.rows_proved), add_assumptions(k, &x.rows->shapes);
     char *size = explain_size(q, &c);
     if (q->p->options->report) report_cut(&s, size, stdout);
     free(size);
@@ -159,6 +160,7 @@ static void add_variant(variant_query *q, cut c) {
                : "  grid-stride loop: interchanged with the loop over blocks");
     if (q->p->options->report && x.count)
       report_cut(&x.shapes, "speculative path for gangs whose indices are contiguous", stdout);
+    if (q->p->options->report && x.rows) report_cut(&x.rows->shapes, "row by row, where rows end in a gang", stdout);
   }
   if (with_fallback) shapes_free(&single);
   free_speculation(&x);
@@ -203,9 +205,15 @@ static cut warp_cut(const variant_query *q, int lanes, const unsigned block[3]) 
 
 /* How blocks are cut, where their size is known and where not. */
 static cut choose_cut(variant_query *q, int lanes, int vector_count) {
+  enum { LONG_RUNS = 4 };
   const unsigned *block = q->p->options->launch_kernel ? q->p->block : NULL;
   if (q->k->sees_warp) return warp_cut(q, lanes, block);
   if (!block) return (cut){CUT_ROW, lanes, vector_count, 1};
+  cut wide = cut_block(block, lanes, LONG_RUNS);
+  if (!q->p->options->width && vector_count < LONG_RUNS && runs_by_rows(q->g, q->o, wide)) {
+    q->vectors_why = "the end of a row ends its gangs";
+    return wide;
+  }
   return rows_that_pay(q->g, q->o, cut_block(block, lanes, vector_count), block, &q->vectors_why);
 }
 

@@ -75,66 +75,6 @@ static mask entering_lanes(emission *e, int region) {
   return m;
 }
 
-/* The uniform path, if `both`, and the general path. */
-static void emit_paths(emission *e, int entry, bool both) {
-  e->too_long = false;
-  bool has_uniform_path = both && begin_uniform_path(e, entry);
-  if (has_uniform_path) {
-    e->path = &e->paths[1];
-    emit_path(e, entry);
-    e->path = &e->paths[0];
-  }
-  if (!has_uniform_path || !e->falls_back) {
-    if (has_uniform_path) continue_at(e, new_block(e, "apart"));
-    emit_path(e, entry);
-  }
-  emit_rest(e);
-  free_path(&e->paths[1]);
-}
-
-/* The speculative path, with slots of its own, and before it the test that selects it. The builder is left where the
-   test fails. */
-static void emit_speculative_path(emission *e, int entry) {
-  widener *w = &e->w;
-  const shapes *proved = w->shapes;
-  LLVMBasicBlockRef as_expected = new_block(e, "speculative"), other = new_block(e, "general");
-  widened *table = mw_alloc(w->table_size * sizeof *table);
-  size_t size = w->table_size, used = w->table_used;
-  if (size) memcpy(table, w->table, size * sizeof *table);
-  build_likely(w->p, w->b, build_shape_test(w, e->speculation), as_expected, other);
-  path general = e->paths[0];
-  widened *general_table = w->table;
-  size_t general_size = w->table_size, general_used = w->table_used;
-  w->shapes = &e->speculation->shapes, w->speculated = e->speculation;
-  w->table = table, w->table_size = size, w->table_used = used;
-  continue_at(e, as_expected);
-  w->stamp++;
-  if (begin_path(e, &e->paths[0], w->shapes->divergent, entry)) {
-    e->paths[0].root = general.root;
-    emit_paths(e, entry, true);
-    free_path(&e->paths[0]);
-  }
-  free(w->table);
-  w->shapes = proved, w->speculated = NULL;
-  w->table = general_table, w->table_size = general_size, w->table_used = general_used;
-  e->paths[0] = general;
-  continue_at(e, other);
-  w->stamp++;
-}
-
-static void emit_gang(emission *e, int entry) {
-  bool speculates = e->speculation->count && e->region_count == 1 && e->path->root.all;
-  if (speculates) emit_speculative_path(e, entry);
-  bool fails_often = speculates && e->speculation->divides;
-  if (speculates && e->has_fallback && !fails_often) {
-    call_fallback(e);
-    drop_path(e->path);
-    return;
-  }
-  e->w.speculation_failed = speculates;
-  if (!e->w.why) emit_paths(e, entry, !speculates || fails_often);
-}
-
 LLVMValueRef begin_gang(emission *e) {
   LLVMBasicBlockRef gang = new_block(e, "gang");
   LLVMValueRef branch = LLVMBuildBr(e->w.b, gang);
@@ -172,7 +112,7 @@ static void emit_region(emission *e, int region) {
   if (e->can_die) store_waiting(w, mask_type(e), load_mask(e, e->alive_new), alive_slots(e), w->vectors);
   if (passed) end_if_next(e, passed);
   end_gangs(e, &gangs);
-  empty_slots(w, start);
+  empty_slots(w, 0, start);
   publish_uniform(e);
   free_path(e->path);
 }

@@ -27,7 +27,8 @@ typedef struct shape_test {
   widener *w;
   const speculation *x;
   mask m;
-  int vector; /* the vector that is tested; 0 where the test covers all */
+  int vector;          /* the vector that is tested; 0 where the test covers all */
+  LLVMValueRef active; /* how many lanes are tested, from lane 0 on (i32); NULL: all */
   struct first {
     LLVMValueRef value, first;
   } known[MOST_KNOWN]; /* lane 0's numbers that have been computed, of that vector */
@@ -129,19 +130,27 @@ static LLVMValueRef first_of(shape_test *l, LLVMValueRef value) {
   return result;
 }
 
-/* The distance from lane 0 to the lane with the greatest number (sign 1) or the least (-1). */
-static int64_t farthest(const widener *w, const shape *s, int sign) {
+static LLVMValueRef moved_by(shape_test *l, LLVMValueRef first, int64_t distance) {
+  return LLVMBuildAdd(l->w->b, first, LLVMConstInt(LLVMTypeOf(first), (uint64_t)distance, 1), "");
+}
+
+/* The number of the lane that has the greatest (sign 1) or the least (-1), from lane 0's. */
+static LLVMValueRef farthest(shape_test *l, const shape *s, int sign, LLVMValueRef first) {
   /* vectors that are tested one by one have no step */
-  int64_t along = s->stride * (w->width - 1), across = s->step * (w->vectors - 1), far = 0;
+  int64_t along = s->stride * (l->w->width - 1), across = s->step * (l->w->vectors - 1), far = 0;
   if (along * sign > 0) far += along;
   if (across * sign > 0) far += across;
-  return far;
+  if (!l->active || !far) return moved_by(l, first, far);
+  /* vectors follow each other: follows_lanes */
+  LLVMTypeRef type = LLVMTypeOf(first);
+  LLVMValueRef stride = LLVMConstInt(type, (uint64_t)s->stride, 1);
+  LLVMValueRef last = LLVMBuildIntCast2(l->w->b, moved_by(l, l->active, -1), type, 0, "");
+  return LLVMBuildAdd(l->w->b, first, LLVMBuildMul(l->w->b, last, stride, ""), "");
 }
 
 /* Whether no lane is clamped: the lane that is farthest on the bound's side is not. Numbers near 0 do not wrap. */
 static LLVMValueRef clamps_no_lane(shape_test *l, const shape *s, int sign, LLVMValueRef first, LLVMValueRef bound) {
-  LLVMValueRef far = LLVMConstInt(LLVMTypeOf(first), (uint64_t)farthest(l->w, s, sign), 1);
-  far = LLVMBuildAdd(l->w->b, first, far, "");
+  LLVMValueRef far = farthest(l, s, sign, first);
   return LLVMBuildICmp(l->w->b, sign > 0 ? LLVMIntSLE : LLVMIntSGE, far, bound, "");
 }
 
@@ -156,10 +165,6 @@ static LLVMValueRef flips_no_lane(shape_test *l, LLVMValueRef counting, LLVMValu
   LLVMTypeRef type = LLVMTypeOf(bits);
   LLVMValueRef low = LLVMBuildAnd(w->b, bits, LLVMConstInt(type, size - 1, 0), "");
   return LLVMBuildICmp(w->b, LLVMIntEQ, low, LLVMConstNull(type), "");
-}
-
-static LLVMValueRef moved_by(shape_test *l, LLVMValueRef first, int64_t distance) {
-  return LLVMBuildAdd(l->w->b, first, LLVMConstInt(LLVMTypeOf(first), (uint64_t)distance, 1), "");
 }
 
 /* Lane 0's number is so small that no other lane's wraps. */
@@ -178,10 +183,10 @@ static LLVMValueRef test_division(shape_test *l, LLVMValueRef i, LLVMValueRef *f
   shape from;
   LLVMValueRef by = common_divisor(l, i), lane0 = first_of(l, LLVMGetOperand(i, 0));
   if (!by || !lane0 || !counts_by(l, LLVMGetOperand(i, 0), &from)) return NULL;
-  int64_t low = farthest(l->w, &from, -1), high = farthest(l->w, &from, 1);
   LLVMValueRef none = LLVMConstNull(LLVMTypeOf(lane0)), rest = divided(l, remainder, lane0, by);
-  LLVMValueRef alike = LLVMBuildICmp(b, LLVMIntSLT, moved_by(l, rest, high), by, "");
-  if (low) alike = LLVMBuildAnd(b, alike, LLVMBuildICmp(b, LLVMIntSGE, moved_by(l, rest, low), none, ""), "");
+  LLVMValueRef least = farthest(l, &from, -1, rest);
+  LLVMValueRef alike = LLVMBuildICmp(b, LLVMIntSLT, farthest(l, &from, 1, rest), by, "");
+  if (least != rest) alike = LLVMBuildAnd(b, alike, LLVMBuildICmp(b, LLVMIntSGE, least, none, ""), "");
   alike = LLVMBuildAnd(b, alike, LLVMBuildICmp(b, LLVMIntSGE, lane0, none, ""), "");
   alike = LLVMBuildAnd(b, alike, is_small(l, lane0), "");
   *first = opcode == remainder ? rest : divided(l, opcode, lane0, by);
@@ -192,7 +197,7 @@ static LLVMValueRef test_division(shape_test *l, LLVMValueRef i, LLVMValueRef *f
 static LLVMValueRef test_extension(shape_test *l, LLVMValueRef i, const shape *s, LLVMValueRef *first) {
   LLVMValueRef from = first_of(l, LLVMGetOperand(i, 0));
   if (!from) return NULL;
-  LLVMValueRef least = moved_by(l, from, farthest(l->w, s, -1));
+  LLVMValueRef least = farthest(l, s, -1, from);
   LLVMValueRef positive = LLVMBuildICmp(l->w->b, LLVMIntSGE, least, LLVMConstNull(LLVMTypeOf(least)), "");
   *first = LLVMBuildZExt(l->w->b, from, LLVMTypeOf(i), "");
   return LLVMBuildAnd(l->w->b, positive, is_small(l, from), "");
@@ -204,7 +209,7 @@ static LLVMValueRef test_difference(shape_test *l, LLVMValueRef i, LLVMValueRef 
   shape s;
   if (!from || !is_uniform(l->w, by) || !counts_by(l, LLVMGetOperand(i, 0), &s)) return NULL;
   compute(l->w, by, l->m);
-  LLVMValueRef least = moved_by(l, from, farthest(l->w, &s, -1)), other = value_scalar(l->w, by);
+  LLVMValueRef least = farthest(l, &s, -1, from), other = value_scalar(l->w, by);
   LLVMValueRef above = LLVMBuildICmp(l->w->b, LLVMIntSGE, least, other, "");
   LLVMValueRef positive = LLVMBuildICmp(l->w->b, LLVMIntSGE, other, LLVMConstNull(LLVMTypeOf(other)), "");
   *first = LLVMBuildSub(l->w->b, from, other, "");
@@ -225,12 +230,11 @@ static LLVMValueRef compares_alike(shape_test *l, LLVMValueRef condition) {
   if (!from) return NULL;
   compute(w, common, l->m);
   other = value_scalar(w, common);
-  int64_t low = farthest(w, &s, -1), high = farthest(w, &s, 1);
-  LLVMValueRef least = moved_by(l, from, low), most = moved_by(l, from, high);
+  LLVMValueRef least = farthest(l, &s, -1, from), most = farthest(l, &s, 1, from);
   LLVMIntPredicate p = LLVMGetICmpPredicate(condition);
   if (p == LLVMIntEQ || p == LLVMIntNE) {
     LLVMValueRef distance = LLVMBuildSub(b, other, least, "");
-    return LLVMBuildICmp(b, LLVMIntUGT, distance, LLVMConstInt(LLVMTypeOf(from), (uint64_t)(high - low), 0), "");
+    return LLVMBuildICmp(b, LLVMIntUGT, distance, LLVMBuildSub(b, most, least, ""), "");
   }
   bool left = counting == LLVMGetOperand(condition, 0), is_signed = p >= LLVMIntSGT;
   LLVMValueRef a = LLVMBuildICmp(b, p, left ? least : other, left ? other : least, "");
@@ -290,6 +294,7 @@ static LLVMValueRef test_by_scalars(shape_test *l, LLVMValueRef value, const sha
 
 static LLVMValueRef test_by_vectors(shape_test *l, LLVMValueRef value, const shape *s, LLVMValueRef *first) {
   widener *w = l->w;
+  if (l->active) return *first = NULL;
   LLVMTypeRef type = LLVMTypeOf(value);
   LLVMValueRef same = NULL;
   compute(w, value, l->m);
@@ -315,29 +320,75 @@ static void test_value(shape_test *l, const given *value, LLVMValueRef *all, LLV
   LLVMValueRef first = NULL, follows = test_by_scalars(l, value->value, &value->shape, &first);
   if (follows)
     *all = both(w, *all, follows);
-  else
-    *lanes = both(w, *lanes, test_by_vectors(l, value->value, &value->shape, &first));
-  if (value->shape.no_wrap) *all = both(w, *all, is_small(l, first));
+  else if ((follows = test_by_vectors(l, value->value, &value->shape, &first)))
+    *lanes = both(w, *lanes, follows);
+  if (!first) *all = LLVMConstNull(w->p->i1);
+  if (first && value->shape.no_wrap) *all = both(w, *all, is_small(l, first));
 }
 
-/* Whether rows are so long that few gangs fail: of a divisor that is the same for all gangs, so that the branch on it
-   is predicted. NULL: nothing is divided. */
-static LLVMValueRef has_long_rows(shape_test *l) {
-  enum { GANGS = 6 }; /* of a row, at least: the test costs about as much as it gains in every third */
+/* Whether all divisors that are not constant are at least so many: the same for all gangs, so that the branch on it is
+   predicted. NULL: nothing is divided. */
+static LLVMValueRef has_long_rows(shape_test *l, int least) {
   LLVMValueRef all = NULL;
   for (int i = 0; i < l->x->count; i++) {
     LLVMValueRef value = l->x->list[i].value, by = is_division(value) ? common_divisor(l, value) : NULL;
     if (!by || LLVMIsAConstant(by)) continue;
-    LLVMValueRef least = LLVMConstInt(LLVMTypeOf(by), (uint64_t)(GANGS * l->w->width * l->w->vectors), 0);
-    all = both(l->w, all, LLVMBuildICmp(l->w->b, LLVMIntSGE, by, least, ""));
+    LLVMValueRef limit = LLVMConstInt(LLVMTypeOf(by), (uint64_t)least, 0);
+    all = both(l->w, all, LLVMBuildICmp(l->w->b, LLVMIntSGE, by, limit, ""));
   }
   return all ? LLVMBuildFreeze(l->w->b, all, "") : NULL;
 }
 
+/* As if under a mask: a value may be undefined where the program would not have computed it. */
+static shape_test new_test(widener *w, const speculation *x) {
+  return (shape_test){.w = w, .x = x, .m = {.lanes = mask_vectors(w, (mask){.all = true})}};
+}
+
+/* ---- row by row ---- */
+
+LLVMValueRef build_row_choice(widener *w, const speculation *x) {
+  enum { LANES = 12 }; /* of a row: each is a turn with scalar divisions */
+  shape_test l = new_test(w, x);
+  return has_long_rows(&l, LANES);
+}
+
+/* The lanes from lane 0 to the end of its row: at least 1, as the remainder is less than the divisor. */
+static LLVMValueRef lanes_of_row(shape_test *l, LLVMValueRef i) {
+  LLVMBuilderRef b = l->w->b;
+  LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
+  bool is_signed = opcode == LLVMSDiv || opcode == LLVMSRem;
+  shape from;
+  LLVMValueRef by = common_divisor(l, i), lane0 = first_of(l, LLVMGetOperand(i, 0));
+  if (!by || !lane0 || !counts_by(l, LLVMGetOperand(i, 0), &from) || from.stride <= 0) return NULL;
+  LLVMTypeRef type = LLVMTypeOf(by);
+  LLVMValueRef rest = divided(l, is_signed ? LLVMSRem : LLVMURem, lane0, by), left = LLVMBuildSub(b, by, rest, "");
+  if (from.stride == 1) return left;
+  left = moved_by(l, left, from.stride - 1);
+  return LLVMBuildUDiv(b, left, LLVMConstInt(type, (uint64_t)from.stride, 0), "");
+}
+
+LLVMValueRef build_row_test(widener *w, const speculation *x, LLVMValueRef left, LLVMValueRef *holds) {
+  shape_test l = new_test(w, x);
+  LLVMValueRef all = NULL, lanes = NULL;
+  for (int i = 0; i < x->count; i++) {
+    LLVMValueRef row = is_division(x->list[i].value) ? lanes_of_row(&l, x->list[i].value) : NULL;
+    if (!row) continue;
+    LLVMValueRef wide = LLVMBuildIntCast2(w->b, left, LLVMTypeOf(row), 0, "");
+    LLVMValueRef ends = LLVMBuildICmp(w->b, LLVMIntULT, row, wide, "");
+    left = LLVMBuildSelect(w->b, ends, LLVMBuildIntCast2(w->b, row, w->p->i32, 0, ""), left, "");
+  }
+  l.active = left = LLVMBuildFreeze(w->b, left, "");
+  for (int i = 0; i < x->count; i++) test_value(&l, &x->list[i], &all, &lanes);
+  *holds = LLVMBuildFreeze(w->b, all, "");
+  return left;
+}
+
+/* ---- whole gangs ---- */
+
 LLVMValueRef build_shape_test(widener *w, const speculation *x) {
-  /* As if under a mask: a value may be undefined where the program would not have computed it. */
-  shape_test l = {.w = w, .x = x, .m = {.lanes = mask_vectors(w, (mask){.all = true})}};
-  LLVMValueRef lanes = NULL, all = NULL, result = NULL, long_rows = has_long_rows(&l);
+  enum { GANGS = 6 }; /* of a row, at least: the test costs about as much as it gains in every third */
+  shape_test l = new_test(w, x);
+  LLVMValueRef lanes = NULL, all = NULL, result = NULL, long_rows = has_long_rows(&l, GANGS * w->width * w->vectors);
   LLVMBasicBlockRef tested = NULL;
   if (long_rows) {
     LLVMBasicBlockRef test = LLVMAppendBasicBlockInContext(w->p->context, w->function, "long.rows");

@@ -265,32 +265,88 @@ static bool has_barrier(const graph *g) {
   return false;
 }
 
+/* Whether lanes count up through all vectors, and scalars can tell how far the value has its speculated shape. */
+static bool follows_lanes(const given *x, const cut *c) {
+  LLVMOpcode opcode = LLVMGetInstructionOpcode(x->value);
+  bool counts = c->vectors == 1 || x->shape.step == x->shape.stride * c->lanes;
+  return x->shape.kind <= SHAPE_AFFINE && counts && opcode != LLVMXor && opcode != LLVMAnd && opcode != LLVMOr;
+}
+
+static void search_all(search *s) {
+  for (int i = 0; i < s->g->value_count; i++) {
+    LLVMValueRef address = address_of(s->g->values[i]);
+    if (address) collect_indices(s, address);
+  }
+}
+
+/* False: nothing gains. */
+static bool speculate_on(const search *found, const order *o, cut c, speculation *out) {
+  if (!found->count) return false;
+  out->shapes = shapes_given(found->g, o, c, found->list, found->count, found->shapes);
+  if (!is_better(found, &out->shapes)) {
+    shapes_free(&out->shapes);
+    return false;
+  }
+  out->list = mw_alloc((size_t)found->count * sizeof *out->list);
+  memcpy(out->list, found->list, (size_t)found->count * sizeof *out->list);
+  out->count = found->count;
+  for (int i = 0; i < found->count; i++)
+    out->divides =
+        out->divides || (is_division(out->list[i].value) && !LLVMIsAConstant(LLVMGetOperand(out->list[i].value, 1)));
+  return true;
+}
+
+/* Gangs in which a row ends can be run row by row, from any thread on: the proved shapes are others. */
+static void speculate_by_rows(const graph *g, const order *o, const shapes *s, speculation *x) {
+  cut from = {CUT_ROW, s->cut.lanes, s->cut.vectors, 0};
+  if (s->cut.kind != CUT_ROWS || !x->divides || !has_pass(g->program, PASS_ROW_RUNS)) return;
+  speculation *rows = mw_alloc(sizeof *rows);
+  *rows = (speculation){0};
+  x->rows_proved = shapes_given(g, o, from, NULL, 0, s);
+  search found = {.g = g, .shapes = &x->rows_proved};
+  search_all(&found);
+  bool follow = true;
+  for (int i = 0; i < found.count; i++) follow = follow && follows_lanes(&found.list[i], &s->cut);
+  if (follow && speculate_on(&found, o, from, rows) && rows->divides) {
+    x->rows = rows;
+    return;
+  }
+  free_speculation(rows);
+  free(rows);
+  shapes_free(&x->rows_proved);
+}
+
 bool find_speculation(const graph *g, const order *o, const shapes *s, speculation *out) {
   search found = {.g = g, .shapes = s};
   *out = (speculation){0};
   if (!has_pass(g->program, PASS_SPECULATIVE_SHAPES)) return false;
   bool whole = s->cut.kind == CUT_ROWS || s->cut.kind == CUT_PLANE; /* the test reads all lanes */
   if (!whole || s->cut.lanes == 1 || has_barrier(g) || g->value_count * s->cut.vectors > MUCH_CODE) return false;
-  for (int i = 0; i < g->value_count; i++) {
-    LLVMValueRef address = address_of(g->values[i]);
-    if (address) collect_indices(&found, address);
-  }
-  if (!found.count) return false;
-  out->shapes = shapes_given(g, o, s->cut, found.list, found.count, s);
-  if (!is_better(&found, &out->shapes)) {
-    shapes_free(&out->shapes);
-    return false;
-  }
-  out->list = mw_alloc((size_t)found.count * sizeof *out->list);
-  memcpy(out->list, found.list, (size_t)found.count * sizeof *out->list);
-  out->count = found.count;
-  for (int i = 0; i < found.count; i++)
-    out->divides =
-        out->divides || (is_division(found.list[i].value) && !LLVMIsAConstant(LLVMGetOperand(found.list[i].value, 1)));
+  search_all(&found);
+  if (!speculate_on(&found, o, s->cut, out)) return false;
+  speculate_by_rows(g, o, s, out);
   return true;
 }
 
+bool runs_by_rows(const graph *g, const order *o, cut c) {
+  bool divides = false;
+  for (int i = 0; i < g->value_count; i++)
+    divides = divides || (is_division(g->values[i]) && !LLVMIsAConstant(LLVMGetOperand(g->values[i], 1)));
+  if (!divides || c.kind != CUT_ROWS) return false;
+  shapes s = shapes_of(g, o, c);
+  speculation x = {0};
+  bool found = find_speculation(g, o, &s, &x) && x.rows;
+  free_speculation(&x);
+  shapes_free(&s);
+  return found;
+}
+
 void free_speculation(speculation *x) {
+  if (x->rows) {
+    free_speculation(x->rows);
+    free(x->rows);
+    shapes_free(&x->rows_proved);
+  }
   if (x->count) shapes_free(&x->shapes);
   free(x->list);
   *x = (speculation){0};

@@ -80,10 +80,10 @@ void begin_slots(widener *w) {
   for (size_t i = 0; i < w->table_size; i++) w->table[i].slot = (vectors){0};
 }
 
-void empty_slots(widener *w, LLVMValueRef before) {
+void empty_slots(widener *w, size_t from, LLVMValueRef before) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(w->p->context);
   LLVMPositionBuilderBefore(b, before);
-  for (size_t i = 0; i < w->slot_count; i++)
+  for (size_t i = from; i < w->slot_count; i++)
     LLVMBuildStore(b, LLVMGetUndef(LLVMGetAllocatedType(w->slots[i])), w->slots[i]);
   LLVMDisposeBuilder(b);
 }
