@@ -11,6 +11,9 @@ local load_text = loadstring or load -- luacheck: ignore 143
 
 local numpy = {}
 
+-- Numbers and lists of numbers are themselves.
+local function is_plain(it) return type(it) ~= "table" or type(it[1]) ~= "string" end
+
 local function array_of(it)
   local dtype, shape, elements = it[1], it[2], it[3]
   if #elements == 0 then return mw.zeros(shape, dtype) end
@@ -60,7 +63,7 @@ end
 local function type_of(dtype, shape) return ("%s{%s}"):format(dtype, table.concat(shape, ",")) end
 
 local function check(place, wanted, got, tolerance, options)
-  if type(wanted) ~= "table" or type(wanted[1]) ~= "string" then
+  if is_plain(wanted) then
     assert.is_true(same_number(wanted, got, limit("double", tolerance, options)),
       ("value %d is %s, not %s"):format(place, text_of(got), text_of(wanted)))
     return
@@ -83,7 +86,7 @@ local function names_of(inputs, own)
   for name in pairs(inputs) do names[#names + 1] = name end
   for name, it in pairs(own or {}) do
     names[#names + 1] = name
-    types[#types + 1] = (", %s %s"):format(name, type_of(it[1], it[2]))
+    if not is_plain(it) then types[#types + 1] = (", %s %s"):format(name, type_of(it[1], it[2])) end
   end
   table.sort(types)
   return names, table.concat(types)
@@ -125,7 +128,11 @@ function numpy.run(noun, describe, it, options)
     local arguments = {}
     for i, name in ipairs(names) do
       local own = case.with and case.with[name]
-      arguments[i] = own and layouts[layout](array_of(own)) or input(layout, name)
+      if own == nil then
+        arguments[i] = input(layout, name)
+      else
+        arguments[i] = is_plain(own) and own or layouts[layout](array_of(own))
+      end
     end
     local results = { function_of(case[1], names)(mw, (table.unpack or unpack)(arguments)) }
     assert.equal(#case - 1, #results, "how many values")

@@ -106,8 +106,8 @@ local function function_of(it, value_of, to)
   return made[key], into.values
 end
 
--- The array of a node. `memo` holds the nodes whose arrays are known: a trace's leaves, and steps. `out`, if given, is
--- written.
+-- The array of a node. `memo` holds the nodes whose arrays are known: a trace's leaves, and steps; and perhaps a list
+-- for the kernels that run. `out`, if given, is written.
 local function compute(it, memo, out)
   if memo[it] then return memo[it] end
   local y
@@ -118,6 +118,7 @@ local function compute(it, memo, out)
   else
     local f, values = function_of(it, function(of) return compute(of, memo) end, out and out.dtype or it.dtype)
     y = raw.elementwise_run(f, out, unpack(values))
+    if memo.kernels then memo.kernels[#memo.kernels + 1] = f end
     if out then return out end
   end
   memo[it] = y
@@ -275,7 +276,8 @@ function Fused:__call(...)
   local key = key_of(arguments, count)
   local traced = self.traces[key] or trace(self, arguments, count)
   self.traces[key], self.last = traced, traced
-  local memo, results = {}, {}
+  local memo, results = { kernels = {} }, {}
+  self.kernels = memo.kernels
   for k, it in pairs(traced.leaves) do memo[it] = arguments[k] end
   for k, it in ipairs(traced.results) do
     results[k] = M.is(it) and compute(it, memo) or it
@@ -311,6 +313,14 @@ function fused:explain()
   return table.concat(lines, "\n")
 end
 
+-- The CUDA C of the kernels that the last call ran, in their order. Steps of their own are not among them.
+function fused:source()
+  if not self.kernels then usage "f:source() shows the kernels of the last call: call f first" end
+  local texts = {}
+  for k, f in ipairs(self.kernels) do texts[k] = raw.elementwise_text(f) end
+  return table.concat(texts, "\n")
+end
+
 ---A lazy expression of an array: operators and functions applied to it make expressions, which print their formula and
 ---are computed in one kernel by e:eval(), y:assign(e) or a reduction such as e:sum { axis = 1 }.
 ---@param x moonwarp.array
@@ -323,7 +333,7 @@ end
 
 ---A function of arrays whose operations are fused. It is called (traced) once for each combination of ranks and dtypes
 ---with expressions instead of arrays; after that its operations run as few kernels, for arrays of any shape. Slices,
----reductions and scans are steps of their own; f:explain() lists what runs.
+---reductions and scans are steps of their own; f:explain() lists what runs, f:source() its CUDA C.
 ---@param f function of arrays and numbers
 ---@return function f
 function M.public.fuse(f) return setmetatable({ f = f, traces = {} }, Fused) end

@@ -72,16 +72,18 @@ template <typename T> __device__ T power(T a, T b) { // wraps as products do
   hypot = { "real", "hypot$f(a, b)" }, atan2 = { "real", "atan2$f(a, b)" }, fmod = { "real", "fmod$f(a, b)" },
   remainder = { "real", "remainder$f(a, b)" }, copysign = { "real", "copysign$f(a, b)" },
   nextafter = { "real", "nextafter$f(a, b)" }, fdim = { "real", "fdim$f(a, b)" },
+  rhypot = { "real", "rhypot$f(a, b)" }, ldexp = { "real", "ldexp$f(a, (int)b)" },
   fma = { "real", "fma$f(a, b, c)", arity = 3 },
 }
 -- Functions of CUDA's math library, by their names there.
 for name in ([[exp exp2 exp10 expm1 log log2 log10 log1p sqrt cbrt rcbrt sin cos tan asin acos atan sinh cosh tanh asinh
-  acosh atanh sinpi cospi erf erfc erfinv erfcinv erfcx tgamma lgamma j0 j1 y0 y1 normcdf normcdfinv]]):gmatch "%S+" do
+  acosh atanh sinpi cospi erf erfc erfinv erfcinv erfcx tgamma lgamma j0 j1 y0 y1 normcdf normcdfinv cyl_bessel_i0
+  cyl_bessel_i1 logb fabs]]):gmatch "%S+" do
   rules[name] = { "real", name .. "$f(a)", arity = 1 }
 end
 for name in ("exp log sqrt sin cos tan sinh cosh tanh"):gmatch "%S+" do rules[name].complex = true end
 -- Rounding leaves integers unchanged. rint rounds to nearest even, as NumPy's round does.
-for name, f in pairs { floor = "floor", ceil = "ceil", trunc = "trunc", round = "rint" } do
+for name, f in pairs { floor = "floor", ceil = "ceil", trunc = "trunc", round = "rint", rint = "rint" } do
   rules[name] = { "same", "a", float = f .. "$f(a)", arity = 1 }
 end
 

@@ -66,7 +66,7 @@ extern "C" __global__ void down(long long length, long long inner, const T_ *x, 
 // A block takes a chunk of an outer element's rows; thread t takes elements t, t + step, …, all of column t % inner.
 extern "C" __global__ void rows(long long length, int inner, int step, long long chunk, const T_ *x, void *parts_) {
   A_ *parts = (A_ *)parts_;
-  // Lanes that do not add read past the step too: on CPUs a masked load of a page that is not there is slow.
+  // Idle lanes read past the step: on CPUs a masked load from a page that is not there is slow.
   __shared__ A_ mine[sizeof(A_) <= 64 ? 2 * $THREADS : $THREADS];
   int t = threadIdx.x;
   long long all = length * inner, first = blockIdx.x * chunk, end = first + chunk < all ? first + chunk : all;
@@ -185,11 +185,8 @@ local function run(reduction, x, outer, length, inner, y)
       m.columns({ cdiv(inner, THREADS), chunks, count }, THREADS)(length, inner, chunk, from, to)
     end
   end
-  if inner == 1 and chunks > 8 then -- one thread would wait for each of them
-    m.join_one(outer, THREADS)(chunks, length, parts, y)
-  else
-    m.join(cdiv(outputs, THREADS), THREADS)(outputs, chunks, inner, length, parts, y)
-  end
+  if inner == 1 and chunks > 8 then return m.join_one(outer, THREADS)(chunks, length, parts, y) end -- not one thread
+  m.join(cdiv(outputs, THREADS), THREADS)(outputs, chunks, inner, length, parts, y)
 end
 
 -- ---- axes ----

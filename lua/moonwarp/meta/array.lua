@@ -67,6 +67,9 @@ error("moonwarp.meta.array is for editors; require \"moonwarp\"")
 ---sign of b.
 ---@field nextafter fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array The number
 ---next to a in the direction of b.
+---@field rhypot fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array 1 / hypot(a, b).
+---@field ldexp fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array a * 2^b, of whole
+---numbers b.
 ---@field fdim fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array a - b if that is
 ---positive, else 0.
 ---@field clip fun(a: moonwarp.operand, low: moonwarp.operand, high: moonwarp.operand, options?: moonwarp.out):
@@ -83,6 +86,8 @@ error("moonwarp.meta.array is for editors; require \"moonwarp\"")
 ---@field conj fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The complex conjugate.
 ---@field sign fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array -1, 0 or 1.
 ---@field square fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array a * a.
+---@field fabs fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The absolute value, of integers as a
+---floating-point number.
 ---@field isnan fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array Whether a is NaN.
 ---@field isinf fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array Whether a is infinite.
 ---@field isfinite fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array Whether a is neither infinite nor
@@ -100,6 +105,7 @@ error("moonwarp.meta.array is for editors; require \"moonwarp\"")
 ---they are.
 ---@field round fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array a rounded to the nearest whole number,
 ---ties to even. Integers stay as they are.
+---@field rint fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array CUDA's name of mw.round.
 ---@field exp fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array e to the power a.
 ---@field exp2 fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array 2 to the power a.
 ---@field exp10 fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array 10 to the power a.
@@ -108,6 +114,8 @@ error("moonwarp.meta.array is for editors; require \"moonwarp\"")
 ---@field log2 fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The logarithm to base 2.
 ---@field log10 fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The logarithm to base 10.
 ---@field log1p fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array log(1 + a), exact near 0.
+---@field logb fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The exponent of a as a power of 2, a
+---whole number.
 ---@field sin fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The sine of an angle in radians.
 ---@field cos fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The cosine of an angle in radians.
 ---@field tan fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The tangent of an angle in radians.
@@ -130,6 +138,10 @@ error("moonwarp.meta.array is for editors; require \"moonwarp\"")
 ---@field erfinv fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The inverse of erf.
 ---@field erfcinv fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The inverse of erfc.
 ---@field erfcx fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array exp(a^2) * erfc(a).
+---@field cyl_bessel_i0 fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The regular modified Bessel
+---function of order 0.
+---@field cyl_bessel_i1 fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The regular modified Bessel
+---function of order 1.
 ---@field tgamma fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The gamma function.
 ---@field lgamma fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The logarithm of the gamma function's
 ---absolute value.
@@ -193,6 +205,8 @@ error("moonwarp.meta.array is for editors; require \"moonwarp\"")
 ---@field remainder fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.remainder.
 ---@field copysign fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.copysign.
 ---@field nextafter fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.nextafter.
+---@field rhypot fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.rhypot.
+---@field ldexp fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.ldexp.
 ---@field fdim fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.fdim.
 ---@field clip fun(self, low: moonwarp.operand, high: moonwarp.operand, options?: moonwarp.out): moonwarp.array See
 ---mw.clip.
@@ -205,6 +219,7 @@ error("moonwarp.meta.array is for editors; require \"moonwarp\"")
 ---@field conj fun(self, options?: moonwarp.out): moonwarp.array See mw.conj.
 ---@field sign fun(self, options?: moonwarp.out): moonwarp.array See mw.sign.
 ---@field square fun(self, options?: moonwarp.out): moonwarp.array See mw.square.
+---@field fabs fun(self, options?: moonwarp.out): moonwarp.array See mw.fabs.
 ---@field isnan fun(self, options?: moonwarp.out): moonwarp.array See mw.isnan.
 ---@field isinf fun(self, options?: moonwarp.out): moonwarp.array See mw.isinf.
 ---@field isfinite fun(self, options?: moonwarp.out): moonwarp.array See mw.isfinite.
@@ -218,6 +233,7 @@ error("moonwarp.meta.array is for editors; require \"moonwarp\"")
 ---@field ceil fun(self, options?: moonwarp.out): moonwarp.array See mw.ceil.
 ---@field trunc fun(self, options?: moonwarp.out): moonwarp.array See mw.trunc.
 ---@field round fun(self, options?: moonwarp.out): moonwarp.array See mw.round.
+---@field rint fun(self, options?: moonwarp.out): moonwarp.array See mw.rint.
 ---@field exp fun(self, options?: moonwarp.out): moonwarp.array See mw.exp.
 ---@field exp2 fun(self, options?: moonwarp.out): moonwarp.array See mw.exp2.
 ---@field exp10 fun(self, options?: moonwarp.out): moonwarp.array See mw.exp10.
@@ -226,6 +242,7 @@ error("moonwarp.meta.array is for editors; require \"moonwarp\"")
 ---@field log2 fun(self, options?: moonwarp.out): moonwarp.array See mw.log2.
 ---@field log10 fun(self, options?: moonwarp.out): moonwarp.array See mw.log10.
 ---@field log1p fun(self, options?: moonwarp.out): moonwarp.array See mw.log1p.
+---@field logb fun(self, options?: moonwarp.out): moonwarp.array See mw.logb.
 ---@field sin fun(self, options?: moonwarp.out): moonwarp.array See mw.sin.
 ---@field cos fun(self, options?: moonwarp.out): moonwarp.array See mw.cos.
 ---@field tan fun(self, options?: moonwarp.out): moonwarp.array See mw.tan.
@@ -248,6 +265,8 @@ error("moonwarp.meta.array is for editors; require \"moonwarp\"")
 ---@field erfinv fun(self, options?: moonwarp.out): moonwarp.array See mw.erfinv.
 ---@field erfcinv fun(self, options?: moonwarp.out): moonwarp.array See mw.erfcinv.
 ---@field erfcx fun(self, options?: moonwarp.out): moonwarp.array See mw.erfcx.
+---@field cyl_bessel_i0 fun(self, options?: moonwarp.out): moonwarp.array See mw.cyl_bessel_i0.
+---@field cyl_bessel_i1 fun(self, options?: moonwarp.out): moonwarp.array See mw.cyl_bessel_i1.
 ---@field tgamma fun(self, options?: moonwarp.out): moonwarp.array See mw.tgamma.
 ---@field lgamma fun(self, options?: moonwarp.out): moonwarp.array See mw.lgamma.
 ---@field j0 fun(self, options?: moonwarp.out): moonwarp.array See mw.j0.

@@ -26,6 +26,8 @@ def number(x):
 
 
 def value(x):
+    if isinstance(x, list):
+        return "{%s}" % ",".join(number(v) for v in x)
     if not isinstance(x, np.ndarray):
         return number(x)
     flat = ",".join(number(v) for v in x.reshape(-1))
