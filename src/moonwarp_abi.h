@@ -1066,13 +1066,15 @@ typedef struct mw_report mw_report;
 /* Begin a checked run: until mw_check_end, launches run code compiled with --checks, and what is wrong with them becomes
    findings instead of failures. `kinds` is a set of mw_check_kind. A seed other than 0 draws whose turn is next, of
    threads and of blocks, so that races show what they can compute: equal seeds draw equal orders. Waits for the device.
-   MW_NOT_SUPPORTED on GPUs; MW_INVALID_VALUE in a checked run. */
+   MW_NOT_SUPPORTED on GPUs before compute capability 7.0, and with a seed on any; MW_INVALID_VALUE in a checked run. */
 int mw_check_begin(mw_device *device, unsigned kinds, uint64_t seed);
 /* End it: waits for the device. *out is yours: mw_report_release. */
 int mw_check_end(mw_device *device, mw_report **out);
 size_t mw_report_count(const mw_report *report);
 /* Finding i, from 0; its texts live as long as the report. MW_INVALID_VALUE past the last. */
 int mw_report_get(const mw_report *report, size_t i, mw_finding *out);
+/* What the launches did that the device cannot check: a line of text for each, or "". */
+const char *mw_report_unchecked(const mw_report *report);
 void mw_report_release(mw_report *report);
 
 /* ---- linear algebra by libraries --------------------------------------------------------------------------------- */

@@ -43,7 +43,7 @@ local function floor_of(path)
   if path == "src/moonwarp_abi.h" or path == "src/moonwarp.h" then return "interface" end
   if path == "src/mwo.h" or path == "src/mwo_bulk.h" then return "format" end
   if path == "src/device/moonwarp/texture/texture_descriptor.h" or path == "src/device/moonwarp/guard_layout.h" or
-      path == "src/device/moonwarp/error_list.h" then
+      path == "src/device/moonwarp/follow/layout.h" or path == "src/device/moonwarp/error_list.h" then
     return "record"
   end
   local folder = path:match("^src/(%w+)/")
@@ -61,7 +61,7 @@ local allowed = {
   core = { interface = true, base = true, record = true, generated = true },
   cpu = { interface = true, base = true, core = true, format = true },
   cuda = { interface = true, base = true, core = true, record = true, generated = true },
-  mwcc = { interface = true, base = true, format = true },
+  mwcc = { interface = true, base = true, format = true, record = true },
   mpi = { interface = true, base = true },
   host = { interface = true, format = true, generated = true },
   lua = { interface = true },

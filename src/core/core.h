@@ -271,6 +271,8 @@ void mw_devices_interrupt(void);
 
 /* report.c: a report of findings, which are moved into it. */
 mw_report *mw_report_new(mw_finding *findings, size_t count);
+/* What could not be checked, lines of text, or NULL; taken over. */
+void mw_report_say(mw_report *report, char *unchecked);
 
 extern const mw_driver mw_cpu_driver;
 extern const mw_driver mw_cuda_driver;

@@ -4,6 +4,7 @@
  * After a fault in a kernel CUDA refuses every call in the context: the device is lost. Then all commands count as
  * done, and the message about the loss is saved. cuda_reset makes a new context, without the objects of the old one. */
 #include "cuda/cuda.h"
+#include "cuda/check/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -209,6 +210,7 @@ int cuda_reset(void *handle) {
   const mw_kernel_info *one;
   cuda_streams_abandon(device, &story, &one);
   mw_text_free(&story);
+  cuda_check_forget(device);
   cuda_guard_forget(device); /* its pinned memory is freed with the context */
   cu.cuCtxSetCurrent(NULL);
   int code = cuda_check(cu.cuDevicePrimaryCtxReset(device->id), "resetting cuda:%d", device->ordinal);

@@ -18,6 +18,7 @@
  *   linear/       products by cuBLAS (cublas.c), factorisations by cuSOLVER (cusolver.c)
  *   fourier/      transforms by cuFFT
  *   nccl/         messages between GPUs by NCCL
+ *   check/        checked runs
  *   guard/        kernels that report failures (guard.c), bounds of arrays for checks (table.c), messages (report.c),
  *                 stopping kernels that run too long (watchdog.c)
  *   compile/      source to machine code, by NVRTC (nvrtc.c) or mwcc (mwcc.c); options.c; finding kernels, variables and
@@ -65,6 +66,7 @@ struct cuda_device {
   uint32_t word_values[CUDA_HOLDS];
   bool word_taken[CUDA_HOLDS];
   struct cuda_guard *guard;
+  struct check_session *check; /* check/: of a checked run, or NULL */
   atomic_int guarded; /* the number of commands in flight of units that can report failures */
   char *loss;         /* the message about the loss of the context */
   struct cuda_staging *staging;
@@ -111,6 +113,8 @@ void cuda_heap_forget(cuda_heap *heap);          /* all records: the context was
 void cuda_heap_drop_spares(cuda_device *device); /* give unused memory back to the driver */
 int cuda_alloc(void *device, mw_memory_kind kind, size_t bytes, uint64_t *address);
 void cuda_free(void *device, uint64_t address);
+/* Memory that was freed in a checked run, and kept until its end. */
+void cuda_heap_give_back(cuda_device *device, uint64_t address);
 bool cuda_find(void *device, uint64_t address, uint64_t *base, size_t *bytes);
 void *cuda_host(void *device, uint64_t address);
 int cuda_memory(void *device, mw_memory *out);
@@ -319,6 +323,13 @@ struct cuda_kernel {
   size_t *reference_symbols;  /* for each of info.references: its index among the unit's symbols */
 };
 
+/* A place in a kernel that findings of a checked run name. */
+typedef struct cuda_site {
+  const char *file, *name; /* the array's, or "" */
+  int line;
+  unsigned bytes;
+} cuda_site;
+
 struct cuda_unit {
   cuda_device *device;
   unsigned epoch;
@@ -326,6 +337,9 @@ struct cuda_unit {
   bool guarded;             /* its kernels report failures */
   bool numbered;            /* and take a launch number; they can be stopped */
   bool checked;             /* and check their accesses */
+  bool followed;            /* and tell a checked run what they do: check/ */
+  struct cuda_site *sites;  /* of that: their places */
+  size_t site_count;
   unsigned guard_id;        /* identifies it in reports */
   CUdeviceptr guard, table; /* its variable __mw_guard, and the table's address stored there */
   CUmodule module;

@@ -1,6 +1,7 @@
 /* The NVIDIA driver's table, and the functions that concern a whole device. */
 #include "cuda/compile/compiler.h"
 #include "cuda/cuda.h"
+#include "cuda/check/check.h"
 #include "cuda/fourier/cufft.h"
 #include "cuda/linear/cublas.h"
 #include "cuda/linear/cusolver.h"
@@ -43,6 +44,7 @@ static void device_close(void *handle) {
   cuda_device *device = handle;
   if (!device) return;
   cuda_setter_close(device);
+  cuda_check_forget(device);
   cuda_guard_close(device);
   if (device->context && cuda_enter_quietly(device)) {
     cuda_linear_close(device);
@@ -287,6 +289,9 @@ const mw_driver mw_cuda_driver = {
     .unload = cuda_unload,
     .unit_kernel = cuda_unit_kernel,
     .unit_symbol = cuda_unit_symbol,
+    .specialise = cuda_check_compile,
+    .check_begin = cuda_check_begin,
+    .check_end = cuda_check_end,
     .tensor_map = cuda_tensor_map,
     .unit_log = cuda_unit_log,
     .unit_source = cuda_unit_source,

@@ -4,6 +4,7 @@
  * as they propagate, by events and by the legacy default stream's rule, so that no thread waits for work that waits for
  * the host. */
 #include "cuda/cuda.h"
+#include "cuda/check/check.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -283,6 +284,7 @@ int cuda_event_record(void *handle, void *to) {
   if (atomic_load(&stream->device->live_holds) > 0) add_waits(&event->waits, stream->waits);
   event->recorded = true;
   mw_unlock(&stream->device->lock);
+  cuda_check_recorded(stream, event);
   return MW_SUCCESS;
 }
 
@@ -291,7 +293,9 @@ static bool is_past(const cuda_event *event) { return !event->recorded || event-
 int cuda_event_query(void *handle) {
   cuda_event *event = handle;
   if (is_past(event) || !cuda_enter_quietly(event->device)) return MW_SUCCESS;
-  return cu.cuEventQuery(event->handle) == CUDA_NOT_READY ? MW_NOT_READY : MW_SUCCESS;
+  if (cu.cuEventQuery(event->handle) == CUDA_NOT_READY) return MW_NOT_READY;
+  cuda_check_passed(event->device, event);
+  return MW_SUCCESS;
 }
 
 int cuda_event_synchronize(void *handle) {
@@ -306,6 +310,7 @@ int cuda_event_synchronize(void *handle) {
   }
   /* A kernel's failure is its stream's to report. */
   if (cuda_enter_quietly(event->device)) cu.cuEventSynchronize(event->handle);
+  cuda_check_passed(event->device, event);
   return MW_SUCCESS;
 }
 
@@ -337,5 +342,6 @@ int cuda_stream_wait(void *handle, void *on) {
     add_waits(waits_of(stream), &event->waits);
     mw_unlock(&event->device->lock);
   }
+  cuda_check_waits(stream, event);
   return cuda_outcome(stream->device, cu.cuStreamWaitEvent(stream->handle, event->handle, 0), "waiting for an event");
 }

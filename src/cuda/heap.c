@@ -8,6 +8,7 @@
  * than the rest of a small operation. A collection of Lua's may free thousands at once, so many are kept; their records
  * stay in place. */
 #include "cuda/cuda.h"
+#include "cuda/check/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -296,7 +297,10 @@ int cuda_alloc(void *handle, mw_memory_kind kind, size_t bytes, uint64_t *addres
   int code = cuda_enter(device);
   if (code == MW_SUCCESS) code = cuda_heap_check(device, bytes);
   if (code != MW_SUCCESS) return code;
-  if (kind == MW_MEMORY_DEVICE && take_spare(device, bytes, address)) return MW_SUCCESS;
+  if (kind == MW_MEMORY_DEVICE && take_spare(device, bytes, address)) {
+    cuda_check_allocated(device, *address, bytes, false);
+    return MW_SUCCESS;
+  }
   *address = 0;
   CUresult result = allocate(device, kind, bytes, address);
   if (result == CUDA_OUT_OF_MEMORY) {
@@ -309,7 +313,15 @@ int cuda_alloc(void *handle, mw_memory_kind kind, size_t bytes, uint64_t *addres
   mw_lock(&device->heap->lock);
   enter(device->heap, (extent){*address, bytes, kind, false, false});
   mw_unlock(&device->heap->lock);
+  cuda_check_allocated(device, *address, bytes, kind != MW_MEMORY_DEVICE);
   return MW_SUCCESS;
+}
+
+void cuda_heap_give_back(cuda_device *device, uint64_t address) {
+  if (device->pools)
+    cu.cuMemFreeAsync(address, device->side);
+  else
+    cu.cuMemFree(address);
 }
 
 /* May free memory that a completed command of another device used: the thread keeps its current context. */
@@ -318,9 +330,10 @@ static void free_now(cuda_device *device, uint64_t address) {
   CUcontext before = NULL;
   mw_lock(&device->heap->lock);
   extent *at = find(device->heap, address);
-  bool is_kept = at && at->address == address && keep_spare(device, at);
+  bool is_kept = at && at->address == address && !device->check && keep_spare(device, at);
   bool known = !is_kept && take_out(device->heap, address, &old);
   mw_unlock(&device->heap->lock);
+  if (known && old.kind == MW_MEMORY_DEVICE && cuda_check_frees(device, address, old.bytes)) return;
   if (!known || cu.cuCtxGetCurrent(&before) != 0 || !cuda_enter_quietly(device)) return;
   if (old.kind == MW_MEMORY_PINNED)
     cu.cuMemFreeHost((void *)(uintptr_t)address);

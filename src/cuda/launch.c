@@ -1,5 +1,6 @@
 /* Launches: CUDA receives the parameter block unchanged; texture references are written into their variables before. */
 #include "cuda/cuda.h"
+#include "cuda/check/check.h"
 
 #include <string.h>
 
@@ -151,14 +152,14 @@ static inline CUresult launch(const cuda_stream *stream, const cuda_kernel *kern
 static bool is_ready(const cuda_stream *stream, const cuda_kernel *kernel, const mw_launch_request *r) {
   const cuda_device *device = stream->device;
   const cuda_unit *unit = kernel->unit;
-  return !unit->shares && !unit->guarded && !r->cooperative && !r->dependent && !r->cluster[0] &&
+  return !unit->shares && !unit->guarded && !device->check && !r->cooperative && !r->dependent && !r->cluster[0] &&
          r->reference_count == 0 && r->dynamic_shared <= kernel->dynamic && stream->epoch == device->epoch &&
          unit->epoch == device->epoch && atomic_load_explicit(&device->live_holds, memory_order_relaxed) == 0 &&
          cuda_is_entered(device);
 }
 
-/* Appends to a kernel's parameters: the launch number, and the extents of the arrays that pointers refer to
-   (guard.c). */
+/* Appends to a kernel's parameters: the launch number, the extents of the arrays that pointers refer to (guard.c), and in
+   a checked run the launch's address (check/). */
 static int __attribute__((cold)) append_extra(cuda_stream *stream, const cuda_kernel *kernel,
                                               const mw_launch_request *request, unsigned *number,
                                               uint64_t *extra_params) {
@@ -171,6 +172,7 @@ static int __attribute__((cold)) append_extra(cuda_stream *stream, const cuda_ke
     *extra_params++ = extent.address;
     *extra_params++ = extent.bytes;
   }
+  if (code == MW_SUCCESS && kernel->unit->followed) code = cuda_check_launch(stream, kernel, request, extra_params);
   return code;
 }
 
@@ -179,7 +181,7 @@ static int __attribute__((cold, noinline)) launch_numbered(cuda_stream *stream, 
   cuda_unit *unit = kernel->unit;
   unsigned number;
   _Alignas(16) unsigned char params[PARAM_BYTES_MOST];
-  size_t place = (kernel->info.param_bytes + 7) & ~(size_t)7, count = 1 + 2 * kernel->found_count;
+  size_t place = (kernel->info.param_bytes + 7) & ~(size_t)7, count = 1 + 2 * kernel->found_count + unit->followed;
   uint64_t *extra_params = (uint64_t *)(void *)(params + place);
   mw_launch_request with = *request;
   if (place + count * sizeof *extra_params > PARAM_BYTES_MOST)
@@ -226,6 +228,7 @@ int cuda_launch(void *handle, const mw_launch_request *request) {
     int code = prepare(stream, kernel, request);
     if (code != MW_SUCCESS) return code;
     if (kernel->unit->numbered) return launch_numbered(stream, kernel, request);
+    cuda_check_unfollowed(stream);
   }
   CUresult result = mw_likely(!has_attributes(kernel, request))
                         ? launch(stream, kernel, request)

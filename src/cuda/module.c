@@ -120,6 +120,7 @@ static void find_symbols(cuda_device *device, cuda_unit *unit) {
     if (cu.cuModuleGetGlobal(&address, &bytes, unit->module, info->linkage) != 0) continue;
     info->address = address;
     info->size = bytes;
+    if (unit->parent && unit->followed) cuda_heap_lend(device, address, bytes);
     if (unit->parent) continue;
     cuda_heap_add(device, address, bytes);
   }
@@ -214,7 +215,7 @@ void cuda_unload(void *handle) {
   cuda_unit *unit = &p->unit;
   cuda_device *device = unit->device;
   if (unit->epoch == device->epoch) {
-    for (size_t i = 0; i < unit->symbol_count && !unit->parent; i++)
+    for (size_t i = 0; i < unit->symbol_count && (!unit->parent || unit->followed); i++)
       if (unit->symbols[i].info.address) cuda_heap_remove(device, unit->symbols[i].info.address);
     if (cuda_in_function())
       cuda_defer(device, unload_module, (uint64_t)(uintptr_t)unit->module);
@@ -225,6 +226,7 @@ void cuda_unload(void *handle) {
   cuda_types_free(&p->types);
   cuda_image_free(&p->image);
   free(unit->shared_with);
+  free(unit->sites);
   free(unit->kernels);
   free(unit->symbols);
   free(p);

@@ -1,5 +1,6 @@
 /* Streams: CUDA's own, each with a queue of commands whose completions have not been called yet (cuda.h). */
 #include "cuda/cuda.h"
+#include "cuda/check/check.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -329,6 +330,7 @@ int cuda_stream_synchronize(void *handle) {
   mw_unlock(&stream->lock);
   code = cuda_outcome(stream->device, cuda_stream_wait_done(stream), "waiting for a stream");
   if (code == MW_SUCCESS) complete(stream, upto);
+  if (code == MW_SUCCESS) cuda_check_synchronized(stream);
   return code;
 }
 

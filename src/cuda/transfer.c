@@ -1,6 +1,7 @@
 /* Copies and fills in streams. Addresses may be the host's own: with CUDA's unified addresses cuMemcpyAsync
  * distinguishes them by itself. */
 #include "cuda/cuda.h"
+#include "cuda/check/check.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,7 @@ int cuda_copy(void *handle, uint64_t target, uint64_t source, size_t bytes, mw_c
   CUresult result = target == source ? 0
                     : overlap        ? copy_overlapping(stream, target, source, bytes)
                                      : cu.cuMemcpyAsync(target, source, bytes, stream->handle);
+  cuda_check_wrote(stream->device, stream->handle, target, bytes);
   return end(stream, result, "a copy", &completion);
 }
 
@@ -99,10 +101,18 @@ int cuda_fill(void *handle, uint64_t target, const void *pattern, size_t size, s
     else
       for (size_t i = 0; i < count && result == 0; i++) result = fill_once(stream, target + i * size, pattern, size);
   }
+  cuda_check_wrote(stream->device, stream->handle, target, size * count);
   return end(stream, result, "a fill", &completion);
 }
 
 /* ---- boxes ---- */
+
+static void wrote_box(cuda_stream *stream, const mw_box *box) {
+  for (size_t z = 0; z < box->depth && stream->device->check; z++)
+    for (size_t y = 0; y < box->height; y++)
+      cuda_check_wrote(stream->device, stream->handle, box->target + z * box->target_slice + y * box->target_pitch,
+                       box->width);
+}
 
 static CUDA_MEMCPY3D describe_copy(const mw_box *box, size_t z, size_t depth) {
   return (CUDA_MEMCPY3D){.source_kind = CU_MEMORY_UNIFIED,
@@ -129,6 +139,7 @@ int cuda_copy_box(void *handle, const mw_box *box, mw_completion completion) {
     CUDA_MEMCPY3D copy = describe_copy(box, z, step);
     result = cu.cuMemcpy3DAsync(&copy, stream->handle);
   }
+  wrote_box(stream, box);
   return end(stream, result, "a copy of a box", &completion);
 }
 
@@ -169,6 +180,7 @@ int cuda_fill_box(void *handle, const mw_box *box, const void *pattern, size_t s
             ? cu.cuMemsetD2D16Async(slice, box->target_pitch, (unsigned short)word, width, box->height, stream->handle)
             : cu.cuMemsetD2D8Async(slice, box->target_pitch, (unsigned char)word, width, box->height, stream->handle);
   }
+  wrote_box(stream, box);
   return end(stream, result, "a fill of a box", &completion);
 }
 
@@ -204,6 +216,7 @@ int cuda_write(void *handle, uint64_t target, const void *source, size_t bytes) 
   CUstream in;
   int code = begin_for_host(stream, &in);
   if (code != MW_SUCCESS) return code;
+  cuda_check_wrote(stream->device, in, target, bytes);
   if (bytes >= STAGED) {
     if (in == stream->handle) code = drain(stream);
     return code ? code : cuda_stage(stream->device, target, (void *)source, bytes, true);

@@ -58,7 +58,7 @@ static int check_begin(lua_State *L) {
   return 0;
 }
 
-/* check_end() -> a sequence of findings. What is wrong with filling it leaves the report unreleased, and no more. */
+/* check_end() -> a sequence of findings, with the text `unchecked`. What is wrong with filling it leaves the report unreleased, and no more. */
 static int check_end(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mw_report *report;
@@ -69,6 +69,7 @@ static int check_end(lua_State *L) {
     push_finding(L, &finding);
     lua_rawseti(L, -2, (int)i + 1);
   }
+  set_text(L, "unchecked", mw_report_unchecked(report));
   mw_report_release(report);
   return 1;
 }

@@ -28,7 +28,7 @@ end
 M.raw = {
   -- check_begin(kinds, seed): of the device in use
   check_begin = function(kinds, seed) errors.must(C.mw_check_begin(device.current()._handle, kinds, seed)) end,
-  -- check_end() -> a sequence of findings
+  -- check_end() -> a sequence of findings, with the text `unchecked`
   check_end = function()
     local out, finding, findings = ffi.new "mw_report *[1]", ffi.new "mw_finding", {}
     errors.must(C.mw_check_end(device.current()._handle, out))
@@ -36,6 +36,7 @@ M.raw = {
       errors.must(C.mw_report_get(out[0], i - 1, finding))
       findings[i] = finding_of(finding)
     end
+    findings.unchecked = text(C.mw_report_unchecked(out[0]))
     C.mw_report_release(out[0])
     return findings
   end,

@@ -81,12 +81,13 @@ function M.public.check(f, options)
   options = options or {}
   raw.check_begin(M.bits_of(options.checks), seed_of(options))
   local ok, err = pcall(f)
-  local found, kept = raw.check_end(), {}
+  local found, kept = raw.check_end(), { unchecked = {} }
   if not ok then error(err, 0) end
   for _, finding in ipairs(found) do
     local meant = finding.kind == "race" and allowed[finding.array]
     if not meant and not is_late(finding, found) then kept[#kept + 1] = finding end
   end
+  for line in found.unchecked:gmatch "[^\n]+" do kept.unchecked[#kept.unchecked + 1] = line end
   return reports.new(kept)
 end
 

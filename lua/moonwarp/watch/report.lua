@@ -45,9 +45,10 @@ local function sentence(f)
 end
 
 function report:__tostring()
-  if #self == 0 then return "no findings" end
   local lines = {}
   for i, finding in ipairs(self) do lines[i] = sentence(finding) end
+  if #self == 0 then lines[1] = "no findings" end
+  for _, what in ipairs(self.unchecked or {}) do lines[#lines + 1] = "not checked: " .. what end
   return table.concat(lines, "\n")
 end
 

@@ -7,6 +7,7 @@
 struct mw_report {
   mw_finding *findings;
   size_t count;
+  char *unchecked; /* or NULL */
 };
 
 /* Launches choose their kernels again, with or without checks. */
@@ -42,7 +43,7 @@ int mw_check_end(mw_device *device, mw_report **out) {
 
 mw_report *mw_report_new(mw_finding *findings, size_t count) {
   mw_report *report = mw_alloc(sizeof *report);
-  *report = (mw_report){findings, count};
+  *report = (mw_report){.findings = findings, .count = count};
   return report;
 }
 
@@ -53,6 +54,10 @@ int mw_report_get(const mw_report *report, size_t i, mw_finding *out) {
   *out = report->findings[i];
   return MW_SUCCESS;
 }
+
+void mw_report_say(mw_report *report, char *unchecked) { report->unchecked = unchecked; }
+
+const char *mw_report_unchecked(const mw_report *report) { return report->unchecked ? report->unchecked : ""; }
 
 static void free_text(const char *text) { free((char *)(uintptr_t)text); }
 
@@ -65,5 +70,6 @@ void mw_report_release(mw_report *report) {
     for (size_t k = 0; k < MW_COUNT(texts); k++) free_text(texts[k]);
   }
   free(report->findings);
+  free(report->unchecked);
   free(report);
 }

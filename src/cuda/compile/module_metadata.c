@@ -259,6 +259,15 @@ static size_t read_kernel(const fact_line *lines, size_t left, const mw_source *
   return rest;
 }
 
+/* Places of a unit that tells a checked run what it does. */
+static void read_site(const fact_line *line, cuda_types *types, cuda_unit *unit) {
+  unit->sites = mw_realloc(unit->sites, (unit->site_count + 1) * sizeof *unit->sites);
+  unit->sites[unit->site_count++] = (cuda_site){.line = (int)fact_number(line, 1),
+                                                .bytes = (unsigned)fact_number(line, 2),
+                                                .name = keep(types, line->fields[3]),
+                                                .file = keep(types, line->fields[4])};
+}
+
 void cuda_facts_read(const char *facts, const mw_source *origin, cuda_types *types, cuda_unit *unit) {
   size_t count;
   fact_line *lines = fact_lines(facts, &count);
@@ -269,6 +278,8 @@ void cuda_facts_read(const char *facts, const mw_source *origin, cuda_types *typ
   for (size_t i = 0; i < count;)
     i += fact_is(&lines[i], "kernel") ? read_kernel(&lines[i], count - i, origin, types, unit) : 1;
   for (size_t i = 0; i < count; i++) {
+    if (fact_is(&lines[i], "site")) read_site(&lines[i], types, unit);
+    unit->followed |= fact_is(&lines[i], "followed");
     if (!fact_is(&lines[i], "numbered")) continue;
     unit->numbered = true;
     unit->checked = fact_number(&lines[i], 1) != 0;

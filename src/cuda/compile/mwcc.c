@@ -4,6 +4,7 @@
  * After the PTX mwcc writes the module's facts as comments (src/mwcc/gpu/metadata.c); they become the image's facts. */
 #include "core/compile/run_mwcc.h"
 #include "compiler.h"
+#include "cuda/check/check.h"
 #include "image.h"
 #include "core/compile/source_map.h"
 
@@ -85,6 +86,7 @@ typedef struct request {
   const char *const *instances;
   size_t instance_count;
   bool facts_only;
+  unsigned checks; /* kinds of a checked run, or 0 */
 } request;
 
 static int make_arguments(const request *r, const char *mwcc, const compiler_job *job, compiler_args *args) {
@@ -100,6 +102,7 @@ static int make_arguments(const request *r, const char *mwcc, const compiler_job
     compiler_args_add(args, "--emit=facts");
   else if (cuda_stoppable(device))
     compiler_args_add(args, "--stoppable");
+  if (r->checks) add_formatted(args, mw_format("--checks=%u", r->checks));
   for (size_t i = 0; i < options.count; i++) compiler_args_add(args, options.items[i]);
   if (source->header_count) {
     compiler_args_add(args, "--headers");
@@ -173,20 +176,31 @@ static int run(const request *r, const char *path) {
   return code;
 }
 
-int cuda_mwcc_compile(cuda_device *device, const mw_source *source, const char *const *instances, size_t instance_count,
-                      const char *path) {
-  const request r = {device, source, instances, instance_count, false};
+static int compile(const request *r, const char *path) {
   cuda_image image = {0};
-  int code = run(&r, path);
-  if (code == MW_SUCCESS) code = fill_image(device, source, path, &image);
+  int code = run(r, path);
+  if (code == MW_SUCCESS) code = fill_image(r->device, r->source, path, &image);
   if (code == MW_SUCCESS) code = cuda_image_write(&image, path);
   cuda_image_free(&image);
   return code;
 }
 
+int cuda_mwcc_compile(cuda_device *device, const mw_source *source, const char *const *instances, size_t instance_count,
+                      const char *path) {
+  return compile(&(request){device, source, instances, instance_count, false, 0}, path);
+}
+
+/* A kernel of a template is an instance of its own. */
+int cuda_check_compile(void *argument, const mw_source *source, const mw_launch_class *launches, const char *path) {
+  const cuda_kernel *kernel = argument;
+  const char *name = kernel->info.name;
+  size_t count = strchr(name, '<') ? 1 : 0;
+  return compile(&(request){kernel->unit->device, source, &name, count, false, launches->checked}, path);
+}
+
 bool cuda_mwcc_facts(const cuda_device *device, const mw_source *source, const char *const *instances,
                      size_t instance_count, const char *path, mw_text *out) {
-  const request r = {device, source, instances, instance_count, true};
+  const request r = {device, source, instances, instance_count, true, 0};
   cuda_image image = {0};
   mw_text text = {0};
   char *file = mw_format("%s.facts", path);

@@ -10,6 +10,7 @@
  * A waiting thread reads the reports before it removes commands from a stream's queue, since the commands say where a
  * kernel was launched. Locks are taken in the order guard, device, stream. */
 #include "cuda/cuda.h"
+#include "cuda/check/check.h"
 #include "guard.h"
 
 #include <ctype.h>
@@ -208,7 +209,7 @@ static void keep_failure(cuda_device *device, const mw_guard_report *report) {
     s.stream->ending = s.last + 1;
     s.stream->ending_since = mw_time();
     mw_unlock(&s.stream->lock);
-    mw_stream_fail(s.stream->core, s.owner, error);
+    if (!cuda_check_keeps(device, report, error)) mw_stream_fail(s.stream->core, s.owner, error);
   }
   mw_unlock(&device->lock);
   mw_text_free(&s.sites);

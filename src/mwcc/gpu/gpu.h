@@ -6,6 +6,8 @@
 
 /* instrument.c, before optimisation: give kernels a parameter that identifies the launch, and check accesses. */
 void guard_kernels(program *p);
+/* follow.c, after that, for --checks: tell the runtime of a checked run what kernels do. */
+void follow_kernels(program *p);
 /* safepoints.c, after optimisation: loops poll whether the host has requested that they end. */
 void guard_loops(program *p);
 /* Whether the host passes the extent (address and size) of the array that parameter i points to: of pointers. The

@@ -53,7 +53,7 @@ static unsigned count_passed(const program *p, const kernel *k, size_t before) {
 }
 
 static LLVMTypeRef with_number(program *p, const kernel *k, LLVMTypeRef type) {
-  unsigned count = LLVMCountParamTypes(type), more = 1 + 2 * count_passed(p, k, k->param_count);
+  unsigned count = LLVMCountParamTypes(type), more = 1 + 2 * count_passed(p, k, k->param_count) + (p->options->checks != 0);
   LLVMTypeRef *params = mw_alloc((count + more) * sizeof *params);
   LLVMGetParamTypes(type, params);
   for (unsigned i = 0; i < more; i++) params[count + i] = p->i64;
@@ -364,7 +364,9 @@ void guard_kernels(program *p) {
   checker c = {.p = p, .b = b};
   for (size_t i = 0; i < p->kernel_count; i++) number_kernel(p, b, &p->kernels[i]);
   if (p->options->check_memory) {
-    run_passes(p, "always-inline,cgscc(inline),function(sroa<modify-cfg>,early-cse,load-store-vectorizer)");
+    run_passes(p, p->options->checks ? "always-inline,cgscc(inline),function(sroa<modify-cfg>,early-cse)"
+                                     : "always-inline,cgscc(inline),function(sroa<modify-cfg>,early-cse,"
+                                       "load-store-vectorizer)");
     c.find = guard_function(p, "__mw_guard_extent");
     c.refuse = guard_function(p, "__mw_guard_refuse");
     c.refuse_known = guard_function(p, "__mw_guard_refuse_known");
@@ -374,6 +376,7 @@ void guard_kernels(program *p) {
     report_traps(p, b, f);
     if (p->options->check_memory) check_function(&c, f);
   }
+  if (p->options->checks) follow_kernels(p);
   free(c.extents);
   free(c.reaches);
   LLVMDisposeBuilder(b);

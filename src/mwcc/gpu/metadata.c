@@ -7,6 +7,8 @@
  *   kernel    linkage  name  line  most threads                              followed by:
  *     param   size  align  kind  name  type                                  reads   linkage of a reference
  *     found   parameter: the host passes the extent of the array that it points into
+ *   followed  checks             kinds of a checked run (mwcc --checks); kernels take the launch's address as well
+ *   site      line  bytes  array  file                                     places that findings name, from number 1
  *   numbered  checked            kernels take the launch's number as well; checked: they check their accesses
  *   depends   size mtime_ns path                                           log       a line of clang's warnings
  *
@@ -94,6 +96,8 @@ void add_ptx_facts(const program *p, mw_text *out) {
     if (!p->variables[i].internal) add_variable(&n, &p->variables[i], &rest);
   for (size_t i = 0; i < p->kernel_count; i++) add_kernel(p, &n, &p->kernels[i], &rest);
   if (p->options->stoppable) mw_text_addf(&rest, "//mw\tnumbered\t%d\n", p->options->check_memory);
+  if (p->options->checks) mw_text_addf(&rest, "//mw\tfollowed\t%u\n", p->options->checks);
+  if (p->followed_sites.length) mw_text_add(&rest, p->followed_sites.data, p->followed_sites.length);
   for (const char *line = p->dependencies.data; line && *line;) {
     size_t length = strcspn(line, "\n");
     mw_text_addf(&rest, "//mw\tdepends\t%.*s\n", (int)length, line);

@@ -1,0 +1,244 @@
+/* The session of a checked run on a GPU. */
+#include "session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  PAGES = 1 << 16,
+  FINDINGS = 1 << 13,
+  PAIRS = 1 << 16,
+  LOG = 1 << 20,
+  HEADS = 1 << 18,
+  MALLOCS = 1 << 18,
+  RUNS = 1 << 28,     /* as many as mw_follow_cell and its companions tell apart */
+  SITES = 1 << 20,
+  RESERVED = 1 << 10, /* bytes of shared memory that the system takes */
+};
+
+/* ---- beginning and ending ---- */
+
+static bool open_rooms(check_session *check) {
+  mw_follow_session *s = &check->at;
+  *s = (mw_follow_session){.page_room = PAGES,
+                           .finding_room = FINDINGS,
+                           .pair_room = PAIRS,
+                           .log_room = LOG,
+                           .head_room = HEADS,
+                           .malloc_room = MALLOCS};
+  bool has_all = (s->pages = check_room(check, PAGES * sizeof(mw_follow_page), 0)) &&
+                 (s->findings = check_room(check, FINDINGS * sizeof(mw_follow_finding), 0)) &&
+                 (s->pairs = check_room(check, PAIRS * sizeof(mw_follow_pair), 0)) &&
+                 (s->log = check_room(check, LOG * sizeof(mw_follow_event), 0)) &&
+                 (s->heads = check_room(check, HEADS * sizeof(mw_follow_head), 0)) &&
+                 (s->mallocs = check_room(check, MALLOCS * sizeof(mw_follow_malloc), 0)) &&
+                 (check->session = check_room(check, sizeof *s, 0));
+  return has_all && cu.cuMemcpyHtoDAsync(check->session, s, sizeof *s, check->device->side) == 0 &&
+         cu.cuStreamSynchronize(check->device->side) == 0;
+}
+
+static void free_clocks(check_session *check) {
+  for (size_t i = 0; i < check->launch_count; i++) {
+    check_clock_free(&check->launches[i].known);
+    free(check->launches[i].kernel);
+  }
+  for (size_t i = 0; i < check->stream_count; i++) check_clock_free(&check->streams[i].known);
+  for (size_t i = 0; i < check->event_count; i++) check_clock_free(&check->events[i].known);
+  check_clock_free(&check->host);
+}
+
+/* has_context: its memory is still there. */
+static void close_session(check_session *check, bool has_context) {
+  for (size_t i = 0; has_context && i < check->owned_count; i++) cu.cuMemFree(check->owned[i]);
+  free_clocks(check);
+  for (unsigned i = 1; i < check->next_site; i++) {
+    free(check->sites[i].file);
+    free(check->sites[i].name);
+  }
+  pthread_mutex_destroy(&check->lock);
+  free(check->launches);
+  free(check->streams);
+  free(check->events);
+  free(check->units);
+  free(check->sites);
+  free(check->pages);
+  free(check->allocated);
+  free(check->freed);
+  free(check->owned);
+  free(check);
+}
+
+int cuda_check_begin(void *handle, unsigned kinds, uint64_t seed) {
+  cuda_device *device = handle;
+  int code = cuda_enter(device);
+  if (code != MW_SUCCESS) return code;
+  if (device->check)
+    return fail(MW_INVALID_VALUE, "a checked run of this device is under way already: checked runs do not nest");
+  if (seed)
+    return fail(MW_NOT_SUPPORTED, "threads of a GPU take no turns by lot: schedule = \"random\" is the CPU device's");
+  if (device->major < 7)
+    return fail(MW_NOT_SUPPORTED, "checked runs want a GPU of compute capability 7.0, whose threads run independently, "
+                                  "and cuda:%d has %d.%d", device->ordinal, device->major, device->minor);
+  check_session *check = mw_alloc(sizeof *check);
+  check->device = device;
+  check->kinds = kinds;
+  check->next_run = check->next_site = 1;
+  check->pages = mw_alloc(PAGES * sizeof *check->pages);
+  mw_lock_init(&check->lock);
+  if (!open_rooms(check)) {
+    close_session(check, true);
+    return fail(MW_MEMORY_ALLOCATION, "cuda:%d has no memory for a checked run", device->ordinal);
+  }
+  device->check = check;
+  return MW_SUCCESS;
+}
+
+int cuda_check_end(void *handle, mw_report **out) {
+  cuda_device *device = handle;
+  check_session *check = device->check;
+  if (!check) return fail(MW_INVALID_VALUE, "no checked run of this device is under way");
+  mw_text notes = {0};
+  int code = cuda_enter(device);
+  if (code == MW_SUCCESS) code = check_collect(check, &notes);
+  device->check = NULL;
+  if (code == MW_SUCCESS) check_give_back(check);
+  *out = mw_report_new(check->findings, check->finding_count);
+  mw_report_say(*out, notes.data);
+  if (code != MW_SUCCESS) mw_report_release(*out);
+  close_session(check, code == MW_SUCCESS);
+  return code;
+}
+
+void cuda_check_forget(cuda_device *device) {
+  check_session *check = device->check;
+  if (!check) return;
+  device->check = NULL;
+  mw_report_release(mw_report_new(check->findings, check->finding_count));
+  close_session(check, false);
+}
+
+/* ---- launches ---- */
+
+static char *copy_of(const char *text) { return text && *text ? mw_strdup(text) : NULL; }
+
+static unsigned first_site_of(check_session *check, const cuda_unit *unit) {
+  for (size_t i = 0; i < check->unit_count; i++)
+    if (check->units[i].unit == unit) return check->units[i].first_site;
+  unsigned first = check->next_site - 1;
+  check->sites = mw_realloc(check->sites, (check->next_site + unit->site_count) * sizeof *check->sites);
+  for (size_t i = 0; i < unit->site_count; i++) {
+    const cuda_site *from = &unit->sites[i];
+    int line = from->line;
+    const char *file = from->file && *from->file ? cuda_unit_place(unit, from->file, &line) : NULL;
+    check->sites[check->next_site++] = (check_site){copy_of(file), copy_of(from->name), line, from->bytes};
+  }
+  check->units = mw_realloc(check->units, (check->unit_count + 1) * sizeof *check->units);
+  check->units[check->unit_count++] = (check_unit){unit, first};
+  return first;
+}
+
+/* The first run of those launches that the latest does not come after. */
+static unsigned floor_of(const check_session *check, const check_launch *latest) {
+  for (const check_launch *l = check->launches; l < latest; l++)
+    if (!check_happens_before(l, latest)) return l->base;
+  return latest->base;
+}
+
+/* Blocks that are resident at once, at most. */
+static unsigned resident(const cuda_kernel *kernel, const mw_launch_request *r, unsigned threads, unsigned blocks) {
+  int each = 0;
+  if (cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel->function, (int)threads, r->dynamic_shared) != 0)
+    each = 32;
+  uint64_t all = (uint64_t)(each ? each : 1) * (unsigned)kernel->unit->device->multiprocessors;
+  return all < blocks ? (unsigned)all : blocks;
+}
+
+static void lay_out(const check_session *check, const cuda_kernel *kernel, const mw_launch_request *r,
+                    mw_follow_launch *launch) {
+  size_t own = kernel->info.shared_bytes > sizeof(uint64_t) ? kernel->info.shared_bytes : 0;
+  size_t shared = own || r->dynamic_shared ? kernel->info.shared_bytes + r->dynamic_shared + RESERVED + 64 : 0;
+  size_t bytes = offsetof(mw_follow_block, threads) + launch->threads * sizeof(mw_follow_thread);
+  launch->shared_words = (unsigned)((shared + 3) / 4);
+  bytes = (bytes + 63) & ~(size_t)63;
+  if (launch->shared_words && check->kinds & MW_CHECK_RACES) {
+    launch->cells_at = bytes;
+    bytes += launch->shared_words * sizeof(mw_follow_cell);
+  }
+  if (launch->shared_words && check->kinds & MW_CHECK_INITIALISATION) {
+    launch->written_at = bytes;
+    bytes += launch->shared_words * sizeof(uint32_t);
+  }
+  launch->slot_bytes = (bytes + 255) & ~(size_t)255;
+}
+
+/* Room for the launch and its slots, cleared in the stream. */
+static CUresult take_room(check_session *check, cuda_stream *stream, mw_follow_launch *launch, CUdeviceptr *address) {
+  check_stream *own = &check->streams[check_stream_number(check, stream)];
+  size_t head = (sizeof *launch + (launch->slot_count + 31) / 32 * sizeof(uint32_t) + 255) & ~(size_t)255;
+  size_t bytes = head + launch->slot_count * launch->slot_bytes;
+  if (bytes > own->room_bytes) {
+    own->room = check_room(check, bytes, 0);
+    own->room_bytes = own->room ? bytes : 0;
+    if (!own->room) return CUDA_OUT_OF_MEMORY;
+  }
+  *address = own->room;
+  launch->slots = own->room + head;
+  CUresult result = cu.cuMemsetD8Async(own->room, 0, bytes, stream->handle);
+  return result ? result : cu.cuMemcpyHtoDAsync(own->room, launch, sizeof *launch, stream->handle);
+}
+
+static check_launch *add_launch(check_session *check, const cuda_kernel *kernel, const mw_launch_request *r,
+                                unsigned blocks) {
+  check->launches = mw_realloc(check->launches, (check->launch_count + 1) * sizeof *check->launches);
+  check_launch *made = &check->launches[check->launch_count++];
+  *made = (check_launch){.kernel = mw_strdup(kernel->info.name), .base = check->next_run, .blocks = blocks};
+  memcpy(made->grid, r->grid, sizeof made->grid);
+  memcpy(made->block, r->block, sizeof made->block);
+  check->next_run += blocks;
+  return made;
+}
+
+static int follow(check_session *check, cuda_stream *stream, const cuda_kernel *kernel, const mw_launch_request *r,
+                  uint64_t *address) {
+  uint64_t blocks = (uint64_t)r->grid[0] * r->grid[1] * r->grid[2];
+  if (blocks + check->next_run > RUNS || check->next_site + kernel->unit->site_count > SITES) {
+    check->has_many = true;
+    return MW_SUCCESS;
+  }
+  int code = check_cover(check);
+  if (code != MW_SUCCESS) return code;
+  mw_follow_launch launch = {.session = check->session,
+                             .threads = r->block[0] * r->block[1] * r->block[2],
+                             .blocks = (unsigned)blocks,
+                             .kinds = check->kinds,
+                             .first_site = first_site_of(check, kernel->unit)};
+  check_launch *made = add_launch(check, kernel, r, launch.blocks);
+  check_queue(check, stream, made);
+  launch.base = made->base;
+  launch.floor = floor_of(check, made);
+  launch.slot_count = resident(kernel, r, launch.threads, launch.blocks);
+  lay_out(check, kernel, r, &launch);
+  CUresult result = take_room(check, stream, &launch, address);
+  if (result == CUDA_OUT_OF_MEMORY)
+    return fail(MW_MEMORY_ALLOCATION, "cuda:%d has no memory to check %s: launch fewer blocks at a time",
+                check->device->ordinal, kernel->info.name);
+  return cuda_outcome(check->device, result, "a checked launch");
+}
+
+int cuda_check_launch(cuda_stream *stream, const cuda_kernel *kernel, const mw_launch_request *request, uint64_t *address) {
+  check_session *check = stream->device->check;
+  *address = 0;
+  if (!check) return MW_SUCCESS;
+  mw_lock(&check->lock);
+  int code = follow(check, stream, kernel, request, address);
+  mw_unlock(&check->lock);
+  return code;
+}
+
+void cuda_check_unfollowed(cuda_stream *stream) {
+  check_session *check = stream->device->check;
+  if (!check) return;
+  mw_lock(&check->lock);
+  check_wrote_arrays(check, stream->handle);
+  mw_unlock(&check->lock);
+}

@@ -1,0 +1,109 @@
+/* The session of a checked run on a GPU: what its files share. */
+#ifndef MW_CUDA_CHECK_SESSION_H
+#define MW_CUDA_CHECK_SESSION_H
+
+#include "check.h"
+
+typedef struct check_site {
+  char *file, *name; /* or NULL */
+  int line;
+  unsigned bytes;
+} check_site;
+
+/* How far each stream has come, by its number. */
+typedef struct check_clock {
+  unsigned *at;
+  size_t count;
+} check_clock;
+
+typedef struct check_launch {
+  char *kernel;
+  unsigned base, blocks, grid[3], block[3];
+  size_t stream;
+  unsigned number; /* in its stream */
+  check_clock known;
+} check_launch;
+
+typedef struct check_stream {
+  const cuda_stream *stream;
+  CUdeviceptr room; /* of launches; they run one after the other */
+  size_t room_bytes;
+  check_clock known;
+} check_stream;
+
+typedef struct check_event {
+  const void *event;
+  check_clock known;
+} check_event;
+
+typedef struct check_unit {
+  const cuda_unit *unit;
+  unsigned first_site; /* site n of the unit is first_site + n */
+} check_unit;
+
+typedef struct check_range {
+  uint64_t address;
+  size_t bytes;
+} check_range;
+
+typedef struct check_list {
+  void *items;
+  size_t count, capacity, size;
+} check_list;
+
+struct check_session {
+  cuda_device *device;
+  unsigned kinds;
+  pthread_mutex_t lock;
+  CUdeviceptr session;       /* mw_follow_session */
+  mw_follow_session at;      /* as it began */
+  unsigned next_run, next_site;
+  check_launch *launches;
+  size_t launch_count;
+  check_stream *streams;
+  size_t stream_count;
+  check_event *events;
+  size_t event_count;
+  check_clock host;
+  check_unit *units;
+  size_t unit_count;
+  check_site *sites;         /* by number; [0] is unused */
+  /* pages.c */
+  mw_follow_page *pages;     /* as on the device */
+  size_t page_count;
+  uint64_t changes;          /* of the heaps, when all their memory had pages */
+  check_range *allocated, *freed;
+  size_t allocated_count, freed_count;
+  bool lacks_memory;         /* for shadows of all arrays */
+  bool has_many;             /* more blocks than runs have numbers */
+  CUdeviceptr *owned;
+  size_t owned_count;
+  /* findings.c */
+  mw_finding *findings;
+  size_t finding_count;
+};
+
+/* Memory of the session, filled with a byte; 0: there is none. */
+CUdeviceptr check_room(check_session *check, size_t bytes, unsigned char value);
+
+/* pages.c */
+int check_cover(check_session *check); /* all arrays have shadows */
+void check_wrote_arrays(check_session *check, CUstream stream);
+void check_give_back(check_session *check); /* what was to be freed */
+bool check_is_freed(const check_session *check, uint64_t address);
+
+/* order.c */
+size_t check_stream_number(check_session *check, const cuda_stream *stream);
+void check_queue(check_session *check, cuda_stream *stream, check_launch *launch);
+bool check_happens_before(const check_launch *first, const check_launch *second);
+void check_clock_free(check_clock *clock);
+
+/* decide.c: what the log says about the pairs; each that is not ordered is passed on. */
+void check_decide(check_session *check, const mw_follow_session *end, void (*race)(check_session *, const mw_follow_finding *));
+const check_launch *check_launch_of(const check_session *check, unsigned run);
+
+/* findings.c: all that the device has found. */
+int check_collect(check_session *check, mw_text *notes);
+void check_add(check_session *check, const mw_finding *finding);
+
+#endif

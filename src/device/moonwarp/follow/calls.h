@@ -1,0 +1,246 @@
+/* Functions that mwcc calls in kernels of a checked run on a GPU (src/mwcc/gpu/follow.c). They follow what each thread
+ * does, and write findings for the host (src/cuda/check). */
+#ifndef MOONWARP_FOLLOW_CALLS_H
+#define MOONWARP_FOLLOW_CALLS_H
+
+#include "moonwarp/follow/cells.h"
+#include "moonwarp/follow/wait.h"
+
+enum { MW_RACES = 2, MW_BARRIERS = 4 }; /* of mw_check_kind */
+
+/* ---- a block ---- */
+
+/* One that no other block has. There are as many as blocks can be resident. */
+__mw_follow_function mw_follow_block *__mw_take_slot(const mw_follow_launch *launch) {
+  __mw_u32 *taken = (__mw_u32 *)(launch + 1), words = (launch->slot_count + 31) / 32, at = __mw_follow_start() % words;
+  for (;; at = (at + 1) % words) {
+    __mw_u32 now = __mw_load(&taken[at]);
+    if (at == words - 1 && launch->slot_count % 32) now |= ~0u << launch->slot_count % 32;
+    while (~now) {
+      __mw_u32 bit = 1u << __mw_lowest(~now), slot = 32 * at + __mw_lowest(~now);
+      if (!(__mw_or(&taken[at], bit) & bit)) {
+        mw_follow_block *block = (mw_follow_block *)(launch->slots + slot * launch->slot_bytes);
+        block->slot = slot;
+        return block;
+      }
+      now |= bit;
+    }
+    __mw_wait_a_little();
+  }
+}
+
+__mw_follow_inline void __mw_clear(void *from, __mw_u64 bytes) {
+  for (__mw_u64 i = 0; i < bytes / 4; i++) ((volatile __mw_u32 *)from)[i] = 0;
+}
+
+__mw_follow_function void __mw_open_block(const mw_follow_launch *launch) {
+  mw_follow_block *block = __mw_take_slot(launch);
+  __mw_u32 slot = block->slot;
+  __mw_clear(block, (__mw_u64)block->warps - (__mw_u64)block + (launch->threads + 31) / 32 * sizeof(mw_follow_warp));
+  block->slot = slot;
+  block->launch = (__mw_u64)launch;
+  block->run = launch->base + __mw_follow_block_id();
+  __mw_order();
+  __mw_follow_set(block);
+}
+
+__mw_follow_called void __mw_guard_follow_begin(__mw_u64 address) {
+  const mw_follow_launch *launch = (const mw_follow_launch *)address;
+  if (__mw_follow_thread_id() == 0) {
+    if (launch)
+      __mw_open_block(launch);
+    else
+      __mw_follow_set(0);
+  }
+  __mw_follow_meet();
+  __mw_self self;
+  if (!__mw_follow_self(&self)) return;
+  __mw_clear(self.thread, sizeof *self.thread);
+  __mw_follow_meet();
+}
+
+__mw_follow_called void __mw_guard_follow_end() {
+  __mw_self self;
+  if (!__mw_follow_self(&self)) return;
+  __mw_order();
+  *(volatile __mw_u32 *)&self.block->gone_thread = self.id;
+  __mw_or(&__mw_warp_of(&self)->exited, 1u << self.id % 32);
+  __mw_order();
+  __mw_u32 slot = self.block->slot, threads = self.launch->threads;
+  __mw_u32 *taken = (__mw_u32 *)(self.launch + 1);
+  if (__mw_add(&self.block->gone, 1) + 1 == threads) __mw_and(&taken[slot / 32], ~(1u << slot % 32));
+}
+
+__mw_follow_called void __mw_guard_follow_unknown(__mw_u32 what) {
+  __mw_self self;
+  if (!__mw_follow_self(&self)) return;
+  __mw_note(self.session, what);
+  *(volatile __mw_u32 *)&self.block->unfollowed = 1;
+}
+
+/* ---- accesses ---- */
+
+__mw_follow_called void __mw_guard_follow(const void *address, __mw_u64 bytes, const void *object, __mw_u32 site,
+                                          __mw_u32 flags) {
+  __mw_touch a;
+  if (!__mw_follow_self(&a.self)) return;
+  a.is_shared = __mw_follow_is_shared(address);
+  if (!a.is_shared && !__mw_follow_is_global(address)) return;
+  a.address = (__mw_u64)address;
+  a.object = (__mw_u64)object;
+  a.bytes = bytes;
+  a.site = a.self.launch->first_site + site;
+  a.flags = flags;
+  __mw_follow_bytes(a);
+  if (!(a.self.launch->kinds & MW_RACES)) return;
+  bool strong = flags & (MW_FOLLOW_ATOMIC | MW_FOLLOW_VOLATILE);
+  if (flags & MW_FOLLOW_RELEASE) __mw_fence_for(a.self.thread, flags & MW_FOLLOW_BLOCK ? 1 : 0);
+  if (strong && flags & MW_FOLLOW_STORE) __mw_publish(&a.self, __mw_word_key(&a.self, address));
+}
+
+/* After an atomic access or a volatile load. */
+__mw_follow_called void __mw_guard_follow_after(const void *address, __mw_u32) {
+  __mw_self self;
+  if (__mw_follow_self(&self)) __mw_learn(&self, __mw_word_key(&self, address));
+}
+
+__mw_follow_called void __mw_guard_follow_fence(__mw_u32 scope) {
+  __mw_self self;
+  if (__mw_follow_self(&self)) __mw_fence_for(self.thread, scope);
+}
+
+/* A barrier of the hardware that counts arrivals, at an offset in shared memory. */
+__mw_follow_called void __mw_guard_follow_word(__mw_u32 offset, __mw_u32 arrives) {
+  __mw_self self;
+  if (!__mw_follow_self(&self) || !(self.launch->kinds & MW_RACES)) return;
+  __mw_u64 key = (__mw_u64)1 << 63 | (__mw_u64)self.block->run << 24 | offset;
+  if (arrives) {
+    __mw_fence_for(self.thread, 1);
+    __mw_publish(&self, key);
+  } else {
+    __mw_learn(&self, key);
+  }
+}
+
+/* ---- waiting ---- */
+
+__mw_follow_called void __mw_guard_follow_barrier(__mw_u32 site) {
+  __mw_self self;
+  bool follows = __mw_follow_self(&self);
+  if (follows && self.launch->kinds & MW_BARRIERS)
+    __mw_wait_for_block(&self, self.launch->first_site + site);
+  else
+    __mw_follow_meet();
+  if (follows) __mw_pass_barrier(&self);
+}
+
+__mw_follow_called int __mw_guard_follow_vote(int predicate, __mw_u32 what, __mw_u32 site) {
+  __mw_self self;
+  if (!__mw_follow_self(&self)) return 0;
+  mw_follow_block *b = self.block;
+  __mw_u32 *votes = &b->votes[__mw_load(&b->generation) & 1];
+  if (!(self.launch->kinds & MW_BARRIERS)) __mw_follow_meet();
+  if (predicate) __mw_add(votes, 1);
+  __mw_wait_for_block(&self, self.launch->first_site + site);
+  __mw_pass_barrier(&self);
+  __mw_u32 count = __mw_load(votes);
+  if (what == MW_FOLLOW_COUNT) return (int)count;
+  return what == MW_FOLLOW_OR ? count != 0 : count == self.launch->threads - __mw_load(&b->gone);
+}
+
+__mw_follow_called __mw_u32 __mw_guard_follow_mask(__mw_u32 mask, __mw_u32 site) {
+  __mw_self self;
+  return __mw_follow_self(&self) ? __mw_gather(&self, mask, self.launch->first_site + site) : mask;
+}
+
+__mw_follow_called void __mw_guard_follow_warp(__mw_u32 mask, __mw_u32 site) {
+  __mw_self self;
+  if (!__mw_follow_self(&self)) {
+    __mw_follow_converge(mask);
+    return;
+  }
+  if (self.launch->kinds & MW_BARRIERS)
+    mask = __mw_gather(&self, mask, self.launch->first_site + site);
+  else
+    __mw_follow_converge(mask);
+  __mw_join_lanes(&self, mask & __mw_existing(&self) & ~__mw_load(&__mw_warp_of(&self)->exited));
+}
+
+/* The lane that a shuffle reads. (PTX ISA, shfl.sync) */
+__mw_follow_inline __mw_u32 __mw_source_lane(__mw_u32 lane, __mw_u32 by, __mw_u32 clamp, __mw_u32 mode) {
+  __mw_u32 segment = clamp >> 8 & 31, most = (lane & segment) | (clamp & 31 & ~segment), least = lane & segment;
+  __mw_u32 from;
+  by &= 31;
+  if (mode == 1) return (int)lane - (int)by >= (int)most ? lane - by : lane;
+  from = mode == 2 ? lane + by : mode == 3 ? lane ^ by : least | (by & ~segment);
+  return from <= most ? from : lane;
+}
+
+__mw_follow_called __mw_u32 __mw_guard_follow_shuffle(__mw_u32 mask, __mw_u32 by, __mw_u32 clamp, __mw_u32 mode,
+                                                      __mw_u32 site) {
+  __mw_self self;
+  if (!__mw_follow_self(&self)) return mask;
+  site += self.launch->first_site;
+  __mw_u32 lanes = __mw_gather(&self, mask, site), from = __mw_source_lane(self.id % 32, by, clamp, mode);
+  if (!(lanes >> from & 1) && __mw_existing(&self) >> from & 1) __mw_found_here(&self, MW_FOLLOW_ABSENT, site, from);
+  return lanes;
+}
+
+/* All blocks of the grid have met; one thread of the block calls it. */
+__mw_follow_called void __mw_guard_follow_grid() {
+  __mw_self self;
+  if (__mw_follow_self(&self)) __mw_add(&self.block->grids, 1);
+}
+
+/* ---- malloc and free ---- */
+
+__mw_follow_function mw_follow_malloc *__mw_malloc_of(mw_follow_session *session, __mw_u64 address, bool makes) {
+  mw_follow_malloc *list = (mw_follow_malloc *)session->mallocs;
+  __mw_u64 at = __mw_hash(address);
+  for (__mw_u32 tries = 0; tries < 64; tries++, at++) {
+    mw_follow_malloc *m = &list[at & (session->malloc_room - 1)];
+    __mw_u64 found = __mw_load64(&m->address);
+    if (!found && makes) found = __mw_cas64(&m->address, 0, address);
+    if (found == address || (!found && makes)) return m;
+    if (!found) return 0;
+  }
+  return 0;
+}
+
+__mw_follow_called void __mw_guard_follow_given(void *pointer, __mw_u64 bytes, __mw_u32 site) {
+  __mw_self self;
+  if (!pointer || !__mw_follow_self(&self)) return;
+  mw_follow_malloc *m = __mw_malloc_of(self.session, (__mw_u64)pointer, true);
+  if (!m) {
+    __mw_note(self.session, MW_FOLLOW_LIST_FULL);
+    return;
+  }
+  m->bytes = (__mw_u32)bytes;
+  m->site = self.launch->first_site + site;
+  m->run = self.block->run;
+  m->thread = self.id;
+  __mw_order();
+  *(volatile __mw_u32 *)&m->is_freed = 0;
+}
+
+__mw_follow_called void __mw_guard_follow_free(void *pointer, __mw_u32 site) {
+  __mw_self self;
+  if (!pointer) return;
+  if (!__mw_follow_self(&self)) {
+    free(pointer);
+    return;
+  }
+  mw_follow_malloc *m = __mw_malloc_of(self.session, (__mw_u64)pointer, false);
+  site += self.launch->first_site;
+  if (!m) {
+    bool unknown = __mw_load(&self.session->notes) & MW_FOLLOW_LIST_FULL;
+    if (!unknown) __mw_found_here(&self, MW_FOLLOW_NOT_MALLOC, site, (__mw_u64)pointer);
+    if (unknown) free(pointer);
+  } else if (__mw_cas(&m->is_freed, 0, 1) != 0) {
+    __mw_found_here(&self, MW_FOLLOW_FREED_TWICE, site, (__mw_u64)pointer);
+  } else {
+    free(pointer);
+  }
+}
+
+#endif

@@ -1,0 +1,182 @@
+/* The latest accesses to each word of global and shared memory, and races between them; which bytes are written.
+ *
+ * An access puts its record in the place of an older one, and then compares itself with the others. Both of two accesses
+ * at the same time do so, and at least one sees the other. A record that was displaced by an access which it does not
+ * happen before is lost, except for one reader. */
+#ifndef MOONWARP_FOLLOW_CELLS_H
+#define MOONWARP_FOLLOW_CELLS_H
+
+#include "moonwarp/follow/order.h"
+
+typedef struct __mw_touch {
+  __mw_self self;
+  __mw_u64 address, object, bytes; /* of the whole access */
+  __mw_u32 site, flags;
+  bool is_shared;
+} __mw_touch;
+
+__mw_follow_inline __mw_u32 __mw_run_of(__mw_u64 who) { return (__mw_u32)(who >> 32); }
+__mw_follow_inline __mw_u32 __mw_epoch_of(__mw_u64 who) { return (__mw_u32)who >> 14; }
+__mw_follow_inline __mw_u32 __mw_thread_of(__mw_u64 who) { return (__mw_u32)who >> 4 & 1023; }
+__mw_follow_inline __mw_u32 __mw_step_of(__mw_u64 what) { return (__mw_u32)(what >> 32) & 4095; }
+
+/* Whether it happens before the access, but for fences and atomics. */
+__mw_follow_function bool __mw_precedes(const __mw_touch &a, __mw_u64 who, __mw_u64 what) {
+  const mw_follow_block *block = a.self.block;
+  const mw_follow_launch *launch = a.self.launch;
+  __mw_u32 run = __mw_run_of(who), thread = __mw_thread_of(who);
+  if (run == block->run) {
+    if (thread == a.self.id || __mw_epoch_of(who) < (a.self.thread->epoch & 0x3ffff)) return true;
+    return thread / 32 == a.self.id / 32 && __mw_knows_lane(a.self.thread, thread % 32, __mw_step_of(what));
+  }
+  if (a.is_shared || run < launch->floor) return true;
+  return run - launch->base < launch->blocks && ((__mw_u32)what >> 16) < __mw_load(&block->grids);
+}
+
+__mw_follow_function void __mw_tell_race(const __mw_touch &a, __mw_u64 who, __mw_u64 what) {
+  mw_follow_end here = __mw_end_of(&a.self, a.site, a.flags);
+  mw_follow_end other = {(__mw_u32)(what >> 44), __mw_run_of(who),   __mw_thread_of(who),
+                         __mw_epoch_of(who),     __mw_step_of(what), (__mw_u32)what & 0xffff};
+  mw_follow_session *session = a.self.session;
+  if (__mw_load(&a.self.block->learnt)) {
+    __mw_u32 number = __mw_add(&session->pair_count, 1);
+    if (number < session->pair_room) {
+      mw_follow_pair pair = {here, other, a.address, a.object, a.bytes, a.is_shared, __mw_load(&session->log_count)};
+      ((mw_follow_pair *)session->pairs)[number] = pair;
+    } else {
+      __mw_note(session, MW_FOLLOW_LIST_FULL);
+    }
+    return;
+  }
+  mw_follow_finding *f = __mw_found(&a.self, MW_FOLLOW_RACE, here, other, 0);
+  if (!f) return;
+  f->address = a.address;
+  f->object = a.object;
+  f->bytes = a.bytes;
+  f->is_shared = a.is_shared;
+  __mw_order();
+  f->ready = 1;
+}
+
+/* Atomic and volatile accesses do not race, unless the scope of one is too small; but volatile ones do not keep the lanes of
+   a warp in step in shared memory. */
+__mw_follow_inline bool __mw_conflict(const __mw_touch &a, __mw_u64 who, __mw_u64 what) {
+  __mw_u32 mine = a.flags, theirs = (__mw_u32)what;
+  const __mw_u32 strong = MW_FOLLOW_ATOMIC | MW_FOLLOW_VOLATILE;
+  if (!((mine | theirs) & MW_FOLLOW_STORE)) return false;
+  if (!(mine & strong) || !(theirs & strong)) return true;
+  bool same = __mw_run_of(who) == a.self.block->run;
+  if ((mine | theirs) & MW_FOLLOW_BLOCK && !same) return true;
+  return a.is_shared && same && __mw_thread_of(who) / 32 == a.self.id / 32 && !((mine | theirs) & MW_FOLLOW_ATOMIC);
+}
+
+__mw_follow_inline void __mw_compare(const __mw_touch &a, const mw_follow_cell *cell, int which, __mw_u32 bytes) {
+  __mw_u64 who = __mw_load64(&cell->who[which]);
+  if (!(who & bytes)) return;
+  __mw_u64 what = __mw_load64(&cell->what[which]);
+  if (__mw_conflict(a, who, what) && !__mw_precedes(a, who, what)) __mw_tell_race(a, who, what);
+}
+
+/* Whether the word has two other readers of the block in this epoch, so that one more makes no difference. */
+__mw_follow_inline bool __mw_is_read(const mw_follow_cell *cell, __mw_u64 mine) {
+  __mw_u64 first = __mw_load64(&cell->who[MW_FOLLOW_READ]), second = __mw_load64(&cell->who[MW_FOLLOW_READ_TOO]);
+  return first == mine || (first >> 14 == mine >> 14 && second >> 14 == mine >> 14 && (first & mine & 15) == (mine & 15) &&
+                           (second & mine & 15) == (mine & 15) && first != second);
+}
+
+__mw_follow_function void __mw_follow_word_of(const __mw_touch &a, mw_follow_cell *cell, __mw_u32 bytes) {
+  const mw_follow_thread *t = a.self.thread;
+  __mw_u32 step = t->step > 4095 ? 4095 : t->step;
+  __mw_u64 who = (__mw_u64)a.self.block->run << 32 | (t->epoch & 0x3ffff) << 14 | a.self.id << 4 | bytes;
+  __mw_u64 what = (__mw_u64)a.site << 44 | (__mw_u64)step << 32 | (__mw_load(&a.self.block->grids) & 0xffff) << 16 |
+                  (a.flags & 0xffff);
+  bool strong = a.flags & (MW_FOLLOW_ATOMIC | MW_FOLLOW_VOLATILE), stores = a.flags & MW_FOLLOW_STORE;
+  int place = strong ? MW_FOLLOW_UPDATE : stores ? MW_FOLLOW_WRITE : MW_FOLLOW_READ;
+  if (place == MW_FOLLOW_READ && __mw_is_read(cell, who)) return;
+  __mw_u64 old = __mw_xchg(&cell->who[place], who), old_what = __mw_load64(&cell->what[place]);
+  *(volatile __mw_u64 *)&cell->what[place] = what;
+  if (place == MW_FOLLOW_READ && old && __mw_thread_of(old) != a.self.id && !__mw_precedes(a, old, old_what)) {
+    *(volatile __mw_u64 *)&cell->who[MW_FOLLOW_READ_TOO] = old;
+    *(volatile __mw_u64 *)&cell->what[MW_FOLLOW_READ_TOO] = old_what;
+  }
+  __mw_order();
+  if (place != MW_FOLLOW_READ && old & bytes && __mw_conflict(a, old, old_what) && !__mw_precedes(a, old, old_what))
+    __mw_tell_race(a, old, old_what);
+  if (place != MW_FOLLOW_WRITE) __mw_compare(a, cell, MW_FOLLOW_WRITE, bytes);
+  if (place != MW_FOLLOW_UPDATE) __mw_compare(a, cell, MW_FOLLOW_UPDATE, bytes);
+  if (!stores) return;
+  __mw_compare(a, cell, MW_FOLLOW_READ, bytes);
+  __mw_compare(a, cell, MW_FOLLOW_READ_TOO, bytes);
+}
+
+/* ---- written bytes ---- */
+
+/* Shared memory: a word of run << 4 | bytes for each word. */
+__mw_follow_inline bool __mw_write_shared(const __mw_touch &a, __mw_u32 *written, __mw_u32 bytes) {
+  __mw_u32 tag = a.self.block->run << 4, old = __mw_load(written);
+  bool unwritten = a.flags & MW_FOLLOW_USED && (old >> 4 != tag >> 4 || (old & bytes) != bytes);
+  while (a.flags & MW_FOLLOW_STORE) {
+    __mw_u32 made = (old >> 4 == tag >> 4 ? old : tag) | bytes, found;
+    if (made == old || (found = __mw_cas(written, old, made)) == old) break;
+    old = found;
+  }
+  return unwritten;
+}
+
+__mw_follow_inline bool __mw_write_global(const __mw_touch &a, unsigned char *written, __mw_u32 bytes) {
+  __mw_u32 old = *(volatile unsigned char *)written;
+  bool unwritten = a.flags & MW_FOLLOW_USED && (old & bytes) != bytes;
+  if (a.flags & MW_FOLLOW_STORE && (old & bytes) != bytes) {
+    if (bytes == 15) {
+      *(volatile unsigned char *)written = 15;
+    } else {
+      __mw_u64 at = (__mw_u64)written;
+      __mw_or((__mw_u32 *)(at & ~3ull), bytes << (at & 3) * 8);
+    }
+  }
+  return unwritten;
+}
+
+/* ---- accesses ---- */
+
+__mw_follow_inline const mw_follow_page *__mw_page_of(const mw_follow_session *session, __mw_u64 address) {
+  const mw_follow_page *pages = (const mw_follow_page *)session->pages;
+  __mw_u64 number = address >> MW_FOLLOW_PAGE_SHIFT, at = __mw_hash(number);
+  for (__mw_u32 tries = 0; tries < session->page_room; tries++, at++) {
+    const mw_follow_page *page = &pages[at & (session->page_room - 1)];
+    if (page->number == number) return page;
+    if (!page->number) break;
+  }
+  return 0;
+}
+
+__mw_follow_function bool __mw_follow_shared_word(const __mw_touch &a, __mw_u64 word, __mw_u32 bytes) {
+  const mw_follow_launch *launch = a.self.launch;
+  char *slot = (char *)a.self.block;
+  if (word >= launch->shared_words) return false;
+  if (launch->cells_at && !__mw_load(&a.self.block->unfollowed))
+    __mw_follow_word_of(a, (mw_follow_cell *)(slot + launch->cells_at) + word, bytes);
+  return launch->written_at && __mw_write_shared(a, (__mw_u32 *)(slot + launch->written_at) + word, bytes);
+}
+
+__mw_follow_function bool __mw_follow_global_word(const __mw_touch &a, __mw_u64 word, __mw_u32 bytes) {
+  const mw_follow_page *page = __mw_page_of(a.self.session, word * 4);
+  __mw_u64 at = word & (MW_FOLLOW_PAGE_WORDS - 1);
+  if (!page) return false;
+  if (page->cells) __mw_follow_word_of(a, (mw_follow_cell *)page->cells + at, bytes);
+  return page->written && __mw_write_global(a, (unsigned char *)page->written + at, bytes);
+}
+
+__mw_follow_function void __mw_follow_bytes(const __mw_touch &a) {
+  __mw_u64 from = a.is_shared ? __mw_follow_offset((const void *)a.address) : a.address, end = from + a.bytes;
+  bool unwritten = false;
+  for (__mw_u64 word = from / 4; word * 4 < end; word++) {
+    __mw_u32 bytes = 15;
+    if (word * 4 < from) bytes &= 15u << (from - word * 4);
+    if (end - word * 4 < 4) bytes &= (1u << (end - word * 4)) - 1;
+    unwritten |= a.is_shared ? __mw_follow_shared_word(a, word, bytes) : __mw_follow_global_word(a, word, bytes);
+  }
+  if (unwritten) __mw_found_here(&a.self, MW_FOLLOW_UNWRITTEN, a.site, a.address);
+}
+
+#endif

@@ -1,0 +1,141 @@
+/* The data of checked runs on a GPU, for kernels (calls.h), for mwcc (src/mwcc/gpu/follow.c) and for the host
+ * (src/cuda/check). Pointers are integers, so that the layout is the same for all.
+ *
+ * A block of a checked run has a number of its own, its run: the host gives each launch as many in succession as it has
+ * blocks. Runs below a launch's `floor` happen before it. */
+#ifndef MOONWARP_FOLLOW_LAYOUT_H
+#define MOONWARP_FOLLOW_LAYOUT_H
+
+enum { MW_FOLLOW_LANES = 32, MW_FOLLOW_THREADS = 1024 };
+
+/* What an access is. */
+enum mw_follow_flags {
+  MW_FOLLOW_STORE = 1,
+  MW_FOLLOW_ATOMIC = 2,   /* also MW_FOLLOW_STORE */
+  MW_FOLLOW_VOLATILE = 4, /* or an atomic load or store */
+  MW_FOLLOW_BLOCK = 8,    /* atomic for the block only */
+  MW_FOLLOW_USED = 16,    /* a load whose value is used, rather than copied */
+  MW_FOLLOW_ACQUIRE = 32,
+  MW_FOLLOW_RELEASE = 64,
+};
+
+enum mw_follow_vote { MW_FOLLOW_COUNT, MW_FOLLOW_AND, MW_FOLLOW_OR };
+
+/* What a kernel does that is not followed: bits of mw_follow_session.notes. */
+enum mw_follow_note {
+  MW_FOLLOW_NAMED = 1,     /* barriers of a part of a block */
+  MW_FOLLOW_CLUSTERS = 2,  /* shared memory and barriers of a cluster */
+  MW_FOLLOW_BULK = 4,      /* asynchronous copies by the hardware */
+  MW_FOLLOW_LOG_FULL = 8,  /* more fences and atomics than the log has room for */
+  MW_FOLLOW_LIST_FULL = 16 /* more findings than the list has room for */
+};
+
+enum mw_follow_kind {
+  MW_FOLLOW_RACE = 1,
+  MW_FOLLOW_UNWRITTEN,
+  MW_FOLLOW_DIVERGED,   /* threads of a block wait at different barriers; other: the second one */
+  MW_FOLLOW_RETURNED,   /* a thread of the block never reaches the barrier; value: which */
+  MW_FOLLOW_OWN_LANE,   /* value: the mask */
+  MW_FOLLOW_NEVER,      /* a lane of the mask never calls; value: mask, lane << 32 */
+  MW_FOLLOW_OTHER_CALL, /* other: the other lane's */
+  MW_FOLLOW_ABSENT,     /* a shuffle reads a lane that does not take part; value: it */
+  MW_FOLLOW_FREED_TWICE,
+  MW_FOLLOW_NOT_MALLOC /* free of an address that malloc did not return; value: it */
+};
+
+/* The latest accesses to four bytes: a write, two readers, an atomic operation. who: run << 32 | epoch << 14 | thread << 4
+   | bytes, 0: none; what: site << 44 | step << 32 | grids << 16 | flags. */
+enum { MW_FOLLOW_WRITE, MW_FOLLOW_READ, MW_FOLLOW_READ_TOO, MW_FOLLOW_UPDATE, MW_FOLLOW_RECORDS };
+typedef struct mw_follow_cell {
+  unsigned long long who[MW_FOLLOW_RECORDS], what[MW_FOLLOW_RECORDS];
+} mw_follow_cell;
+
+/* One of two accesses, or the only one. */
+typedef struct mw_follow_end {
+  unsigned int site, run, thread, epoch, step, flags;
+} mw_follow_end;
+
+/* A finding; entry of a hash table of open addressing, by key. */
+typedef struct mw_follow_finding {
+  unsigned long long key; /* of kind and sites; 0: free */
+  unsigned int count, kind;
+  mw_follow_end here, other;
+  unsigned long long address, object, bytes, value;
+  unsigned int is_shared, ready;
+} mw_follow_finding;
+
+/* Two accesses that a fence and an atomic may order; the log decides. */
+typedef struct mw_follow_pair {
+  mw_follow_end here, other;
+  unsigned long long address, object, bytes;
+  unsigned int is_shared, logged; /* logged: entries of the log at that time */
+} mw_follow_pair;
+
+/* An entry of the log. Releases of a word are a list, from the latest on. */
+enum { MW_FOLLOW_RELEASED = 1, MW_FOLLOW_LEARNT };
+typedef struct mw_follow_event {
+  unsigned int kind, run, thread, epoch;
+  unsigned int link;             /* number of an entry from 1; of a release, the one before at its word; of what was learnt,
+                                    the release */
+  unsigned int fenced;           /* bits: for the device, for the block */
+  unsigned int fenced_epoch[2], fenced_step[2];
+} mw_follow_event;
+
+/* A word by which threads synchronise. */
+typedef struct mw_follow_head {
+  unsigned long long key; /* address; of shared memory with the run above; 0: free */
+  unsigned int latest, unused;
+} mw_follow_head;
+
+/* Memory that malloc gave to a kernel. */
+typedef struct mw_follow_malloc {
+  unsigned long long address; /* 0: free entry */
+  unsigned int bytes, site, run, thread, is_freed, unused;
+} mw_follow_malloc;
+
+/* The shadow of 2 MiB of global memory. */
+enum { MW_FOLLOW_PAGE_SHIFT = 21, MW_FOLLOW_PAGE_WORDS = 1 << (MW_FOLLOW_PAGE_SHIFT - 2) };
+typedef struct mw_follow_page {
+  unsigned long long number; /* address >> MW_FOLLOW_PAGE_SHIFT; 0: free entry */
+  unsigned long long cells;  /* mw_follow_cell *, or 0 */
+  unsigned long long written; /* unsigned char *: a bit for each byte of a word; or 0: all is written */
+} mw_follow_page;
+
+/* All rooms are powers of two. */
+typedef struct mw_follow_session {
+  unsigned long long pages, findings, pairs, log, heads, mallocs;
+  unsigned int page_room, finding_room, pair_room, log_room, head_room, malloc_room;
+  unsigned int pair_count, log_count, notes, malloc_count;
+} mw_follow_session;
+
+/* A launch, followed by a bit for each slot that says whether a block has it, and by the slots. */
+typedef struct mw_follow_launch {
+  unsigned long long session, slots, slot_bytes, cells_at, written_at; /* offsets in a slot: of shared memory's shadow */
+  unsigned int slot_count, base, floor, blocks, threads, shared_words, kinds, first_site;
+} mw_follow_launch;
+
+/* Lanes that are to call a warp function with a mask whose lowest lane is the index. */
+typedef struct mw_follow_group {
+  unsigned int arrived, generation, takes_part, site, lane;
+} mw_follow_group;
+
+typedef struct mw_follow_warp {
+  unsigned int exited, waits; /* lanes */
+  mw_follow_group groups[MW_FOLLOW_LANES];
+} mw_follow_warp;
+
+typedef struct mw_follow_thread {
+  unsigned int epoch, step, floor; /* floor: all lanes' accesses of an earlier step are known */
+  unsigned int fenced, fenced_epoch[2], fenced_step[2], seen, has_known;
+  unsigned short known[MW_FOLLOW_LANES]; /* the same of each lane */
+} mw_follow_thread;
+
+/* A block that runs: a slot begins with it. */
+typedef struct mw_follow_block {
+  unsigned long long launch;
+  unsigned int run, slot, arrived, generation, gone, gone_thread, site, site_thread, grids, learnt, votes[2], unfollowed;
+  mw_follow_warp warps[MW_FOLLOW_THREADS / MW_FOLLOW_LANES];
+  mw_follow_thread threads[MW_FOLLOW_THREADS];
+} mw_follow_block;
+
+#endif

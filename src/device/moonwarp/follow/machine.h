@@ -1,0 +1,80 @@
+/* What the functions of checked runs need of a GPU. */
+#ifndef MOONWARP_FOLLOW_MACHINE_H
+#define MOONWARP_FOLLOW_MACHINE_H
+
+#include "moonwarp/follow/layout.h"
+#include "moonwarp/guard.h"
+
+#define __mw_follow_function template <int = 0> static __attribute__((device, noinline, nodebug))
+#define __mw_follow_inline   static __attribute__((device, always_inline, nodebug)) inline
+#define __mw_follow_called   extern "C" __attribute__((device, noinline, nodebug, used))
+
+typedef unsigned int __mw_u32;
+typedef unsigned long long __mw_u64;
+
+static __attribute__((shared)) __mw_u64 __mw_follow_slot; /* the block's mw_follow_block */
+
+__mw_follow_inline mw_follow_block *__mw_followed() { return (mw_follow_block *)*(volatile __mw_u64 *)&__mw_follow_slot; }
+__mw_follow_inline void __mw_follow_set(mw_follow_block *b) { *(volatile __mw_u64 *)&__mw_follow_slot = (__mw_u64)b; }
+__mw_follow_inline __mw_u32 __mw_follow_thread_id() {
+  return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+}
+__mw_follow_inline __mw_u32 __mw_follow_block_id() {
+  return blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+}
+__mw_follow_inline __mw_u32 __mw_follow_start() {
+  __mw_u32 id;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
+  return id;
+}
+__mw_follow_inline void __mw_follow_meet() { asm volatile("barrier.sync 0;" : : : "memory"); }
+__mw_follow_inline void __mw_follow_converge(__mw_u32 lanes) { __nvvm_bar_warp_sync(lanes); }
+__mw_follow_inline __mw_u64 __mw_xchg(__mw_u64 *at, __mw_u64 value) {
+  __mw_u64 old;
+  asm volatile("atom.exch.b64 %0, [%1], %2;" : "=l"(old) : "l"(at), "l"(value) : "memory");
+  return old;
+}
+__mw_follow_inline __mw_u64 __mw_cas64(__mw_u64 *at, __mw_u64 old, __mw_u64 value) {
+  __mw_u64 found;
+  asm volatile("atom.cas.b64 %0, [%1], %2, %3;" : "=l"(found) : "l"(at), "l"(old), "l"(value) : "memory");
+  return found;
+}
+__mw_follow_inline __mw_u32 __mw_cas(__mw_u32 *at, __mw_u32 old, __mw_u32 value) {
+  __mw_u32 found;
+  asm volatile("atom.cas.b32 %0, [%1], %2, %3;" : "=r"(found) : "l"(at), "r"(old), "r"(value) : "memory");
+  return found;
+}
+__mw_follow_inline __mw_u32 __mw_swap(__mw_u32 *at, __mw_u32 value) { return __mw_exchange(at, value); }
+__mw_follow_inline __mw_u32 __mw_add(__mw_u32 *at, __mw_u32 value) {
+  __mw_u32 old;
+  asm volatile("atom.add.u32 %0, [%1], %2;" : "=r"(old) : "l"(at), "r"(value) : "memory");
+  return old;
+}
+__mw_follow_inline __mw_u32 __mw_or(__mw_u32 *at, __mw_u32 value) {
+  __mw_u32 old;
+  asm volatile("atom.or.b32 %0, [%1], %2;" : "=r"(old) : "l"(at), "r"(value) : "memory");
+  return old;
+}
+__mw_follow_inline __mw_u32 __mw_and(__mw_u32 *at, __mw_u32 value) {
+  __mw_u32 old;
+  asm volatile("atom.and.b32 %0, [%1], %2;" : "=r"(old) : "l"(at), "r"(value) : "memory");
+  return old;
+}
+__mw_follow_inline void __mw_order() { asm volatile("membar.gl;" : : : "memory"); }
+__mw_follow_inline void __mw_wait_a_little() { __mw_poll(); }
+/* In billionths of a second. */
+__mw_follow_inline __mw_u64 __mw_now() {
+  __mw_u64 time;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time));
+  return time;
+}
+__mw_follow_inline bool __mw_follow_is_shared(const void *address) { return __isShared(address); }
+__mw_follow_inline bool __mw_follow_is_global(const void *address) { return __isGlobal(address); }
+/* In assembly: LLVM would fold the conversion for a function's copy of constant arguments, and not know it there. */
+__mw_follow_inline __mw_u32 __mw_follow_offset(const void *address) {
+  __mw_u64 offset;
+  asm("cvta.to.shared.u64 %0, %1;" : "=l"(offset) : "l"(address));
+  return (__mw_u32)offset;
+}
+
+#endif

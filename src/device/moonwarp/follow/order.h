@@ -1,0 +1,153 @@
+/* What a thread knows of what others did, and what of that goes to the log: fences and atomics. */
+#ifndef MOONWARP_FOLLOW_ORDER_H
+#define MOONWARP_FOLLOW_ORDER_H
+
+#ifndef MOONWARP_FOLLOW_MACHINE
+#include "moonwarp/follow/machine.h"
+#endif
+
+/* The calling thread. */
+typedef struct __mw_self {
+  mw_follow_block *block;
+  mw_follow_thread *thread;
+  const mw_follow_launch *launch;
+  mw_follow_session *session;
+  __mw_u32 id;
+} __mw_self;
+
+__mw_follow_inline bool __mw_follow_self(__mw_self *self) {
+  self->block = __mw_followed();
+  if (!self->block) return false;
+  self->id = __mw_follow_thread_id();
+  self->thread = &self->block->threads[self->id];
+  self->launch = (const mw_follow_launch *)self->block->launch;
+  self->session = (mw_follow_session *)self->launch->session;
+  return true;
+}
+
+__mw_follow_inline __mw_u32 __mw_load(const __mw_u32 *at) { return *(const volatile __mw_u32 *)at; }
+__mw_follow_inline __mw_u64 __mw_load64(const __mw_u64 *at) { return *(const volatile __mw_u64 *)at; }
+
+__mw_follow_inline void __mw_note(mw_follow_session *session, __mw_u32 what) {
+  if ((__mw_load(&session->notes) & what) != what) __mw_or(&session->notes, what);
+}
+
+__mw_follow_inline mw_follow_end __mw_end_of(const __mw_self *self, __mw_u32 site, __mw_u32 flags) {
+  mw_follow_end end = {site, self->block->run, self->id, self->thread->epoch, self->thread->step, flags};
+  return end;
+}
+
+/* Whether the thread knows of an access by a lane of its warp, in this epoch. */
+__mw_follow_inline bool __mw_knows_lane(const mw_follow_thread *self, __mw_u32 lane, __mw_u32 step) {
+  return step < self->floor || (self->has_known && step < self->known[lane]);
+}
+
+/* ---- the log ---- */
+
+__mw_follow_inline __mw_u64 __mw_hash(__mw_u64 key) { return key * 0x9e3779b97f4a7c15ull >> 32; }
+
+/* The entry of a word; NULL: there is none, or no room. */
+__mw_follow_function mw_follow_head *__mw_head_of(mw_follow_session *session, __mw_u64 key, bool makes) {
+  mw_follow_head *heads = (mw_follow_head *)session->heads;
+  __mw_u64 at = __mw_hash(key);
+  for (__mw_u32 tries = 0; tries < 64; tries++, at++) {
+    mw_follow_head *head = &heads[at & (session->head_room - 1)];
+    __mw_u64 found = __mw_load64(&head->key);
+    if (found == key) return head;
+    if (found) continue;
+    if (!makes) return 0;
+    found = __mw_cas64(&head->key, 0, key);
+    if (found == 0 || found == key) return head;
+  }
+  if (makes) __mw_note(session, MW_FOLLOW_LOG_FULL);
+  return 0;
+}
+
+/* The number of the new entry, from 1; 0: there is no room. */
+__mw_follow_function __mw_u32 __mw_log(const __mw_self *self, mw_follow_event event) {
+  mw_follow_session *session = self->session;
+  __mw_u32 number = __mw_add(&session->log_count, 1);
+  if (number >= session->log_room) {
+    __mw_note(session, MW_FOLLOW_LOG_FULL);
+    return 0;
+  }
+  event.run = self->block->run;
+  event.thread = self->id;
+  event.epoch = self->thread->epoch;
+  ((mw_follow_event *)session->log)[number] = event;
+  __mw_order();
+  return number + 1;
+}
+
+__mw_follow_function void __mw_publish(const __mw_self *self, __mw_u64 key) {
+  const mw_follow_thread *t = self->thread;
+  if (!t->fenced) return;
+  mw_follow_head *head = __mw_head_of(self->session, key, true);
+  if (!head) return;
+  mw_follow_event event = {MW_FOLLOW_RELEASED};
+  event.fenced = t->fenced;
+  for (int i = 0; i < 2; i++) event.fenced_epoch[i] = t->fenced_epoch[i], event.fenced_step[i] = t->fenced_step[i];
+  event.link = __mw_load(&head->latest);
+  __mw_u32 number = __mw_log(self, event);
+  if (number) __mw_swap(&head->latest, number);
+}
+
+__mw_follow_function void __mw_learn(const __mw_self *self, __mw_u64 key) {
+  mw_follow_head *head = __mw_head_of(self->session, key, false);
+  __mw_u32 latest = head ? __mw_load(&head->latest) : 0;
+  if (!latest || latest == self->thread->seen) return;
+  mw_follow_event event = {MW_FOLLOW_LEARNT};
+  event.link = latest;
+  self->thread->seen = latest;
+  __mw_log(self, event);
+  self->block->learnt = 1;
+}
+
+__mw_follow_inline void __mw_fence_for(mw_follow_thread *t, __mw_u32 scope) {
+  for (; scope < 2; scope++) {
+    t->fenced |= 1u << scope;
+    t->fenced_epoch[scope] = t->epoch;
+    t->fenced_step[scope] = t->step;
+  }
+  t->step++;
+}
+
+__mw_follow_inline __mw_u64 __mw_word_key(const __mw_self *self, const void *address) {
+  if (!__mw_follow_is_shared(address)) return (__mw_u64)address;
+  return (__mw_u64)1 << 63 | (__mw_u64)self->block->run << 24 | __mw_follow_offset(address);
+}
+
+/* ---- findings ---- */
+
+__mw_follow_function mw_follow_finding *__mw_found(const __mw_self *self, __mw_u32 kind, const mw_follow_end &here,
+                                                   const mw_follow_end &other, __mw_u64 value) {
+  mw_follow_session *session = self->session;
+  mw_follow_finding *list = (mw_follow_finding *)session->findings;
+  __mw_u64 key = (__mw_u64)kind << 48 | (__mw_u64)here.site << 24 | other.site, at = __mw_hash(key);
+  for (__mw_u32 tries = 0; tries < 64; tries++, at++) {
+    mw_follow_finding *f = &list[at & (session->finding_room - 1)];
+    __mw_u64 found = __mw_load64(&f->key);
+    if (!found) found = __mw_cas64(&f->key, 0, key);
+    if (found == key) {
+      __mw_add(&f->count, 1);
+      return 0;
+    }
+    if (found) continue;
+    __mw_add(&f->count, 1);
+    f->kind = kind;
+    f->here = here;
+    f->other = other;
+    f->value = value;
+    return f;
+  }
+  __mw_note(session, MW_FOLLOW_LIST_FULL);
+  return 0;
+}
+
+__mw_follow_function void __mw_found_here(const __mw_self *self, __mw_u32 kind, __mw_u32 site, __mw_u64 value) {
+  mw_follow_end none = {};
+  mw_follow_finding *f = __mw_found(self, kind, __mw_end_of(self, site, 0), none, value);
+  if (f) f->ready = 1;
+}
+
+#endif

@@ -1,0 +1,150 @@
+/* Barriers and warp functions of checked runs. They wait in software, so that a wait which cannot end on the hardware is
+ * noticed and ends: threads at different barriers continue together, and a warp function continues without lanes that
+ * have returned, wait at a barrier of the block, or do not arrive for a long time. */
+#ifndef MOONWARP_FOLLOW_WAIT_H
+#define MOONWARP_FOLLOW_WAIT_H
+
+#include "moonwarp/follow/order.h"
+
+__mw_follow_inline mw_follow_warp *__mw_warp_of(const __mw_self *self) { return &self->block->warps[self->id / 32]; }
+__mw_follow_inline __mw_u32 __mw_lowest(__mw_u32 lanes) { return (__mw_u32)__builtin_ctz(lanes); }
+
+/* The lanes of the thread's warp that the block has. */
+__mw_follow_inline __mw_u32 __mw_existing(const __mw_self *self) {
+  __mw_u32 left = self->launch->threads - self->id / 32 * 32;
+  return left >= 32 ? ~0u : (1u << left) - 1;
+}
+
+/* ---- barriers of the block ---- */
+
+/* The first to arrive says at which barrier; the others compare. */
+__mw_follow_inline void __mw_compare_places(const __mw_self *self, __mw_u32 *site_at, __mw_u32 *thread_at, __mw_u32 site,
+                                            __mw_u32 kind) {
+  __mw_u32 first = __mw_cas(site_at, 0, site);
+  if (!first) {
+    *(volatile __mw_u32 *)thread_at = self->id;
+    return;
+  }
+  if (first == site) return;
+  mw_follow_end here = __mw_end_of(self, first, 0), other = __mw_end_of(self, site, 0);
+  here.thread = __mw_load(thread_at);
+  mw_follow_finding *f = __mw_found(self, kind, here, other, 0);
+  if (f) f->ready = 1;
+}
+
+/* All threads that have not returned are here: let them go. */
+__mw_follow_inline void __mw_release_block(const __mw_self *self, __mw_u32 site, __mw_u32 gone) {
+  mw_follow_block *b = self->block;
+  if (gone) __mw_found_here(self, MW_FOLLOW_RETURNED, site, __mw_load(&b->gone_thread));
+  for (__mw_u32 w = 0; w * 32 < self->launch->threads; w++) *(volatile __mw_u32 *)&b->warps[w].waits = 0;
+  *(volatile __mw_u32 *)&b->site = 0;
+  *(volatile __mw_u32 *)&b->votes[(b->generation + 1) & 1] = 0;
+  __mw_order();
+  *(volatile __mw_u32 *)&b->generation = b->generation + 1;
+}
+
+__mw_follow_function void __mw_wait_for_block(const __mw_self *self, __mw_u32 site) {
+  mw_follow_block *b = self->block;
+  __mw_order();
+  __mw_compare_places(self, &b->site, &b->site_thread, site, MW_FOLLOW_DIVERGED);
+  __mw_or(&__mw_warp_of(self)->waits, 1u << self->id % 32);
+  __mw_u32 generation = __mw_load(&b->generation);
+  __mw_add(&b->arrived, 1);
+  while (__mw_load(&b->generation) == generation) {
+    __mw_u32 arrived = __mw_load(&b->arrived), gone = __mw_load(&b->gone);
+    if (arrived + gone == self->launch->threads && __mw_cas(&b->arrived, arrived, 0) == arrived)
+      __mw_release_block(self, site, gone);
+    else
+      __mw_wait_a_little();
+  }
+  __mw_order();
+}
+
+__mw_follow_inline void __mw_pass_barrier(const __mw_self *self) {
+  mw_follow_thread *t = self->thread;
+  t->epoch++;
+  t->step = t->floor = 0;
+  if (!t->has_known) return;
+  for (int i = 0; i < 32; i++) t->known[i] = 0;
+  t->has_known = 0;
+}
+
+/* ---- lanes that call a warp function ---- */
+
+static const __mw_u64 __mw_patience = 2000000000; /* 2 s */
+
+__mw_follow_function void __mw_end_gathering(const __mw_self *self, mw_follow_group *g, __mw_u32 mask, __mw_u32 arrived,
+                                             __mw_u32 site) {
+  __mw_u32 missing = mask & ~arrived;
+  if (missing) __mw_found_here(self, MW_FOLLOW_NEVER, site, mask | (__mw_u64)__mw_lowest(missing) << 32);
+  *(volatile __mw_u32 *)&g->takes_part = arrived;
+  *(volatile __mw_u32 *)&g->site = 0;
+  __mw_order();
+  *(volatile __mw_u32 *)&g->generation = g->generation + 1;
+}
+
+/* Wait for the lanes of the mask; returns those that do call. */
+__mw_follow_function __mw_u32 __mw_gather(const __mw_self *self, __mw_u32 mask, __mw_u32 site) {
+  mw_follow_warp *w = __mw_warp_of(self);
+  __mw_u32 bit = 1u << self->id % 32;
+  mask &= __mw_existing(self);
+  if (!(mask & bit)) {
+    __mw_found_here(self, MW_FOLLOW_OWN_LANE, site, mask);
+    return bit;
+  }
+  mw_follow_group *g = &w->groups[__mw_lowest(mask)];
+  __mw_u32 generation = __mw_load(&g->generation);
+  __mw_compare_places(self, &g->site, &g->lane, site, MW_FOLLOW_OTHER_CALL);
+  __mw_or(&g->arrived, bit);
+  __mw_u64 since = __mw_now();
+  while (__mw_load(&g->generation) == generation) {
+    __mw_u32 arrived = __mw_load(&g->arrived), gone = __mw_load(&w->exited) | __mw_load(&w->waits);
+    bool all = (mask & ~(arrived | gone)) == 0, late = !all && __mw_now() - since > __mw_patience;
+    if ((all || late) && arrived & bit && __mw_cas(&g->arrived, arrived, 0) == arrived)
+      __mw_end_gathering(self, g, mask, arrived, site);
+    else
+      __mw_wait_a_little();
+  }
+  __mw_order();
+  __mw_u32 takes_part = __mw_load(&g->takes_part);
+  __mw_follow_converge(takes_part);
+  return takes_part;
+}
+
+/* ---- __syncwarp ---- */
+
+__mw_follow_inline __mw_u32 __mw_most(__mw_u32 a, __mw_u32 b) { return a > b ? a : b; }
+
+/* The lanes have met: each then knows what the others did and know. */
+__mw_follow_function void __mw_join_lanes(const __mw_self *self, __mw_u32 lanes) {
+  mw_follow_thread *mine = self->thread, *all = self->block->threads + self->id / 32 * 32;
+  __mw_u32 live = __mw_existing(self) & ~__mw_load(&__mw_warp_of(self)->exited), step = 0, floor = mine->floor;
+  bool has_all = (live & ~lanes) == 0;
+  unsigned short known[32];
+  for (int k = 0; k < 32 && !has_all; k++) known[k] = mine->has_known ? mine->known[k] : 0;
+  for (__mw_u32 left = lanes; left; left &= left - 1) {
+    const mw_follow_thread *t = &all[__mw_lowest(left)];
+    step = __mw_most(step, __mw_load(&t->step));
+    if (has_all) continue;
+    __mw_u32 other = __mw_load(&t->floor);
+    bool knows = __mw_load(&t->has_known);
+    for (int k = 0; k < 32; k++) {
+      __mw_u32 value = knows ? __mw_most(*(const volatile unsigned short *)&t->known[k], other) : other;
+      if (value > known[k]) known[k] = (unsigned short)value;
+    }
+  }
+  step++;
+  __mw_follow_converge(lanes);
+  mine->step = step;
+  if (has_all) {
+    mine->floor = step;
+  } else {
+    for (int k = 0; k < 32; k++) mine->known[k] = lanes >> k & 1 ? (unsigned short)step : known[k];
+    mine->has_known = 1;
+    mine->floor = floor;
+  }
+  __mw_order();
+  __mw_follow_converge(lanes);
+}
+
+#endif

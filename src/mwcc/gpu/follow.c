@@ -1,0 +1,301 @@
+/* Calls that tell a checked run on a GPU (mwcc --target=nvptx --checks) what a kernel does: each access to global or
+ * shared memory, barriers, warp functions, fences, malloc and free. The functions are those of moonwarp/follow_calls.h.
+ *
+ * A call names its place by a number, a site; the sites' lines, files and arrays are facts of the module (metadata.c).
+ * Barriers are replaced by the functions' own, which notice divergence instead of waiting forever; warp functions get
+ * the mask of the lanes that do call them. Runs after the bounds checks, on inlined code. */
+#include "instrument.h"
+#include "device/moonwarp/follow/layout.h"
+#include "mwcc/prepare/prepare.h"
+#include "mwcc/support/predicates.h"
+#include "mwcc/read/read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct follower {
+  program *p;
+  LLVMBuilderRef b;
+} follower;
+
+/* ---- sites ---- */
+
+static void add_site(program *p, LLVMValueRef i, const char *name, uint64_t bytes) {
+  const char *file = NULL;
+  unsigned line = 0, column;
+  program_position(i, &file, &line, &column);
+  mw_text_addf(&p->followed_sites, "//mw\tsite\t%u\t%u\t%s\t%s\n", line, (unsigned)bytes, name ? name : "", file ? file : "");
+  p->followed_site_count++;
+}
+
+/* The number of the instruction's place, for the named array. */
+static LLVMValueRef site_of(follower *f, LLVMValueRef i, const char *name, uint64_t bytes) {
+  add_site(f->p, i, name, bytes);
+  return constant_i32(f->p, f->p->followed_site_count);
+}
+
+static LLVMValueRef tell(follower *f, const char *name, LLVMValueRef *arguments, unsigned count) {
+  LLVMValueRef function = guard_function(f->p, name);
+  return LLVMBuildCall2(f->b, LLVMGlobalGetValueType(function), function, arguments, count, "");
+}
+
+static LLVMValueRef plain(follower *f, LLVMValueRef pointer) {
+  if (LLVMTypeOf(pointer) == f->p->pointer) return pointer;
+  return LLVMBuildAddrSpaceCast(f->b, pointer, f->p->pointer, "");
+}
+
+static void after(follower *f, LLVMValueRef i) { LLVMPositionBuilderBefore(f->b, LLVMGetNextInstruction(i)); }
+
+/* ---- accesses ---- */
+
+/* Whether a loaded value is used for more than being copied. */
+static bool is_used(LLVMValueRef value, int depth) {
+  for (LLVMUseRef use = LLVMGetFirstUse(value); use; use = LLVMGetNextUse(use)) {
+    LLVMValueRef user = LLVMGetUser(use);
+    LLVMOpcode opcode = opcode_of(user);
+    if (opcode == LLVMStore && LLVMGetOperand(user, 0) == value) continue;
+    bool passes = opcode == LLVMPHI || opcode == LLVMSelect || opcode == LLVMBitCast || opcode == LLVMTrunc ||
+                  opcode == LLVMExtractElement || opcode == LLVMInsertElement || opcode == LLVMFreeze ||
+                  opcode == LLVMExtractValue || opcode == LLVMZExt || opcode == LLVMSExt || opcode == LLVMShl ||
+                  opcode == LLVMOr || opcode == LLVMLShr;
+    if (!passes || depth == 0) return true;
+    if (opcode == LLVMSelect && LLVMGetOperand(user, 0) == value) return true;
+    if (is_used(user, depth - 1)) return true;
+  }
+  return false;
+}
+
+static unsigned order_flags(LLVMAtomicOrdering order) {
+  bool both = order == LLVMAtomicOrderingAcquireRelease || order == LLVMAtomicOrderingSequentiallyConsistent;
+  return (both || order == LLVMAtomicOrderingAcquire ? MW_FOLLOW_ACQUIRE : 0) |
+         (both || order == LLVMAtomicOrderingRelease ? MW_FOLLOW_RELEASE : 0);
+}
+
+static unsigned inline_flags(LLVMValueRef call) {
+  size_t length;
+  const char *text = LLVMGetInlineAsmAsmString(LLVMGetCalledValue(call), &length);
+  unsigned flags = strstr(text, "atom.") || strstr(text, "red.") ? MW_FOLLOW_ATOMIC | MW_FOLLOW_STORE : 0;
+  if (strstr(text, ".cta.")) flags |= MW_FOLLOW_BLOCK;
+  if (strstr(text, ".volatile") || strstr(text, ".relaxed")) flags |= MW_FOLLOW_VOLATILE;
+  if (strstr(text, ".acquire") || strstr(text, ".acq_rel")) flags |= MW_FOLLOW_ACQUIRE | MW_FOLLOW_VOLATILE;
+  if (strstr(text, ".release") || strstr(text, ".acq_rel")) flags |= MW_FOLLOW_RELEASE | MW_FOLLOW_VOLATILE;
+  return flags;
+}
+
+static unsigned flags_of(LLVMValueRef i, const gpu_access *a) {
+  unsigned flags = a->is_store ? MW_FOLLOW_STORE : 0;
+  enum { DEEP = 4 };
+  switch (LLVMGetInstructionOpcode(i)) {
+  case LLVMLoad:
+    if (LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic) flags |= MW_FOLLOW_VOLATILE | order_flags(LLVMGetOrdering(i));
+    if (LLVMGetVolatile(i)) flags |= MW_FOLLOW_VOLATILE;
+    return is_used(i, DEEP) ? flags | MW_FOLLOW_USED : flags;
+  case LLVMStore:
+    if (LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic) flags |= MW_FOLLOW_VOLATILE | order_flags(LLVMGetOrdering(i));
+    return LLVMGetVolatile(i) ? flags | MW_FOLLOW_VOLATILE : flags;
+  case LLVMAtomicRMW: return flags | MW_FOLLOW_ATOMIC | order_flags(LLVMGetOrdering(i));
+  case LLVMAtomicCmpXchg: return flags | MW_FOLLOW_ATOMIC | order_flags(LLVMGetCmpXchgSuccessOrdering(i));
+  case LLVMCall:
+    if (LLVMIsAInlineAsm(LLVMGetCalledValue(i))) return flags | inline_flags(i);
+    if (starts_with(callee_name(i), "llvm.nvvm.atomic.")) return flags | MW_FOLLOW_ATOMIC;
+    return flags;
+  default: return flags;
+  }
+}
+
+static bool is_exchange(LLVMValueRef i) {
+  return LLVMGetInstructionOpcode(i) == LLVMAtomicRMW && LLVMGetAtomicRMWBinOp(i) == LLVMAtomicRMWBinOpXchg;
+}
+
+static void follow_access(follower *f, LLVMValueRef i, const gpu_access *a) {
+  accessed o;
+  unsigned flags = flags_of(i, a);
+  if (!find_accessed(f->p, a->address, &o) || LLVMIsAAllocaInst(o.base)) return;
+  LLVMTypeRef type = LLVMTypeOf(o.base);
+  enum { CONSTANT = 4 };
+  if (LLVMGetPointerAddressSpace(type) == CONSTANT) return;
+  if (flags & MW_FOLLOW_ATOMIC && !is_exchange(i)) flags |= MW_FOLLOW_USED;
+  uint64_t bytes = LLVMIsAConstantInt(a->bytes) ? LLVMConstIntGetZExtValue(a->bytes) : 1;
+  LLVMPositionBuilderBefore(f->b, i);
+  LLVMValueRef site = site_of(f, i, o.name, bytes), address = plain(f, a->address);
+  LLVMValueRef arguments[] = {address, LLVMBuildZExt(f->b, a->bytes, f->p->i64, ""), plain(f, o.base), site,
+                              constant_i32(f->p, flags)};
+  tell(f, "__mw_guard_follow", arguments, MW_COUNT(arguments));
+  bool acquires = flags & MW_FOLLOW_ATOMIC || (flags & MW_FOLLOW_VOLATILE && !(flags & MW_FOLLOW_STORE));
+  if (!acquires || !(f->p->options->checks & MW_CHECK_RACES)) return;
+  after(f, i);
+  tell(f, "__mw_guard_follow_after", (LLVMValueRef[]){address, constant_i32(f->p, flags)}, 2);
+}
+
+/* ---- barriers, warp functions ---- */
+
+static void replace(follower *f, LLVMValueRef i, LLVMValueRef by) {
+  (void)f;
+  if (LLVMGetTypeKind(LLVMTypeOf(i)) != LLVMVoidTypeKind) LLVMReplaceAllUsesWith(i, by);
+  LLVMInstructionEraseFromParent(i);
+}
+
+static void follow_barrier(follower *f, LLVMValueRef i) {
+  LLVMPositionBuilderBefore(f->b, i);
+  LLVMValueRef site = site_of(f, i, NULL, 0);
+  replace(f, i, tell(f, "__mw_guard_follow_barrier", &site, 1));
+}
+
+static void follow_counting(follower *f, LLVMValueRef i, unsigned what) {
+  LLVMPositionBuilderBefore(f->b, i);
+  LLVMValueRef arguments[] = {LLVMGetOperand(i, 0), constant_i32(f->p, what), site_of(f, i, NULL, 0)};
+  replace(f, i, tell(f, "__mw_guard_follow_vote", arguments, MW_COUNT(arguments)));
+}
+
+static void follow_warp(follower *f, LLVMValueRef i) {
+  LLVMPositionBuilderBefore(f->b, i);
+  LLVMValueRef arguments[] = {LLVMGetOperand(i, 0), site_of(f, i, NULL, 0)};
+  replace(f, i, tell(f, "__mw_guard_follow_warp", arguments, MW_COUNT(arguments)));
+}
+
+/* shfl.sync.MODE(mask, value, lane, clamp) */
+static void follow_shuffle(follower *f, LLVMValueRef i, const char *mode) {
+  static const char *const modes[] = {"idx", "up", "down", "bfly"};
+  unsigned which = 0;
+  while (which < 3 && !starts_with(mode, modes[which])) which++;
+  LLVMPositionBuilderBefore(f->b, i);
+  LLVMValueRef arguments[] = {LLVMGetOperand(i, 0), LLVMGetOperand(i, 2), LLVMGetOperand(i, 3),
+                              constant_i32(f->p, which), site_of(f, i, NULL, 0)};
+  LLVMSetOperand(i, 0, tell(f, "__mw_guard_follow_shuffle", arguments, MW_COUNT(arguments)));
+}
+
+static void follow_mask(follower *f, LLVMValueRef i, unsigned operand) {
+  LLVMPositionBuilderBefore(f->b, i);
+  LLVMValueRef arguments[] = {LLVMGetOperand(i, operand), site_of(f, i, NULL, 0)};
+  LLVMSetOperand(i, operand, tell(f, "__mw_guard_follow_mask", arguments, MW_COUNT(arguments)));
+}
+
+static void follow_fence(follower *f, LLVMValueRef i, unsigned scope) {
+  LLVMPositionBuilderBefore(f->b, i);
+  LLVMValueRef argument = constant_i32(f->p, scope);
+  tell(f, "__mw_guard_follow_fence", &argument, 1);
+}
+
+static void follow_unknown(follower *f, LLVMValueRef i, unsigned what) {
+  LLVMPositionBuilderBefore(f->b, i);
+  LLVMValueRef argument = constant_i32(f->p, what);
+  tell(f, "__mw_guard_follow_unknown", &argument, 1);
+}
+
+/* A barrier in shared memory that counts arrivals: `arrives` publishes what the thread did, else it learns. */
+static void follow_word(follower *f, LLVMValueRef i, bool arrives) {
+  if (arrives)
+    LLVMPositionBuilderBefore(f->b, i);
+  else
+    after(f, i);
+  unsigned count = LLVMGetNumArgOperands(i);
+  if (!count || LLVMTypeOf(LLVMGetOperand(i, 0)) != f->p->i32) return;
+  LLVMValueRef arguments[] = {LLVMGetOperand(i, 0), constant_i32(f->p, arrives)};
+  tell(f, "__mw_guard_follow_word", arguments, 2);
+}
+
+static void follow_inline(follower *f, LLVMValueRef i) {
+  size_t length;
+  const char *text = LLVMGetInlineAsmAsmString(LLVMGetCalledValue(i), &length);
+  if (strstr(text, "barrier.red.popc.aligned"))
+    follow_counting(f, i, MW_FOLLOW_COUNT);
+  else if (strstr(text, "barrier.red.and.aligned"))
+    follow_counting(f, i, MW_FOLLOW_AND);
+  else if (strstr(text, "barrier.red.or.aligned"))
+    follow_counting(f, i, MW_FOLLOW_OR);
+  else if (strstr(text, "membar.cta"))
+    follow_fence(f, i, 1);
+  else if (strstr(text, "membar.") || starts_with(text, "fence.acq_rel") || starts_with(text, "fence.sc"))
+    follow_fence(f, i, 0);
+  else if (strstr(text, "mbarrier.arrive"))
+    follow_word(f, i, true);
+  else if (strstr(text, "mbarrier.test_wait") || strstr(text, "mbarrier.try_wait"))
+    follow_word(f, i, false);
+  else if (strstr(text, "barrier.cluster") || strstr(text, "mapa."))
+    follow_unknown(f, i, MW_FOLLOW_CLUSTERS);
+  else if (strstr(text, "cp.async") || strstr(text, "cp.reduce"))
+    follow_unknown(f, i, MW_FOLLOW_BULK);
+  else if (strstr(text, "bar.") || strstr(text, "barrier."))
+    follow_unknown(f, i, MW_FOLLOW_NAMED);
+}
+
+/* The operand with the lanes' mask of a warp function; -1: it is none. */
+static int mask_operand(const char *name) {
+  if (starts_with(name, "vote.") && strstr(name, ".sync")) return 0;
+  if (starts_with(name, "match.")) return 0;
+  return starts_with(name, "redux.sync.") ? 1 : -1;
+}
+
+static void follow_call(follower *f, LLVMValueRef i) {
+  const char *name = callee_name(i);
+  bool barriers = f->p->options->checks & MW_CHECK_BARRIERS;
+  if (LLVMIsAInlineAsm(LLVMGetCalledValue(i))) {
+    follow_inline(f, i);
+  } else if (strstr(name, "__mw_grid_wait")) {
+    after(f, i);
+    tell(f, "__mw_guard_follow_grid", NULL, 0);
+  } else if (strcmp(name, "malloc") == 0) {
+    after(f, i);
+    LLVMValueRef bytes = LLVMBuildZExt(f->b, LLVMGetOperand(i, 0), f->p->i64, "");
+    tell(f, "__mw_guard_follow_given", (LLVMValueRef[]){i, bytes, site_of(f, i, NULL, 0)}, 3);
+  } else if (strcmp(name, "free") == 0) {
+    LLVMPositionBuilderBefore(f->b, i);
+    replace(f, i, tell(f, "__mw_guard_follow_free", (LLVMValueRef[]){LLVMGetOperand(i, 0), site_of(f, i, NULL, 0)}, 2));
+  } else if (starts_with(name, "llvm.nvvm.")) {
+    const char *what = name + strlen("llvm.nvvm.");
+    if (strcmp(what, "barrier0") == 0)
+      follow_barrier(f, i);
+    else if (strcmp(what, "bar.warp.sync") == 0)
+      follow_warp(f, i);
+    else if (starts_with(what, "shfl.sync.") && barriers)
+      follow_shuffle(f, i, what + strlen("shfl.sync."));
+    else if (mask_operand(what) >= 0 && barriers)
+      follow_mask(f, i, (unsigned)mask_operand(what));
+    else if (starts_with(what, "membar."))
+      follow_fence(f, i, strstr(what, "cta") != NULL);
+    else if (starts_with(what, "barrier") || starts_with(what, "bar."))
+      follow_unknown(f, i, MW_FOLLOW_NAMED);
+  }
+}
+
+/* ---- functions ---- */
+
+static void follow_instruction(follower *f, LLVMValueRef i) {
+  gpu_access accesses[2];
+  int count = find_gpu_accesses(f->p, i, accesses);
+  for (int k = 0; k < count; k++) follow_access(f, i, &accesses[k]);
+  if (count) return;
+  if (LLVMIsACallInst(i))
+    follow_call(f, i);
+  else if (LLVMGetInstructionOpcode(i) == LLVMFence)
+    follow_fence(f, i, LLVMIsAtomicSingleThread(i));
+}
+
+static void follow_function(follower *f, LLVMValueRef function) {
+  instructions list = instructions_of_function(function);
+  for (size_t n = 0; n < list.count; n++) follow_instruction(f, list.items[n]);
+  free(list.items);
+}
+
+/* The launch's address is a kernel's last parameter. */
+static void frame_kernel(follower *f, LLVMValueRef body) {
+  instructions list = instructions_of_function(body);
+  for (size_t n = 0; n < list.count; n++) {
+    if (LLVMGetInstructionOpcode(list.items[n]) != LLVMRet) continue;
+    LLVMPositionBuilderBefore(f->b, list.items[n]);
+    tell(f, "__mw_guard_follow_end", NULL, 0);
+  }
+  free(list.items);
+  LLVMValueRef launch = LLVMGetLastParam(body);
+  guard_position_at_entry(f->b, body);
+  tell(f, "__mw_guard_follow_begin", &launch, 1);
+}
+
+void follow_kernels(program *p) {
+  follower f = {p, LLVMCreateBuilderInContext(p->context)};
+  EACH_FUNCTION(p, function) {
+    if (!LLVMIsDeclaration(function) && !guard_is_ours(function)) follow_function(&f, function);
+  }
+  for (size_t i = 0; i < p->kernel_count; i++) frame_kernel(&f, p->kernels[i].body);
+  LLVMDisposeBuilder(f.b);
+}
