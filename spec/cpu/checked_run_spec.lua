@@ -151,14 +151,30 @@ __global__ void k(float *y) {
     local line = "q[threadIdx.x] += p[q[threadIdx.x] * %d] * %d;\n"
     local lines = {}
     for i = 1, 64 do lines[i] = line:format(i, i) end
-    local m = mw.compile("__global__ void k(const int *p, int *q) {\n" .. table.concat(lines) .. "}")
+    local many = mw.compile("__global__ void k(const int *p, int *q) {\n" .. table.concat(lines) .. "}")
     local before, q = mw.limit "stack", mw.zeros(32, "int")
     mw.limit("stack", 4096)
-    local ok, report = pcall(mw.check, function() m.k(1, 32)(mw.zeros(64, "int"), q) end)
+    local ok, report = pcall(mw.check, function() many.k(1, 32)(mw.zeros(64, "int"), q) end)
     mw.limit("stack", before)
     assert.is_true(ok, tostring(report))
     assert.equal("no findings", tostring(report))
     assert.equal(0, q[1])
+  end)
+
+  it("leave kernels with large structs among their parameters alone", function()
+    local m = mw.compile [[
+      struct walk { long long rows, step[15]; };
+      __global__ void k(walk w, int *p) {
+        long long row = threadIdx.y;
+        if (row < w.rows) *(int *)((char *)p + row * w.step[0] + threadIdx.x * w.step[14]) = row + 1;
+      }
+    ]]
+    local p, step = mw.zeros({ 8, 4 }, "int"), {}
+    for i = 1, 15 do step[i] = 0 end
+    step[1], step[15] = 16, 4
+    local report = mw.check(function() m.k(1, { 4, 10 })({ rows = 8, step = step }, p) end)
+    assert.equal("no findings", tostring(report))
+    assert.equal(4 * 36, p:sum())
   end)
 
   it("end with the function, also when it fails; checked runs do not nest", function()

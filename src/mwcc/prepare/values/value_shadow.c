@@ -30,15 +30,26 @@ static LLVMValueRef slot(value_check *c, LLVMValueRef call, unsigned bytes) {
   return made;
 }
 
-/* Whether what `part` points to is accessed only after the call and before the next one in its basic block. */
+/* Whether what `part` points to is loaded and stored only, after the call and before the next one in its basic block. */
 static bool is_used_at_once(LLVMValueRef call, LLVMValueRef part) {
   size_t uses = 0, found = 0;
   for (LLVMUseRef use = LLVMGetFirstUse(part); use; use = LLVMGetNextUse(use)) uses++;
   for (LLVMValueRef i = LLVMGetNextInstruction(call); i; i = LLVMGetNextInstruction(i)) {
     if (LLVMIsACallInst(i) && is_named(i, "__msan_metadata")) break;
-    for (unsigned n = 0; n < (unsigned)LLVMGetNumOperands(i); n++) found += LLVMGetOperand(i, n) == part;
+    found += (LLVMIsALoadInst(i) || LLVMIsAStoreInst(i)) && LLVMGetOperand(i, LLVMIsAStoreInst(i) ? 1 : 0) == part;
   }
   return uses == found;
+}
+
+/* The bytes of what `part` points to that are set or copied at once: of a struct among the parameters. */
+static uint64_t bytes_filled(LLVMValueRef part) {
+  uint64_t most = 0;
+  for (LLVMUseRef use = LLVMGetFirstUse(part); use; use = LLVMGetNextUse(use)) {
+    LLVMValueRef user = LLVMGetUser(use), bytes = LLVMIsAMemIntrinsic(user) ? LLVMGetOperand(user, 2) : NULL;
+    uint64_t count = bytes && LLVMIsAConstantInt(bytes) ? LLVMConstIntGetZExtValue(bytes) : 0;
+    if (count > most) most = count;
+  }
+  return most;
 }
 
 /* One slot of a function for shadows that are used at once: a large kernel has thousands of them. */
@@ -53,8 +64,9 @@ static LLVMValueRef shadow_slot(value_check *c, LLVMValueRef call, uint64_t byte
   bool at_once = bytes <= WIDEST;
   for (LLVMUseRef use = LLVMGetFirstUse(call); use; use = LLVMGetNextUse(use)) {
     LLVMValueRef part = LLVMGetUser(use);
-    bool is_shadow = LLVMIsAExtractValueInst(part) && *LLVMGetIndices(part) == 0;
-    at_once = at_once && (!is_shadow || is_used_at_once(call, part));
+    if (!LLVMIsAExtractValueInst(part) || *LLVMGetIndices(part) != 0) continue;
+    at_once = at_once && is_used_at_once(call, part);
+    if (bytes_filled(part) > bytes) bytes = bytes_filled(part);
   }
   return at_once ? shared_slot(c, call) : slot(c, call, (unsigned)(bytes > WIDEST ? bytes : WIDEST));
 }
