@@ -14,7 +14,7 @@
 #include "moonwarp.h"
 #include "mwo_bulk.h"
 
-#define MW_MWO_VERSION 28
+#define MW_MWO_VERSION 29
 #define MW_MWO_SYMBOL  "mw_mwo"
 #define MW_MWO_MAGIC   "MWOIMG2"
 
@@ -78,6 +78,7 @@ enum {
   MW_ACCESS_INNER = 256,     /* a second check, of an array within the array or struct */
   MW_ACCESS_USED = 512,      /* what is read decides something or is computed with, and is not only moved */
   MW_ACCESS_UNBOUND = 1024,  /* by an address of which nothing is known: its bounds are not checked */
+  MW_ACCESS_SCREENED = 2048, /* in screened code: it is noted in the cells of what it touches */
   MW_ACCESS_ALIGN_SHIFT = 12 /* above: log2 of the required alignment */
 };
 
@@ -129,8 +130,10 @@ typedef struct mw_device_request {
   uint64_t param_bytes;
 } mw_device_request;
 
-/* mw_mwo.checks: bits of mw_check_kind for a checked run (mwcc --checks), or that alone which --check-memory does. */
-enum { MW_CHECKED_BOUNDS = 1 << 16 };
+/* mw_mwo.checks: bits of mw_check_kind for a checked run (mwcc --checks), or that alone which --check-memory does; or of
+ * screened code (src/cpu/check/screen.c). There each word of 4 bytes has two cells: the tag of who wrote it last, and of
+ * who read it, or 0: the thread, the number of barriers before, and in global memory, from 1, the block. */
+enum { MW_CHECKED_BOUNDS = 1 << 16, MW_CHECKED_SCREEN = 16, MW_SHARED_TAG_BITS = 11 };
 
 /* mw_object_size: placeholders for sizes that generated code does not know. */
 enum { MW_OBJECT_ALLOCATION = 0, MW_OBJECT_SHARED = 1 /* the block's shared memory */ };
@@ -344,6 +347,9 @@ struct mw_worker {
   uint64_t shadow;         /* in checked code: from an address to its shadow's */
   const mw_bounds *bounds; /* and where the array is that each parameter points into, by its number */
   mw_tally *tallies;       /* in watched code: by site */
+  /* In screened code: from an address to its cells; the tag of thread 0, whose fields these are; what to look at again */
+  uint64_t cells[2], claims[2];
+  uint32_t tag, shared_tag, thread_bits, block_bits, block_unit, suspicious;
 };
 
 /* Two pointers, by their offsets in the parameter block. */
@@ -384,6 +390,9 @@ typedef struct mw_mwo_kernel {
   /* Of code for one block class: the lanes << 16 | vectors of gangs that may be faster than the code's own, and compute
      the same bits (mwcc --width); 0: none. */
   uint32_t candidates[MW_MOST_CANDIDATES];
+  /* Of screened code: whether it notes accesses; sets of parameters: arrays that it writes, and of these, the noted ones */
+  uint32_t screened;
+  uint64_t writes, notes;
 } mw_mwo_kernel;
 
 /* A variable's initial bytes contain, at `offset`, the address of another variable plus `addend`. */

@@ -71,6 +71,7 @@ typedef struct mw_launch_class {
   unsigned columns; /* the width of their grids is a multiple of this: 1 or 2 */
   mw_block_count blocks;
   unsigned checked; /* the kinds of a checked run (mw_check_kind), else 0; with a block of 0 threads: any class */
+  bool screened;    /* in a checked run: code that runs before that which follows threads; with any class */
   uint32_t gang;    /* which of the driver's `rivals` to compile; 0: the code that it takes for the best */
 } mw_launch_class;
 

@@ -148,7 +148,8 @@ int cpu_specialise(void *argument, const mw_source *source, const mw_launch_clas
   const cpu_kernel *kernel = argument;
   const unsigned *block = launches->block;
   char checks[24] = "";
-  if (launches->checked) snprintf(checks, sizeof checks, "--checks=%u", launches->checked);
+  if (launches->checked)
+    snprintf(checks, sizeof checks, "--checks=%u", launches->checked | (launches->screened ? MW_CHECKED_SCREEN : 0));
   if (!block[0]) return compile_bitcode(kernel->unit, source, checks, NULL, NULL, path);
   char *launch = mw_format("%s:%ux%ux%u%s%s", kernel->image->info.linkage, block[0], block[1], block[2],
                            launches->columns == 2 ? ":2" : "", counts[launches->blocks]);

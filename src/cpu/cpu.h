@@ -90,6 +90,7 @@ struct cpu_device {
   int blocking;                             /* the number of these that the legacy stream waits for */
   int holds;                                /* reached or not */
   struct cpu_check *_Atomic check;          /* check/session.c: the checked run, or NULL */
+  struct cpu_cells *cells;                  /* check/screen.c's, or NULL */
   struct cpu_printed *printed;              /* printf_capture.c: kernels' buffered output */
   _Atomic double limits[MW_LIMIT_HEAP + 1]; /* by mw_limit; read with cpu_limit */
 };

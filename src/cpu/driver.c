@@ -1,4 +1,5 @@
 /* The CPU driver's table, and functions for the device as a whole. */
+#include "cpu/check/screen.h"
 #include "cpu/bulk/bulk_copy.h"
 #include "cpu/check/check.h"
 #include "cpu/cpu.h"
@@ -64,6 +65,7 @@ static void device_close(void *handle) {
   if (device->pool) cpu_fault_uninstall();
   if (device->pool) cpu_malloc_close(device->pool->region);
   cpu_pool_close(device->pool);
+  cpu_screen_close(device);
   cpu_heap_close(device->heap);
   cpu_printed_close(device->printed);
   free(device);

@@ -185,7 +185,8 @@ enum { ALL_CHECKS = MW_CHECK_MEMORY | MW_CHECK_RACES | MW_CHECK_BARRIERS | MW_CH
 static unsigned parse_checks(const char *number) {
   char *end;
   unsigned long kinds = strtoul(number, &end, 10);
-  if (!*number || *end || kinds < 1 || kinds > ALL_CHECKS) die("--checks=%s: it takes a sum of 1, 2, 4 and 8", number);
+  if (!*number || *end || kinds < 1 || kinds > (ALL_CHECKS | MW_CHECKED_SCREEN) || kinds == MW_CHECKED_SCREEN)
+    die("--checks=%s: it takes a sum of 1, 2, 4 and 8, and 16 for code that is screened", number);
   return (unsigned)kinds;
 }
 

@@ -219,6 +219,8 @@ typedef struct kernel {
   size_t *references; /* indices of the reference variables that it may read: tier_selection.c */
   size_t reference_count;
   const char *tier, *tier_reason;
+  bool screened; /* as in mw_mwo_kernel, if it is widened; so are: race_screen.c */
+  uint64_t writes, notes;
   bool gather_bound, vectorisable, stores_rows; /* mostly gathers: scalar code, which LLVM vectorises: variants.c */
   LLVMValueRef iterations_end; /* the bound of the grid-stride loop whose iterations it runs, or NULL: interchange.c */
   bool iterations_signed;

@@ -32,6 +32,7 @@ static void add_special(mw_hash *key, const mw_special *special) {
   mw_hash_add(key, &special->launches.columns, sizeof special->launches.columns);
   mw_hash_add(key, &special->launches.blocks, sizeof special->launches.blocks);
   mw_hash_add(key, &special->launches.checked, sizeof special->launches.checked);
+  mw_hash_add(key, &special->launches.screened, sizeof special->launches.screened);
   mw_hash_add(key, &special->launches.gang, sizeof special->launches.gang);
 }
 

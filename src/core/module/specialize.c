@@ -25,7 +25,7 @@ static mw_launch_class class_of(const mw_device *device, const unsigned grid[3],
 
 static bool suits(const mw_special *special, const mw_launch_class *wanted) {
   const mw_launch_class *made = &special->launches;
-  if (made->checked != wanted->checked) return false;
+  if (made->checked != wanted->checked || made->screened != wanted->screened) return false;
   if (memcmp(made->block, wanted->block, sizeof made->block) != 0) return false;
   if (made->columns != wanted->columns && !(special->takes & MW_ANY_WIDTH)) return false;
   if (made->blocks == wanted->blocks) return true;
@@ -80,7 +80,8 @@ void *mw_module_unit_of(mw_module *module, const void *handle) {
 /* The unit whose code runs launches that do not suit the special kernel's. */
 static void *general_unit(mw_module *module, const mw_special *special) {
   const mw_launch_class any = {.checked = special->launches.checked};
-  if (!any.checked || !special->launches.block[0]) return mw_module_unit_of(module, special->handle);
+  if (!any.checked || !(special->launches.block[0] || special->launches.screened))
+    return mw_module_unit_of(module, special->handle);
   mw_lock(&module->lock);
   const mw_special *general = find(module, special->handle, &any);
   mw_unlock(&module->lock);
@@ -150,6 +151,21 @@ static void *checked_kernel(mw_module *module, const mw_kernel_info *info, void 
   void *made = special->made;
   mw_unlock(&module->making);
   return made ? made : handle;
+}
+
+/* The kernel to run before `checked`, which runs where that one is not enough; or `checked`. */
+static void *screened_kernel(mw_module *module, const mw_kernel_info *info, void *handle, void *checked,
+                             unsigned kinds) {
+  const mw_launch_class screened = {.checked = kinds, .screened = true};
+  mw_lock(&module->lock);
+  mw_special *special = find_or_add(module, info, handle, &screened);
+  mw_unlock(&module->lock);
+  mw_lock(&module->making);
+  if (!special->tried) special->made = make_or_tell(module, special, false, NULL);
+  special->tried = true;
+  void *made = special->made;
+  mw_unlock(&module->making);
+  return made ? made : checked;
 }
 
 /* ---- when it is due ---- */
@@ -260,6 +276,7 @@ void *mw_module_special(mw_module *module, const mw_kernel_info *info, void *han
   void *general = kinds ? checked_kernel(module, info, handle, kinds) : handle;
   uint64_t threads = (uint64_t)grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2] * times * weight;
   *settled = !kinds;
+  if (kinds & followed && general != handle) return screened_kernel(module, info, handle, general, kinds);
   if (!weight || kinds & followed || (kinds && general == handle)) return general;
   mw_launch_class wanted = class_of(device, grid, block);
   wanted.checked = kinds;

@@ -3,6 +3,7 @@
  *   session.c   the session of a device, its findings, and source lines
  *   order.c     which launches happen before which: streams, events, waits of the host
  *   clock.c     what each thread knows of the others: barriers, __syncwarp, fences and atomics
+ *   screen.c    vector code that runs first, and makes it unnecessary to follow threads
  *   race.c      the latest accesses to each byte, and races between them
  *   wait.c      barriers and warp functions that not all threads reach
  *   initialised.c  values that nothing has written

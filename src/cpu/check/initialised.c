@@ -4,6 +4,7 @@
  * Each byte of the device's range has a byte of bits, in a range of its own that takes memory where it is written. A
  * set bit is one that nothing has written. Generated code computes shadows of values (src/mwcc/prepare/values/value_check.c);
  * loads, stores and copies of shadows come here, and so do uses of unwritten values. */
+#include "screen.h"
 #include "session.h"
 
 #include "cpu/execution/services.h"
@@ -33,6 +34,10 @@ void check_values_close(cpu_check *check) {
 static uint8_t *shadow_at(const cpu_check *check, uint64_t address, uint64_t bytes) {
   uint64_t at = address - check->values_base;
   return check->values && at < check->values_size && bytes <= check->values_size - at ? check->values + at : NULL;
+}
+
+unsigned char *check_values_at(const cpu_check *check, uint64_t address, uint64_t bytes) {
+  return shadow_at(check, address, bytes);
 }
 
 void check_set_unwritten(cpu_check *check, uint64_t address, uint64_t bytes) {
@@ -167,7 +172,9 @@ static void find_unfollowed(void *argument) {
 
 void check_unfollowed(cpu_worker *worker, mw_check_event event, uint64_t value) {
   if (!worker->session || !check_wants(worker->session, MW_CHECK_INITIALISATION)) return;
-  if (event == MW_CHECK_BLOCK)
+  if (event == MW_CHECK_UNWRITTEN && cpu_screen_runs(worker->command))
+    worker->base.suspicious = 1;
+  else if (event == MW_CHECK_BLOCK)
     check_set_unwritten(worker->session, (uint64_t)(uintptr_t)worker->base.shared, worker->base.shared_bytes);
   else if (event == MW_CHECK_UNWRITTEN)
     cpu_service_call(&worker->base, find_unfollowed, &(unfollowed){worker, value});

@@ -1,4 +1,5 @@
 /* The session of a checked run: its findings, grouped by lines, and the places in the code that they name. */
+#include "screen.h"
 #include "session.h"
 
 #include "cpu/memory/heap.h"
@@ -61,6 +62,7 @@ int cpu_check_end(void *handle, mw_report **out) {
   check_order_close(check);
   shadow_free(check->global);
   check_values_close(check);
+  cpu_screen_session_end(device);
   views_free(check->published);
   pthread_mutex_destroy(&check->lock);
   free(check);
@@ -94,11 +96,13 @@ void cpu_check_enter(cpu_worker *worker) {
   worker->holds_check = checks_of(worker) & FOLLOWED;
   worker->base.shadow = check_shadow_distance(worker->session);
   if (!worker->holds_check) mw_unlock(&worker->session->lock);
+  if (cpu_screen_runs(worker->command)) cpu_screen_enter(worker);
 }
 
 void cpu_check_leave(cpu_worker *worker) {
   if (!worker->session) return;
   cpu_fault *fault = &worker->fault;
+  if (cpu_screen_runs(worker->command)) cpu_screen_leave(worker, fault->kind != CPU_FAULT_NONE);
   if (fault->kind == CPU_FAULT_READ || fault->kind == CPU_FAULT_WRITE) check_show_address(worker, &fault->address);
   /* What a kernel without checks has written, as those of the library's operations, is not seen. */
   cpu_check_lock(worker);
@@ -316,6 +320,10 @@ static char *predicate_of(const cpu_worker *worker, const mw_error *error) {
 bool cpu_check_keeps(cpu_worker *worker, const cpu_command *command, mw_error *error) {
   cpu_check *check = cpu_check_of(worker->device);
   if (!check || !command->checked || cpu_command_doing(command) != CPU_KERNEL) return false;
+  if (cpu_screen_runs(command)) { /* it is run again */
+    mw_error_free(error);
+    return true;
+  }
   mw_lock(&check->lock);
   const char *kind = kind_of(check, worker);
   check_launch *launch = check_launch_at(check, command->checked);

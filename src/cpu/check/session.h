@@ -179,6 +179,8 @@ void check_copied(cpu_check *check, uint64_t to, uint64_t from, uint64_t bytes);
 void check_unwritten(cpu_worker *worker, uint64_t value); /* MW_CHECK_UNWRITTEN */
 /* An event of code that follows no threads. */
 void check_unfollowed(cpu_worker *worker, mw_check_event event, uint64_t value);
+/* The shadow of the memory, or NULL. */
+unsigned char *check_values_at(const cpu_check *check, uint64_t address, uint64_t bytes);
 /* From an address to its shadow's. */
 uint64_t check_shadow_distance(const cpu_check *check);
 /* Where an access to a shadow faulted: the address whose shadow it is. */

@@ -95,7 +95,9 @@ struct cpu_worker {
   struct cpu_check *session;
   struct cpu_checked *checked;
   bool holds_check;
-  uint64_t turns; /* of a checked run with a seed: the state of the block's random numbers; 0: turns are in order */
+  uint64_t turns;    /* of a checked run with a seed: the state of the block's random numbers; 0: turns are in order */
+  uint32_t screened; /* the latest screened launch that it has run, and where its shared memory was */
+  const unsigned char *screened_shared;
   const char *finding, *finding_array;
   bool finding_stores, finding_has_index;
   int64_t finding_index;

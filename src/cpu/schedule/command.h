@@ -84,6 +84,7 @@ struct cpu_command {
   size_t node;                       /* the list's current node */
   struct cpu_watched *watched;       /* a watched launch (cpu/watch/watch.h), or NULL */
   struct cpu_family *_Atomic family; /* grids that its kernels launched (children.h), or NULL */
+  struct cpu_screen *screen;         /* of a launch that is screened (check/screen.h), or NULL */
   struct cpu_residents *residents;   /* a cooperative launch's blocks (cooperative.h), or NULL */
   cpu_transfer_work transfer;
   unsigned char *params; /* parameters, or a fill's pattern: `capacity` bytes, allocated for all uses of the struct */

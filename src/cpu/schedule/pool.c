@@ -1,6 +1,6 @@
 /* Slots, and running the blocks of active commands in them. threads.c has the threads that take slots. */
 #include "pool.h"
-#include "cpu/check/check.h"
+#include "cpu/check/screen.h"
 #include "cpu/memory/heap.h"
 #include "command_list.h"
 #include "cpu/children/children.h"
@@ -139,6 +139,10 @@ static bool run_blocks(cpu_worker *worker, cpu_command *command, const cpu_taken
 
 static void run_kernel(cpu_pool *pool, const cpu_slot *slot, cpu_command *command, cpu_taken taken) {
   cpu_worker *worker = slot->worker;
+  if (cpu_screen_spares(command)) {
+    while (take_more(pool, slot, command, &taken)) continue;
+    return;
+  }
   cpu_heap_settle(pool->device->heap);
   cpu_worker_current = worker;
   bool children = runs_children(command);

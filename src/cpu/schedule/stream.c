@@ -1,7 +1,7 @@
 /* Streams: first-in, first-out queues of commands, of which the first unfinished one runs. stream_order.c describes a
  * command's states. */
 #include "stream.h"
-#include "cpu/check/check.h"
+#include "cpu/check/screen.h"
 #include "cpu/memory/heap.h"
 #include "command_list.h"
 #include "cpu/memory/pointer_arguments.h"
@@ -224,6 +224,55 @@ static bool takes_turns(const cpu_device *device, const cpu_kernel_work *work, u
   return cpu_check_draws(device) && work->kernel->unit->image->checks & MW_CHECK_RACES && blocks <= UINT32_MAX;
 }
 
+static cpu_command *new_launch(cpu_stream *stream, const mw_launch_request *request, const cpu_kernel_work *work,
+                               mw_completion completion) {
+  cpu_command *command = command_new(stream, CPU_KERNEL, completion);
+  keep_site(command, request->site);
+  command->kernel = *work;
+  command->kernel.site = command->site;
+  make_room(command, bytes_for(work->kernel, request));
+  cpu_launch_keep(work->kernel, request, command->params, &command->kernel.frame);
+  command->blocks = cpu_launch_blocks(work);
+  return command;
+}
+
+/* Queue a command that is no command of the program's. */
+static void push_own(cpu_stream *stream, cpu_command *command, uint32_t checked) {
+  command->checked = checked;
+  cpu_command_set_grain(command);
+  cpu_stream_push(stream, command);
+  cpu_pool_begin(stream->device->pool, stream, command);
+}
+
+static void push_step(cpu_stream *stream, void (*step)(void *context, uint64_t first, uint64_t last),
+                      cpu_screen *screen, uint64_t blocks) {
+  cpu_command *command = command_new(stream, CPU_FUNCTION, (mw_completion){0});
+  command->transfer = (cpu_transfer_work){.function = step, .context = screen};
+  command->blocks = blocks;
+  push_own(stream, command, 0);
+}
+
+/* The commands of a launch that is screened: check/screen.c. */
+static void launch_screened(cpu_stream *stream, const mw_launch_request *request, const cpu_kernel_work *work,
+                            cpu_screen *screen) {
+  cpu_kernel *kernel = request->kernel;
+  uint32_t number = cpu_check_queued(stream);
+  uint64_t pieces = cpu_screen_pieces(screen);
+  cpu_kernel_work screened = *work;
+  screened.kernel = kernel;
+  screened.frame.symbols = kernel->unit->symbols;
+  push_step(stream, cpu_screen_begin, screen, 1);
+  push_step(stream, cpu_screen_keep, screen, pieces);
+  cpu_command *command = new_launch(stream, request, &screened, (mw_completion){0});
+  command->screen = screen;
+  push_own(stream, command, number);
+  push_step(stream, cpu_screen_compare, screen, pieces);
+  push_step(stream, cpu_screen_restore, screen, pieces);
+  command = new_launch(stream, request, work, cpu_screen_completion(screen, request->completion));
+  command->screen = screen;
+  push_own(stream, command, number);
+}
+
 int cpu_stream_launch(void *handle, const mw_launch_request *request) {
   cpu_stream *stream = handle;
   cpu_pool *pool = stream->device->pool;
@@ -231,15 +280,21 @@ int cpu_stream_launch(void *handle, const mw_launch_request *request) {
   int code = cpu_launch_prepare(stream->device, request, &work);
   if (code) return code;
   cpu_watched *watched = request->watch ? cpu_watched_new(request->watch, work.kernel) : NULL;
+  const cpu_kernel *asked = request->kernel;
+  cpu_screen *screen =
+      asked->unit->image->checks & MW_CHECKED_SCREEN ? cpu_screen_new(stream->device, request, &work, asked) : NULL;
 
   mw_lock(&pool->lock);
-  cpu_command *command = command_new(stream, CPU_KERNEL, request->completion);
-  keep_site(command, request->site);
-  work.site = command->site;
-  command->kernel = work;
-  make_room(command, bytes_for(work.kernel, request));
-  cpu_launch_keep(work.kernel, request, command->params, &command->kernel.frame);
-  command->blocks = cpu_launch_blocks(&work);
+  if (screen && !cpu_screen_is_ordered(stream)) {
+    cpu_screen_free(screen);
+    screen = NULL;
+  }
+  if (screen) {
+    launch_screened(stream, request, &work, screen);
+    cpu_pool_unlock(pool);
+    return MW_SUCCESS;
+  }
+  cpu_command *command = new_launch(stream, request, &work, request->completion);
   if (watched) cpu_watched_begin(watched, command);
   command->drawn = takes_turns(stream->device, &work, command->blocks);
   if (command->drawn || cpu_blocks_wait(&work.frame))

@@ -30,6 +30,7 @@ cpu_command *cpu_stream_command(cpu_stream *stream, cpu_command_kind kind, mw_co
   atomic_store_explicit(&command->doing, kind, memory_order_relaxed);
   command->deadline = 0;
   command->residents = NULL;
+  command->screen = NULL;
   command->drawn = false;
   command->watched = NULL;
   atomic_store_explicit(&command->family, NULL, memory_order_relaxed);

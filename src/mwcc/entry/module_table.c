@@ -3,6 +3,7 @@
  * Each C struct of mwo.h has an LLVM counterpart here with the same fields; both follow the same layout rules, and
  * twin() checks the sizes. Pointers are relocated by the dynamic linker. */
 #include "mwcc/mwcc.h"
+#include "mwcc/support/checked_access.h"
 #include "entry.h"
 #include "mwcc/target/tuning.h"
 #include "mwcc/analysis/watched_site.h"
@@ -178,6 +179,9 @@ static LLVMValueRef kernel_entry(program *p, const kernel *k) {
   put_pointer(&f, separate_table(p, k));
   put_i64(&f, k->separate_count);
   for (int i = 0; i < MW_MOST_CANDIDATES; i++) put_i32(&f, k->candidates[i]);
+  put_i32(&f, k->screened && strcmp(k->tier, "simd") == 0);
+  put_i64(&f, k->writes);
+  put_i64(&f, k->notes);
   return twin(&f, sizeof(mw_mwo_kernel));
 }
 
@@ -330,6 +334,7 @@ void build_table(program *p) {
   put_pointer(&f, site_table(p));
   put_i64(&f, p->site_count);
   uint64_t checks = p->options->checks | (p->follows ? MW_CHECK_BARRIERS : 0);
+  if (is_screened(p)) checks &= ~(uint64_t)(MW_CHECK_RACES | MW_CHECK_BARRIERS); /* it follows no threads */
   put_i64(&f, checks ? checks : p->options->check_memory ? MW_CHECKED_BOUNDS : 0);
   LLVMValueRef table = constant_global(p, twin(&f, sizeof(mw_mwo)), 16);
   LLVMSetLinkage(table, LLVMExternalLinkage);

@@ -221,6 +221,10 @@ static LLVMValueRef trap(site *s, mw_trap kind) {
 
 /* The service finds the line of the call by its address, so that no two calls may become one. */
 static void check_access(site *s) {
+  if (is_screened(s->p)) { /* only vector code notes accesses */
+    LLVMValueRef worker = load_worker(s), at = constant_i64(s->p, offsetof(mw_worker, suspicious));
+    LLVMBuildStore(s->b, constant_i32(s->p, 1), LLVMBuildInBoundsGEP2(s->b, s->p->i8, worker, &at, 1, ""));
+  }
   LLVMBasicBlockRef rest = s->call ? begin_failed_check(s->p, s->b, s->call, load_worker(s)) : NULL;
   if (!s->p->follows) name_thread(s); /* else they are fibers, and the worker has it */
   LLVMValueRef call = service(s, offsetof(mw_services, check_access), s->p->void_type, s->arguments, 6);

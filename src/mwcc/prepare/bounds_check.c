@@ -117,13 +117,15 @@ static LLVMValueRef plain(checker *c, LLVMValueRef pointer) {
 /* Nothing is known of an address that was converted from an integer, and it is not checked. Addresses of texels are
    made so: their functions stay in bounds but read whole words, the last of which may extend past the array's last byte
    within its allocation. */
-static bool is_from_integer(LLVMValueRef root, int steps) {
+static bool is_converted(LLVMValueRef root, int steps) {
   bool is_phi = LLVMIsAPHINode(root), found = opcode_of(root) == LLVMIntToPtr;
   unsigned count = is_phi ? LLVMCountIncoming(root) : opcode_of(root) == LLVMSelect ? 2 : 0;
   for (unsigned i = 0; i < count && steps && !found; i++)
-    found = is_from_integer(root_of(is_phi ? LLVMGetIncomingValue(root, i) : LLVMGetOperand(root, 1 + i)), steps - 1);
+    found = is_converted(root_of(is_phi ? LLVMGetIncomingValue(root, i) : LLVMGetOperand(root, 1 + i)), steps - 1);
   return found;
 }
+
+bool is_made_from_integer(LLVMValueRef root) { return is_converted(root, STEPS); }
 
 /* The innermost array of a struct or of an array of arrays that the address indexes, by a variable: the row in
    m[i][j], the member in s.cells[i]. Arrays of one element stand for as many as follow the struct. */
@@ -170,7 +172,7 @@ static void call_check(checker *c, const accessed *o, LLVMValueRef address, LLVM
 static void add_check(checker *c, LLVMValueRef access, LLVMValueRef address, LLVMValueRef bytes, uint32_t flags) {
   accessed o, inner = {0};
   if (!find_accessed(c->p, address, &o)) return;
-  if (is_from_integer(o.base, STEPS)) {
+  if (is_made_from_integer(o.base)) {
     if (!(flags & MW_ACCESS_WATCHED) || !(flags & MW_ACCESS_STORE)) return;
     LLVMPositionBuilderBefore(c->b, access);
     call_check(c, &o, address, bytes, flags | MW_ACCESS_UNBOUND);
@@ -182,6 +184,8 @@ static void add_check(checker *c, LLVMValueRef access, LLVMValueRef address, LLV
     inner.name = o.name;
     call_check(c, &inner, address, bytes, flags | MW_ACCESS_INNER);
   }
+  if (is_screened(c->p) && c->p->options->checks & MW_CHECK_RACES && is_noted(c->p, access, &o))
+    flags |= MW_ACCESS_SCREENED;
   call_check(c, &o, address, bytes, flags);
 }
 
@@ -197,8 +201,7 @@ static uint32_t order_of(LLVMAtomicOrdering order) {
   }
 }
 
-/* "syncscope(\"block\")": LLVM's C interface has no name of a scope. */
-static bool is_block_scope(LLVMValueRef i) {
+bool is_block_scope(LLVMValueRef i) {
   char *text = LLVMPrintValueToString(i);
   bool found = strstr(text, "syncscope(\"block\")") || strstr(text, "syncscope(\"workgroup\")");
   LLVMDisposeMessage(text);
@@ -267,7 +270,7 @@ static uint32_t alignment_of_copy(LLVMValueRef call, bool is_store) {
 static uint32_t flags_of(checker *c, LLVMValueRef i, bool is_store) {
   uint32_t flags = is_store ? MW_ACCESS_STORE : 0;
   if (!c->p->options->checks) return flags;
-  if (c->p->options->checks & MW_CHECK_RACES) flags |= MW_ACCESS_WATCHED;
+  if (c->p->options->checks & MW_CHECK_RACES && !is_screened(c->p)) flags |= MW_ACCESS_WATCHED;
   if (LLVMIsACallInst(i)) return flags | alignment_of_copy(i, is_store);
   if (uses_value(i)) flags |= MW_ACCESS_USED;
   if (LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i)) {
@@ -349,15 +352,15 @@ static void keep_waits(program *p) {
   }
 }
 
-/* For code that is not checked. */
+/* For code that follows no threads: all but those of values. */
 static void drop_events(program *p) {
   LLVMValueRef function = LLVMGetNamedFunction(p->module, CHECK_EVENT_FUNCTION);
   if (!function) return;
   for (LLVMUseRef use = LLVMGetFirstUse(function), next; use; use = next) {
     next = LLVMGetNextUse(use);
-    LLVMInstructionEraseFromParent(LLVMGetUser(use));
+    if (!is_event_of_values(LLVMGetUser(use))) LLVMInstructionEraseFromParent(LLVMGetUser(use));
   }
-  LLVMDeleteFunction(function);
+  if (!LLVMGetFirstUse(function)) LLVMDeleteFunction(function);
 }
 
 static bool is_called(const program *p, const char *name) {
@@ -377,9 +380,9 @@ static void keep_memory_calls(program *p, const char *name) {
 void keep_calls(program *p) {
   unsigned checks = p->options->checks;
   /* blocks of malloc are known by the thread that asked for them */
-  p->follows =
-      checks & (MW_CHECK_RACES | MW_CHECK_BARRIERS) || (checks && (is_called(p, "malloc") || is_called(p, "free")));
-  if (!p->follows) drop_events(p);
+  p->follows = !is_screened(p) && (checks & (MW_CHECK_RACES | MW_CHECK_BARRIERS) ||
+                                   (checks && (is_called(p, "malloc") || is_called(p, "free"))));
+  if (!p->follows && !is_screened(p)) drop_events(p);
   if (p->follows) keep_waits(p);
   if (!checks) return;
   keep_memory_calls(p, "malloc");
@@ -388,6 +391,7 @@ void keep_calls(program *p) {
 
 void check_memory(program *p) {
   if (!p->options->check_memory) return;
+  if (is_screened(p)) choose_screened(p), drop_events(p);
   LLVMTypeRef params[] = {p->pointer, p->pointer, p->i64, p->i64, p->pointer, p->i32, p->i32};
   checker c = {.p = p, .b = LLVMCreateBuilderInContext(p->context)};
   c.type = LLVMFunctionType(p->void_type, params, MW_COUNT(params), 0);

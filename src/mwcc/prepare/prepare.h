@@ -24,8 +24,15 @@ void drop_scalar_code(program *p); /* deletes the kernel's code for single threa
 /* False if the access cannot be out of bounds, or nothing is known to check it against. */
 bool find_accessed(const program *p, LLVMValueRef address, accessed *out);
 void check_memory(program *p);
-void mark_watched(program *p); /* watch_markers.c */
-void mark_steps(program *p);   /* step_markers.c */
+bool is_made_from_integer(LLVMValueRef root);
+/* "syncscope(\"block\")" of an atomic: LLVM's C interface has no name of a scope. */
+bool is_block_scope(LLVMValueRef atomic);
+/* race_screen.c: which kernels can be screened, and which arrays' accesses these note; whether an access is noted. */
+void choose_screened(program *p);
+bool is_noted(const program *p, LLVMValueRef access, const accessed *o);
+bool is_event_of_values(LLVMValueRef call); /* MW_CHECK_UNWRITTEN */
+void mark_watched(program *p);              /* watch_markers.c */
+void mark_steps(program *p);                /* step_markers.c */
 void keep_calls(program *p);
 void check_values(program *p);    /* value_check.c */
 void promote_scalars(program *p); /* scalar_promotion.c */

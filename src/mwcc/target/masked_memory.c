@@ -32,11 +32,11 @@ LLVMValueRef masked_load(program *p, LLVMBuilderRef b, LLVMTypeRef wide, LLVMVal
   return call_masked(p, b, name, overloads, arguments, 3, 0, align);
 }
 
-void masked_store(program *p, LLVMBuilderRef b, LLVMValueRef lanes, LLVMValueRef pointers, unsigned align,
+LLVMValueRef masked_store(program *p, LLVMBuilderRef b, LLVMValueRef lanes, LLVMValueRef pointers, unsigned align,
                   LLVMValueRef mask) {
   LLVMTypeRef overloads[] = {LLVMTypeOf(lanes), LLVMTypeOf(pointers)};
   LLVMValueRef arguments[4] = {lanes, pointers, mask};
-  call_masked(p, b, is_vector(pointers) ? "llvm.masked.scatter" : "llvm.masked.store", overloads, arguments, 3, 1,
+  return call_masked(p, b, is_vector(pointers) ? "llvm.masked.scatter" : "llvm.masked.store", overloads, arguments, 3, 1,
               align);
 }
 

@@ -16,7 +16,7 @@ unsigned masked_alignment(LLVMValueRef call); /* of a gather or scatter */
 /* A load or store under a mask; a gather or scatter if `pointers` is a vector. */
 LLVMValueRef masked_load(program *p, LLVMBuilderRef b, LLVMTypeRef wide, LLVMValueRef pointers, unsigned align,
                          LLVMValueRef mask);
-void masked_store(program *p, LLVMBuilderRef b, LLVMValueRef lanes, LLVMValueRef pointers, unsigned align,
+LLVMValueRef masked_store(program *p, LLVMBuilderRef b, LLVMValueRef lanes, LLVMValueRef pointers, unsigned align,
                   LLVMValueRef mask);
 /* Whether the processor has masked loads and stores for elements of this size, */
 bool has_masked_access(const program *p, uint64_t bytes);

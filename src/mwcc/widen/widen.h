@@ -14,6 +14,7 @@
  *   warp_intrinsics.c                         shuffles, votes and other functions of a warp
  *   thread_ids.c                              threadIdx and lane ids
  *   watch.c, tally.c                          markers of watched code; counting in place
+ *   checks.c, screen.c                        bounds of accesses; signs of races
  *   vector_math.c                             mathematical functions on all lanes
  *   cold_calls.c                              calls of cold helpers
  *   reduction_state.c, privatized_atomics.c   sums and atomic additions that outlive an iteration
@@ -254,6 +255,11 @@ bool widen_watch(widener *w, LLVMValueRef call, mask m);
 /* ---- checks.c ---- */
 /* A bounds check; false: the call is none. */
 bool widen_check(widener *w, LLVMValueRef call, mask m);
+
+/* ---- screen.c: in screened code ---- */
+void screen_access(widener *w, LLVMValueRef call, mask m); /* after its bounds were checked */
+void screen_block(widener *w, LLVMValueRef block);         /* a block begins */
+void screen_barrier(widener *w);                           /* all its threads have passed a barrier */
 
 /* ---- thread_ids.c ---- */
 LLVMValueRef first_thread(widener *w); /* the linear id of the gang's lane 0; the other threads follow it */

@@ -111,6 +111,7 @@ bool widen_check(widener *w, LLVMValueRef call, mask m) {
   bool common = is_uniform(w, object); /* and not an array of each lane's own */
   bool decides = is_uniform(w, bytes) && find_check_range(w->p, w->b, call, vector_scalar(w, object, 0),
                                                           value_scalar(w, bytes), w->worker, &where);
+  if (!decides && is_screened(w->p)) refuse(w, call, "an access is not to one array");
   if (!decides) return widen_call_by_lanes(w, call, m);
   uint64_t align = alignment_checked(call);
   LLVMValueRef leaves = common ? runs_leave(w, address, &where, align) : NULL;
@@ -119,5 +120,7 @@ bool widen_check(widener *w, LLVMValueRef call, mask m) {
   if (leaves) enter_if(w, leaves, cold, rest);
   mask failed = {.lanes = lanes_out(w, address, common ? NULL : object, &where, align, m)};
   if (!leaves) LLVMDeleteBasicBlock(cold);
-  return call_failed(w, call, failed, out, rest);
+  if (!call_failed(w, call, failed, out, rest)) return false;
+  screen_access(w, call, m);
+  return true;
 }

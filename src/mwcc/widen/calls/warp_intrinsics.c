@@ -411,6 +411,7 @@ bool widen_barrier(widener *w, LLVMValueRef call, mask m) {
   }
   const char *why = is_block_wait(call) ? block_wait_objection(w->shapes, call) : NULL;
   if (why) refuse(w, call, why);
+  screen_barrier(w);
   if (!LLVMGetFirstUse(call)) return true;
   const char *name = callee_name(call);
   LLVMValueRef sum = constant_i32(w->p, strstr(name, ".and") != NULL);

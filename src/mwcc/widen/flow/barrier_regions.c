@@ -9,6 +9,7 @@
  * is run for the gangs whose state it is, and the first region that any gang is to continue with is next. So a gang
  * never runs code that its threads did not reach, on values that it never computed. */
 #include "emission.h"
+#include "mwcc/support/checked_access.h"
 #include "mwcc/analysis/analysis.h"
 
 /* ---- the regions, and whether gangs agree on the next one ---- */
@@ -48,6 +49,9 @@ static void check_region(emission *e, const plan *p) {
         "its threads may reach different barriers next: place __syncthreads() where all threads of the block reach it");
   if (barriers && returns && diverges) e->can_die = true;
   if (barriers && raced) e->may_disagree = true;
+  unsigned checks = e->w.p->options->checks;
+  if (is_screened(e->w.p) && (e->may_disagree || (e->can_die && checks & MW_CHECK_BARRIERS)))
+    refuse(&e->w, NULL, "its threads may reach different barriers, or none");
 }
 
 static int region_after(const emission *e, const plan *p) {

@@ -32,6 +32,7 @@ static void note_block(widener *w, LLVMValueRef block) {
   LLVMValueRef at = constant_i64(w->p, offsetof(mw_worker, block));
   LLVMBuildStore(w->b, block, LLVMBuildInBoundsGEP2(w->b, w->p->i8, w->worker, &at, 1, ""));
   tell_block(w->p, w->b, w->frame, w->worker, w->k);
+  screen_block(w, block);
 }
 
 /* ---- which kernels ---- */

@@ -114,6 +114,7 @@ static void emit_region(emission *e, int region) {
   end_gangs(e, &gangs);
   empty_slots(w, 0, start);
   publish_uniform(e);
+  if (w->several_regions) screen_barrier(w);
   free_path(e->path);
 }
 

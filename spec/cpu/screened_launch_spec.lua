@@ -1,0 +1,138 @@
+-- Screened launches of checked runs: vector code runs first, and the code that follows threads only if that one saw any
+-- sign of something to find. The results are those of one run. CPU device only.
+
+local mw = require "moonwarp"
+mw.limit("time", 60)
+
+local function check(text, run, options)
+  local m = mw.compile { source = text, name = "case.cu" }
+  return mw.check(function() run(m.k) end, options or { checks = "races" })
+end
+
+local function elements(array, count)
+  local list = {}
+  for i = 1, count do list[i] = array[i] end
+  return list
+end
+
+describe("a screened launch", function()
+  it("has the effects of one run, where it is run again", function()
+    local y, z = mw.zeros(64, "int"), mw.zeros(1, "int")
+    local report = check([[
+__global__ void k(int *y, int *z) {
+  y[threadIdx.x] += 1;
+  z[0] = threadIdx.x;
+  atomicAdd(&y[32 + threadIdx.x % 4], 1);
+}]], function(k) k(1, 32)(y, z) end)
+    assert.equal(1, #report)
+    assert.equal("race", report[1].kind)
+    assert.equal(1, y[1])
+    assert.same({ 8, 8, 8, 8 }, { y[33], y[34], y[35], y[36] })
+  end)
+
+  it("has the effects of one run, where it finds nothing", function()
+    local y = mw.zeros(1000, "int")
+    local report = check([[
+__global__ void k(int n, int *y) {
+  __shared__ int s[128];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  s[threadIdx.x] = i;
+  __syncthreads();
+  if (i < n) y[i] += s[blockDim.x - 1 - threadIdx.x];
+}]], function(k) k(8, 128)(1000, y) end)
+    assert.equal(0, #report)
+    assert.equal(127, y[1])
+    assert.equal(126, y[2])
+    assert.equal(1023 - 103, y[1000])
+  end)
+
+  it("finds races of blocks that run at the same time", function()
+    for _, case in ipairs {
+      "y[threadIdx.x] = blockIdx.x;", -- two write
+      "if (blockIdx.x == 255) y[threadIdx.x] = 1; else y[n + threadIdx.x + blockIdx.x * 256] = y[threadIdx.x];",
+      "y[blockIdx.x * 255 + threadIdx.x] = 1;", -- only at the edges of blocks
+      "y[n - 1 - (blockIdx.x * 256 + threadIdx.x) / 512 * 512 - threadIdx.x] = 1;",
+    } do
+      local y = mw.zeros(2 * 65536, "int")
+      local report = check("__global__ void k(int n, int *y) { " .. case .. " }",
+        function(k) k(256, 256)(65536, y) end)
+      assert.equal(1, #report, case)
+      assert.equal("grid", report[1].scope)
+    end
+  end)
+
+  it("finds races between the lanes of one instruction", function()
+    for _, case in ipairs {
+      "s[threadIdx.x / 2] = 1;", "s[0] = 1;", "s[threadIdx.x % 16] = 1;", "s[x[threadIdx.x]] = 1;",
+      "((char *)s)[threadIdx.x / 2] = 1;", "if (threadIdx.x > 61) s[5] = threadIdx.x;",
+    } do
+      local report = check("__global__ void k(const int *x) { __shared__ int s[64]; " .. case .. " }",
+        function(k) k(3, 64)(mw.zeros(64, "int")) end)
+      assert.equal(1, #report, case)
+    end
+  end)
+
+  it("finds what a reader and a writer between two barriers do", function()
+    for _, case in ipairs {
+      "s[t] = 1; y[t] = s[t ^ 1];", "y[t] = s[0]; if (t == 9) s[0] = 1;", "if (t == 9) s[0] = 1; y[t] = s[0];",
+      "y[t] = s[t]; s[t ^ 17] = 1;", "y[t] = s[t / 2]; if (t % 2) s[t / 2] = 1;",
+      "atomicAdd(&s[t % 4], 1); y[t] = s[t];", "y[t] = s[t % 4]; atomicAdd(&s[3], 1);",
+      "if (t == 5) s[3] = 1; atomicAdd(&s[3], 1);",
+      "for (int i = 0; i < 3; i++) { s[t] = i; __syncthreads(); y[t] = s[63 - t]; }",
+    } do
+      local report = check("__global__ void k(int *y) { __shared__ int s[64]; int t = threadIdx.x; s[t] = 0; " ..
+        "__syncthreads(); " .. case .. " }", function(k) k(2, 64)(mw.zeros(64, "int")) end)
+      assert.is_true(#report >= 1, case)
+    end
+  end)
+
+  it("finds that two parameters are one array", function()
+    local y = mw.zeros(65, "int")
+    local text = "__global__ void k(const int *x, int *y) { y[threadIdx.x + 1] = x[threadIdx.x]; }"
+    assert.equal(1, #check(text, function(k) k(1, 64)(y, y) end))
+    assert.equal(0, #check(text, function(k) k(1, 64)(mw.zeros(65, "int"), y) end))
+  end)
+
+  it("finds values that nothing has written once", function()
+    local x
+    local report = check([[
+__global__ void k(int *x, int *y) {
+  if (x[threadIdx.x] > 3) y[threadIdx.x] = 1;
+  x[threadIdx.x] = 5;
+}]], function(k)
+      x = mw.empty(64, "int")
+      k(1, 64)(x, mw.zeros(64, "int"))
+    end, { checks = "all" })
+    assert.equal(1, #report)
+    assert.equal(64, report[1].count)
+    assert.same({ 5, 5 }, elements(x, 2))
+  end)
+
+  it("finds races with launches of other streams", function()
+    local y, s = mw.zeros(64, "int"), mw.stream { nonblocking = true }
+    local report = check("__global__ void k(int *y) { y[threadIdx.x] = 1; }", function(k)
+      k(1, 64)(y)
+      k(1, 64, 0, s)(y)
+    end)
+    assert.equal(1, #report)
+    assert.equal("launches", report[1].scope)
+  end)
+
+  it("has no findings where blocks follow each other by barriers only", function()
+    local out = mw.zeros(4096, "int")
+    local report = check([[
+__global__ void k(int *out) {
+  __shared__ int s[256];
+  int t = threadIdx.x;
+  for (int i = 0; i < 200; i++) {
+    s[(t + i) % 256] = i;
+    __syncthreads();
+    out[blockIdx.x * 256 + t] += s[255 - t];
+    __syncthreads();
+  }
+}]], function(k) k(16, 256)(out) end, { checks = "all" })
+    assert.equal("", tostring(report):match "race" or "")
+    assert.equal(0, #report)
+    assert.equal(199 * 100, out[4096])
+  end)
+end)

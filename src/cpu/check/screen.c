@@ -1,0 +1,325 @@
+/* Screened launches: a run of vector code that looks for signs of races, before the code that follows each thread.
+ *
+ * A launch in a checked run is several commands: what the kernel writes is kept; screened code runs, on all workers, and
+ * notes its accesses in cells (mwo.h, src/mwcc/widen/calls/screen.c); the cells are compared and cleared; and if there was
+ * any sign of something to find, what was written is restored, and the code that follows threads runs, which alone finds.
+ * Else the launch is done. So findings are the same as without, and launches without them are fast.
+ *
+ * Cells show races of one launch. So launches are screened only in the legacy default stream, while there are no
+ * non-blocking streams: all other work of the device then happens before the launch or after it. */
+#include "screen.h"
+#include "session.h"
+
+#include "cpu/memory/heap.h"
+#include "cpu/memory/pointer_arguments.h"
+#include "cpu/execution/cluster.h"
+#include "cpu/schedule/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { WORD = 4, PIECE = 1 << 20, WRITES = 0, READS = 1, MOST = 64 /* parameters */ };
+static const uint64_t kept_most = (uint64_t)4 << 30;
+
+/* A device's: address space of cells for all its memory, and memory for what is kept. Launches of its legacy stream take
+   turns with them. */
+struct cpu_cells {
+  unsigned char *of[2];
+  uint64_t base, size;
+  unsigned char *kept;
+  uint64_t kept_size;
+};
+
+typedef struct written {
+  uint64_t base, bytes, at; /* at: of its first piece */
+  bool noted;
+} written;
+
+struct cpu_screen {
+  cpu_device *device;
+  uint32_t number; /* of all launches, from 1 */
+  uint32_t thread_bits, block_bits, block_unit;
+  atomic_uint suspicious;
+  atomic_uint_fast64_t claims[2], found[2];
+  written arrays[MOST];
+  unsigned count;
+  uint64_t pieces;
+  unsigned char **values; /* of each piece: the shadow of its values, or NULL if all are written */
+  mw_completion own;
+};
+
+/* ---- cells ---- */
+
+static unsigned char *reserve(uint64_t bytes) {
+  void *found = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (found == MAP_FAILED) return NULL;
+  (void)madvise(found, bytes, MADV_HUGEPAGE);
+  return found;
+}
+
+static struct cpu_cells *cells_of(cpu_device *device) {
+  struct cpu_cells *cells = device->cells;
+  if (!cells) {
+    cells = device->cells = mw_alloc(sizeof *cells);
+    cpu_heap_range(device->heap, &cells->base, &cells->size);
+    for (int i = 0; i < 2; i++) cells->of[i] = reserve(cells->size);
+  }
+  return cells->of[WRITES] && cells->of[READS] ? cells : NULL;
+}
+
+void cpu_screen_close(cpu_device *device) {
+  struct cpu_cells *cells = device->cells;
+  if (!cells) return;
+  for (int i = 0; i < 2; i++)
+    if (cells->of[i]) munmap(cells->of[i], cells->size);
+  if (cells->kept) munmap(cells->kept, cells->kept_size);
+  free(cells);
+  device->cells = NULL;
+}
+
+/* Cells of arrays are empty now. The system may take their memory, and that of what was kept, if it needs it. */
+void cpu_screen_session_end(cpu_device *device) {
+  struct cpu_cells *cells = device->cells;
+  if (cells && cells->kept) (void)madvise(cells->kept, cells->kept_size, MADV_FREE);
+}
+
+static uint32_t *cell_at(const struct cpu_cells *cells, int which, uint64_t address) {
+  return (uint32_t *)(void *)(cells->of[which] + (address - cells->base));
+}
+
+/* ---- which launches ---- */
+
+static bool set_bits(cpu_screen *s, const mw_launch_request *request) {
+  uint64_t threads = (uint64_t)request->block[0] * request->block[1] * request->block[2];
+  uint64_t blocks = (uint64_t)request->grid[0] * request->grid[1] * request->grid[2];
+  unsigned of_thread = 64 - (unsigned)__builtin_clzll(threads + 1), of_block = 64 - (unsigned)__builtin_clzll(blocks);
+  if (of_thread + of_block > 32) return false;
+  s->thread_bits = (1u << of_thread) - 1;
+  s->block_unit = 1u << (32 - of_block);
+  s->block_bits = ~(s->block_unit - 1);
+  return true;
+}
+
+static written *find_array(cpu_screen *s, uint64_t base) {
+  for (unsigned i = 0; i < s->count; i++)
+    if (s->arrays[i].base == base) return &s->arrays[i];
+  return NULL;
+}
+
+/* The arrays that parameters point to. False: one is written by one parameter and accessed in another way by another. */
+static bool find_arrays(cpu_screen *s, const cpu_kernel *kernel, const void *params) {
+  const mw_kernel_info *info = &kernel->image->info;
+  for (int pass = 0; pass < 2; pass++) /* first those that are written */
+    for (size_t i = 0; i < info->param_count; i++) {
+      uint64_t address, base, bit = i < MOST ? 1ull << i : 0;
+      size_t bytes;
+      bool writes = kernel->image->writes & bit, notes = kernel->image->notes & bit;
+      if (info->params[i].type->kind != MW_TYPE_POINTER || writes != (pass == 0)) continue;
+      memcpy(&address, (const char *)params + info->params[i].offset, sizeof address);
+      bool found = cpu_heap_find(s->device->heap, address, &base, &bytes);
+      if (!found && writes) return false;
+      const written *array = found ? find_array(s, base) : NULL;
+      if (array && !(array->noted && notes)) return false;
+      if (array || !writes) continue;
+      s->arrays[s->count++] = (written){base, bytes, s->pieces, notes};
+      s->pieces += (bytes + PIECE - 1) / PIECE;
+    }
+  return s->pieces <= kept_most / PIECE;
+}
+
+bool cpu_screen_is_ordered(const cpu_stream *stream) {
+  if (!(stream->flags & MW_STREAM_LEGACY)) return false;
+  for (const cpu_stream *s = stream->device->streams; s; s = s->next)
+    if (s->flags & MW_STREAM_NON_BLOCKING) return false;
+  return true;
+}
+
+cpu_screen *cpu_screen_new(cpu_device *device, const mw_launch_request *request, const cpu_kernel_work *work,
+                           const cpu_kernel *screened) {
+  static atomic_uint number;
+  const mw_mwo_kernel *image = screened->image;
+  const cpu_check *check = cpu_check_of(device);
+  mw_frame frame = work->frame;
+  if (!check || check->seed || !image->screened || request->watch || request->reference_count) return NULL;
+  if (image->info.reference_count || image->iterations || image->gangs > 1 || image->packed > 1) return NULL;
+  if ((image->fits && !image->fits(&frame)) || !cpu_pointers_are_separate(screened, request->params)) return NULL;
+  if (cpu_blocks_wait(&frame) || !cells_of(device)) return NULL;
+  cpu_screen *s = mw_alloc(sizeof *s);
+  s->device = device;
+  s->number = atomic_fetch_add(&number, 1) + 1;
+  if (!set_bits(s, request) || !find_arrays(s, screened, request->params)) {
+    free(s);
+    return NULL;
+  }
+  s->values = mw_alloc((s->pieces + 1) * sizeof *s->values);
+  return s;
+}
+
+void cpu_screen_free(cpu_screen *s) {
+  if (!s) return;
+  for (uint64_t i = 0; i < s->pieces; i++) free(s->values[i]);
+  free(s->values);
+  free(s);
+}
+
+static void finish(void *context) {
+  cpu_screen *s = context;
+  mw_completion own = s->own;
+  cpu_screen_free(s);
+  if (own.done) own.done(own.context);
+}
+
+mw_completion cpu_screen_completion(cpu_screen *s, mw_completion own) {
+  s->own = own;
+  return (mw_completion){finish, s};
+}
+
+/* ---- steps ---- */
+
+uint64_t cpu_screen_pieces(const cpu_screen *s) { return s->pieces ? s->pieces : 1; }
+
+void cpu_screen_begin(void *context, uint64_t first, uint64_t last) {
+  cpu_screen *s = context;
+  struct cpu_cells *cells = s->device->cells;
+  (void)first, (void)last;
+  if (cells->kept_size >= s->pieces * PIECE) return;
+  if (cells->kept) munmap(cells->kept, cells->kept_size);
+  cells->kept_size = s->pieces * PIECE;
+  cells->kept = reserve(cells->kept_size);
+  if (cells->kept) return;
+  cells->kept_size = 0;
+  atomic_store(&s->suspicious, 2); /* nothing can be kept: the screened code does not run */
+}
+
+typedef struct piece {
+  const written *array;
+  uint64_t address, bytes;
+  unsigned char *kept;
+} piece;
+
+static piece piece_at(const cpu_screen *s, uint64_t i) {
+  const written *array = &s->arrays[0];
+  for (unsigned n = 1; n < s->count && s->arrays[n].at <= i; n++) array = &s->arrays[n];
+  uint64_t from = (i - array->at) * PIECE, left = array->bytes - from;
+  return (piece){array, array->base + from, left < PIECE ? left : PIECE, s->device->cells->kept + i * PIECE};
+}
+
+static uint64_t end_of(const cpu_screen *s, uint64_t last) { return last < s->pieces ? last : s->pieces; }
+
+static bool is_zero(const unsigned char *bytes, uint64_t count) {
+  for (uint64_t i = 0, part; i < count; i += part) {
+    unsigned char any = 0;
+    part = count - i < 4096 ? count - i : 4096;
+    for (uint64_t k = 0; k < part; k++) any |= bytes[i + k];
+    if (any) return false;
+  }
+  return true;
+}
+
+void cpu_screen_keep(void *context, uint64_t first, uint64_t last) {
+  cpu_screen *s = context;
+  if (atomic_load(&s->suspicious)) return;
+  for (uint64_t i = first; i < end_of(s, last); i++) {
+    piece p = piece_at(s, i);
+    memcpy(p.kept, (const void *)(uintptr_t)p.address, p.bytes);
+    const unsigned char *bits = check_values_at(cpu_check_of(s->device), p.address, p.bytes);
+    if (!bits || is_zero(bits, p.bytes)) continue;
+    s->values[i] = mw_alloc(p.bytes);
+    memcpy(s->values[i], bits, p.bytes);
+  }
+}
+
+void cpu_screen_restore(void *context, uint64_t first, uint64_t last) {
+  cpu_screen *s = context;
+  if (!cpu_screen_is_suspicious(s) || !s->device->cells->kept_size) return;
+  for (uint64_t i = first; i < end_of(s, last); i++) {
+    piece p = piece_at(s, i);
+    memcpy((void *)(uintptr_t)p.address, p.kept, p.bytes);
+    unsigned char *bits = check_values_at(cpu_check_of(s->device), p.address, p.bytes);
+    if (!bits) continue;
+    if (s->values[i])
+      memcpy(bits, s->values[i], p.bytes);
+    else if (!is_zero(bits, p.bytes))
+      memset(bits, 0, p.bytes);
+  }
+}
+
+/* Each word was touched by one block; and by how many words that is. */
+void cpu_screen_compare(void *context, uint64_t first, uint64_t last) {
+  enum { PART = 1024 };
+  cpu_screen *s = context;
+  const struct cpu_cells *cells = s->device->cells;
+  uint64_t found[2] = {0};
+  bool apart = false;
+  for (uint64_t i = first; i < end_of(s, last); i++) {
+    piece p = piece_at(s, i);
+    uint64_t words = (p.bytes + WORD - 1) / WORD;
+    if (!p.array->noted) continue;
+    for (uint64_t at = 0, part; at < words; at += part) {
+      uint32_t *writes = cell_at(cells, WRITES, p.address) + at, *reads = cell_at(cells, READS, p.address) + at;
+      uint32_t wrote = 0, read = 0, bad = 0;
+      part = words - at < PART ? words - at : PART;
+      for (uint64_t k = 0; k < part; k++) {
+        uint32_t differs = (writes[k] ^ reads[k]) & s->block_bits;
+        wrote += writes[k] != 0;
+        read += reads[k] != 0;
+        bad |= writes[k] && reads[k] ? differs : 0;
+      }
+      apart = apart || bad;
+      found[WRITES] += wrote;
+      found[READS] += read;
+      if (wrote) memset(writes, 0, part * WORD);
+      if (read) memset(reads, 0, part * WORD);
+    }
+  }
+  if (apart) atomic_store(&s->suspicious, 1);
+  for (int i = 0; i < 2; i++) atomic_fetch_add(&s->found[i], found[i]);
+}
+
+/* ---- running ---- */
+
+bool cpu_screen_is_suspicious(cpu_screen *s) {
+  if (atomic_load(&s->suspicious)) return true;
+  return atomic_load(&s->claims[WRITES]) != atomic_load(&s->found[WRITES]) ||
+         atomic_load(&s->claims[READS]) != atomic_load(&s->found[READS]);
+}
+
+static bool has_screened_code(const cpu_command *command) {
+  return command->kernel.kernel->unit->image->checks & MW_CHECKED_SCREEN;
+}
+
+bool cpu_screen_runs(const cpu_command *command) { return command->screen && has_screened_code(command); }
+
+bool cpu_screen_spares(const cpu_command *command) {
+  if (!command->screen) return false;
+  if (has_screened_code(command)) return atomic_load(&command->screen->suspicious); /* it does not matter any more */
+  return !cpu_screen_is_suspicious(command->screen);
+}
+
+void cpu_screen_enter(cpu_worker *worker) {
+  const cpu_screen *s = worker->command->screen;
+  const struct cpu_cells *cells = s->device->cells;
+  mw_worker *base = &worker->base;
+  for (int i = 0; i < 2; i++) {
+    base->cells[i] = (uint64_t)(uintptr_t)cells->of[i] - cells->base;
+    base->claims[i] = 0;
+  }
+  base->thread_bits = s->thread_bits;
+  base->block_bits = s->block_bits;
+  base->block_unit = s->block_unit;
+  base->suspicious = 0;
+  bool goes_on =
+      worker->screened == s->number && worker->screened_shared == base->shared && base->shared_tag < UINT32_MAX / 2;
+  if (goes_on) return;
+  worker->screened = s->number;
+  worker->screened_shared = base->shared;
+  base->shared_tag = 0;
+  for (int i = 0; i < 2; i++) memset(cell_at(cells, i, (uint64_t)(uintptr_t)base->shared), 0, base->shared_bytes);
+}
+
+void cpu_screen_leave(cpu_worker *worker, bool failed) {
+  cpu_screen *s = worker->command->screen;
+  if (failed || worker->base.suspicious) atomic_store(&s->suspicious, 1);
+  for (int i = 0; i < 2; i++) atomic_fetch_add(&s->claims[i], worker->base.claims[i]);
+}

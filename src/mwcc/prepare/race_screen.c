@@ -1,0 +1,143 @@
+/* Screened code (--checks=16 and more): vector code that looks for signs of races in a run of its own, before the code
+ * that follows each thread, and makes that unnecessary if there are none (src/cpu/check/screen.c).
+ *
+ * It notes the accesses to shared memory, and to arrays that the kernel stores to, unless all accesses to the array are
+ * atomic: widen/calls/screen.c. Others are only read, or only accessed by atomics, and cannot race; the runtime makes
+ * sure that no two parameters point into one array that is not noted through both. A kernel is screened if plain
+ * accesses, atomics and barriers of the block are all by which its threads interact, and if it can be run again: it
+ * prints nothing, and what it writes is known. Whatever else it does leaves it to the code that follows threads. */
+#include "mwcc/analysis/analysis.h"
+#include "mwcc/analysis/simt.h"
+#include "mwcc/support/checked_access.h"
+#include "mwcc/support/predicates.h"
+#include "prepare.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum access_kind { READS, STORES, ATOMICS, ACCESS_KINDS } access_kind;
+
+typedef struct screen {
+  const program *p;
+  uint64_t arrays[ACCESS_KINDS]; /* by parameter */
+  bool fits;
+} screen;
+
+static uint64_t bit_of(unsigned number) { return 1ull << (number - 1); }
+
+static bool is_shared(const program *p, LLVMValueRef global) {
+  for (size_t i = 0; i < p->shared_count; i++)
+    if (p->shareds[i].global == global) return true;
+  return false;
+}
+
+/* A shadow of a value, which is at a distance from its address. */
+static bool is_shadow(LLVMValueRef root) {
+  LLVMValueRef sum = opcode_of(root) == LLVMIntToPtr ? LLVMGetOperand(root, 0) : NULL;
+  for (unsigned i = 0; sum && LLVMIsABinaryOperator(sum) && i < 2; i++) {
+    LLVMValueRef part = LLVMGetOperand(sum, i);
+    if (LLVMIsACallInst(part) && strcmp(callee_name(part), SHADOW_DISTANCE) == 0) return true;
+  }
+  return false;
+}
+
+static void note_address(screen *s, LLVMValueRef address, access_kind kind) {
+  accessed o;
+  LLVMValueRef root = root_of(address);
+  if (LLVMIsAAllocaInst(root) || (kind == READS && is_byval_parameter(address))) return;
+  if (is_made_from_integer(root)) {
+    s->fits = s->fits && (kind == READS || is_shadow(root));
+    return;
+  }
+  bool found = find_accessed(s->p, address, &o);
+  if (found && LLVMIsAAllocaInst(o.base)) return;
+  if (found && o.param && o.param <= 64) {
+    s->arrays[kind] |= bit_of(o.param);
+    return;
+  }
+  if (LLVMIsAGlobalVariable(root) && (kind == READS || is_shared(s->p, root))) return;
+  s->fits = false;
+}
+
+static void note_copy(screen *s, LLVMValueRef call, bool copies) {
+  enum { LONGEST = 64 };
+  LLVMValueRef bytes = LLVMGetOperand(call, 2);
+  if (!LLVMIsAConstantInt(bytes) || LLVMConstIntGetZExtValue(bytes) > LONGEST) {
+    /* of a local array or of shadows, which are not noted */
+    LLVMValueRef target = root_of(LLVMGetOperand(call, 0));
+    bool local = LLVMIsAAllocaInst(target) || is_shadow(target);
+    if (copies) {
+      LLVMValueRef source = root_of(LLVMGetOperand(call, 1));
+      local = local && (LLVMIsAAllocaInst(source) || is_shadow(source) || LLVMIsAGlobalVariable(source));
+    }
+    s->fits = s->fits && local;
+    return;
+  }
+  note_address(s, LLVMGetOperand(call, 0), STORES);
+  if (copies) note_address(s, LLVMGetOperand(call, 1), READS);
+}
+
+bool is_event_of_values(LLVMValueRef call) {
+  return LLVMConstIntGetZExtValue(LLVMGetOperand(call, 0)) == MW_CHECK_UNWRITTEN;
+}
+
+static bool is_block_barrier(LLVMValueRef call) {
+  return is_barrier(call) && !is_block_wait(call) && !is_named_barrier(callee_name(call));
+}
+
+static void note_call(screen *s, LLVMValueRef call) {
+  const char *name = callee_name(call);
+  bool copies = starts_with(name, "llvm.memcpy.") || starts_with(name, "llvm.memmove.");
+  if (copies || starts_with(name, "llvm.memset."))
+    note_copy(s, call, copies);
+  else if (strcmp(name, CHECK_EVENT_FUNCTION) == 0)
+    s->fits = s->fits && is_event_of_values(call);
+  else if (!touches_no_memory(call) && !is_block_barrier(call) && !starts_with(name, "llvm.assume") &&
+           !starts_with(name, "llvm.prefetch"))
+    s->fits = false;
+  if (find_warp_call(name)) s->fits = false;
+}
+
+static void note_instruction(screen *s, LLVMValueRef i) {
+  switch (LLVMGetInstructionOpcode(i)) {
+  case LLVMLoad:
+    s->fits = s->fits && is_plain_access(i);
+    note_address(s, LLVMGetOperand(i, 0), READS);
+    return;
+  case LLVMStore:
+    s->fits = s->fits && is_plain_access(i);
+    note_address(s, LLVMGetOperand(i, 1), STORES);
+    return;
+  case LLVMAtomicRMW:
+  case LLVMAtomicCmpXchg:
+    s->fits = s->fits && !LLVMGetVolatile(i) && (!is_block_scope(i) || is_shared(s->p, root_of(LLVMGetOperand(i, 0))));
+    note_address(s, LLVMGetOperand(i, 0), ATOMICS);
+    return;
+  case LLVMFence: s->fits = false; return;
+  case LLVMCall: note_call(s, i); return;
+  default: return;
+  }
+}
+
+void choose_screened(program *p) {
+  for (size_t k = 0; k < p->kernel_count; k++) {
+    kernel *owner = &p->kernels[k];
+    screen s = {.p = p, .fits = !p->follows};
+    instructions list = instructions_of_function(owner->body);
+    for (size_t n = 0; n < list.count && s.fits; n++) note_instruction(&s, list.items[n]);
+    free(list.items);
+    owner->screened = s.fits;
+    owner->writes = s.arrays[STORES] | s.arrays[ATOMICS];
+    owner->notes = s.arrays[STORES] | (s.arrays[ATOMICS] & s.arrays[READS]);
+  }
+}
+
+bool is_noted(const program *p, LLVMValueRef access, const accessed *o) {
+  LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(access));
+  for (size_t k = 0; k < p->kernel_count; k++) {
+    const kernel *owner = &p->kernels[k];
+    if (owner->body != function || !owner->screened) continue;
+    return is_shared(p, o->base) || (o->param && o->param <= 64 && owner->notes & bit_of(o->param));
+  }
+  return false;
+}
