@@ -67,8 +67,8 @@ struct cuda_device {
   bool word_taken[CUDA_HOLDS];
   struct cuda_guard *guard;
   struct check_session *check; /* check/: of a checked run, or NULL */
-  atomic_int guarded; /* the number of commands in flight of units that can report failures */
-  char *loss;         /* the message about the loss of the context */
+  atomic_int guarded;          /* the number of commands in flight of units that can report failures */
+  char *loss;                  /* the message about the loss of the context */
   struct cuda_staging *staging;
   pthread_mutex_t linear_lock, fourier_lock;
   struct cuda_setter *setter; /* graph/conditional.c's, or NULL */
@@ -334,11 +334,11 @@ struct cuda_unit {
   cuda_device *device;
   unsigned epoch;
   bool shares;
-  bool guarded;             /* its kernels report failures */
-  bool numbered;            /* and take a launch number; they can be stopped */
-  bool checked;             /* and check their accesses */
-  bool followed;            /* and tell a checked run what they do: check/ */
-  struct cuda_site *sites;  /* of that: their places */
+  bool guarded;            /* its kernels report failures */
+  bool numbered;           /* and take a launch number; they can be stopped */
+  bool checked;            /* and check their accesses */
+  bool followed;           /* and tell a checked run what they do: check/ */
+  struct cuda_site *sites; /* of that: their places */
   size_t site_count;
   unsigned guard_id;        /* identifies it in reports */
   CUdeviceptr guard, table; /* its variable __mw_guard, and the table's address stored there */

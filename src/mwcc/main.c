@@ -344,6 +344,8 @@ static void settle_observed(options *o) {
 
 /* Checked code does each access of the source where that is, by the block's own threads. */
 static void settle_checked(options *o) {
+  enum { REGISTERS = 64 }; /* of a GPU, with which a block of 1024 threads can be launched whatever is inserted */
+  if (o->gpu && o->checks && !o->registers) o->registers = REGISTERS;
   static const pass_id off[] = {PASS_STAGING, PASS_BLOCK_MERGE, PASS_LANE_AXIS, PASS_BLOCK_ROWS};
   for (size_t i = 0; i < MW_COUNT(off) && !o->gpu; i++) o->without[off[i]] = true;
 }

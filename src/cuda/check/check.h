@@ -24,7 +24,8 @@ void cuda_check_forget(cuda_device *device); /* the context was lost, or the dev
 /* mw_driver.specialise: compile a kernel's unit with checks. */
 int cuda_check_compile(void *kernel, const mw_source *source, const mw_launch_class *launches, const char *path);
 /* The address that a launch of a unit with checks passes: 0 without a session. */
-int cuda_check_launch(cuda_stream *stream, const cuda_kernel *kernel, const mw_launch_request *request, uint64_t *address);
+int cuda_check_launch(cuda_stream *stream, const cuda_kernel *kernel, const mw_launch_request *request,
+                      uint64_t *address);
 /* A launch without checks: what it writes is not seen. */
 void cuda_check_unfollowed(cuda_stream *stream);
 struct mw_guard_report;

@@ -103,7 +103,8 @@ static void *fetch(check_session *check, uint64_t from, size_t count, size_t siz
   return to;
 }
 
-void check_decide(check_session *check, const mw_follow_session *end, void (*race)(check_session *, const mw_follow_finding *)) {
+void check_decide(check_session *check, const mw_follow_session *end,
+                  void (*race)(check_session *, const mw_follow_finding *)) {
   unsigned count = end->pair_count < end->pair_room ? end->pair_count : end->pair_room;
   if (!count) return;
   decider d = {.log_count = end->log_count < end->log_room ? end->log_count : end->log_room};
@@ -114,8 +115,15 @@ void check_decide(check_session *check, const mw_follow_session *end, void (*rac
   index_log(&d);
   for (unsigned i = 0; i < count; i++) {
     const mw_follow_pair *p = &pairs[i];
-    mw_follow_finding found = {.kind = MW_FOLLOW_RACE, .here = p->here, .other = p->other, .address = p->address,
-                               .object = p->object, .bytes = p->bytes, .is_shared = p->is_shared, .count = 1, .ready = 1};
+    mw_follow_finding found = {.kind = MW_FOLLOW_RACE,
+                               .here = p->here,
+                               .other = p->other,
+                               .address = p->address,
+                               .object = p->object,
+                               .bytes = p->bytes,
+                               .is_shared = p->is_shared,
+                               .count = 1,
+                               .ready = 1};
     if (p->here.site && !is_ordered(&d, p)) race(check, &found);
   }
   free(log);

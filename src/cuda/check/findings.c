@@ -142,8 +142,7 @@ static const words words_of[] = {
     [MW_FOLLOW_OWN_LANE] = {"warp_mask", "warp",
                             "the mask names the lanes that call: __activemask() is no substitute for it"},
     [MW_FOLLOW_NEVER] = {"warp_mask", "warp", "compute the mask with __ballot_sync() before the branch"},
-    [MW_FOLLOW_OTHER_CALL] = {"warp_mask", "warp",
-                              "name the lanes that take this branch: __ballot_sync() before it"},
+    [MW_FOLLOW_OTHER_CALL] = {"warp_mask", "warp", "name the lanes that take this branch: __ballot_sync() before it"},
     [MW_FOLLOW_ABSENT] = {"warp_mask", "warp", "name all lanes that are read from, and let them call"},
     [MW_FOLLOW_FREED_TWICE] = {"invalid_free", NULL, NULL},
     [MW_FOLLOW_NOT_MALLOC] = {"invalid_free", NULL, NULL},
@@ -168,8 +167,7 @@ static char *text_of(const check_session *check, const mw_follow_finding *f) {
   case MW_FOLLOW_ABSENT:
     return mw_format("reads lane %u in a shuffle in which that lane does not take part: the value is undefined", low);
   case MW_FOLLOW_FREED_TWICE: return mw_format("freed 0x%llx, which was freed before", (unsigned long long)f->value);
-  default:
-    return mw_format("freed 0x%llx, which malloc did not return", (unsigned long long)f->value);
+  default: return mw_format("freed 0x%llx, which malloc did not return", (unsigned long long)f->value);
   }
 }
 
@@ -235,7 +233,10 @@ static CUresult collect_leaks(check_session *check, const mw_follow_session *end
     if (!m->address || m->is_freed || !m->site) continue;
     mw_follow_end here = {.site = m->site, .run = m->run, .thread = m->thread};
     char *text = mw_format("allocated %u bytes by malloc that nothing has freed", m->bytes);
-    mw_finding made = {.kind = "leak", .here = end_of(check, &here, NULL), .count = 1, .text = text,
+    mw_finding made = {.kind = "leak",
+                       .here = end_of(check, &here, NULL),
+                       .count = 1,
+                       .text = text,
                        .hint = "free it in the same or a later kernel"};
     check_add(check, &made);
     free(text);
@@ -255,6 +256,7 @@ static void add_notes(const check_session *check, const mw_follow_session *end, 
   say(notes, n & MW_FOLLOW_BULK, "races in shared memory of blocks with asynchronous copies by the hardware");
   say(notes, n & MW_FOLLOW_LOG_FULL, "races that fences and atomics may order, after a million of these");
   say(notes, n & MW_FOLLOW_LIST_FULL, "findings and blocks of malloc beyond the first thousands");
+  say(notes, n & MW_FOLLOW_MASKS, "warp functions after the first 32 masks of a warp");
   say(notes, check->lacks_memory, "arrays for whose shadows the GPU has no memory");
   say(notes, check->has_many, "launches after the first 268 million blocks, or a million places in kernels");
 }
@@ -284,12 +286,15 @@ bool cuda_check_keeps(cuda_device *device, const mw_guard_report *r, mw_error *e
   bool known = r->kind == MW_GUARD_OUTSIDE || r->kind == MW_GUARD_NOWHERE || r->kind == MW_GUARD_MISALIGNED;
   if (!check || !known) return false;
   mw_lock(&check->lock);
-  const char *kind = r->kind == MW_GUARD_MISALIGNED               ? "misaligned"
+  const char *kind = r->kind == MW_GUARD_MISALIGNED                                     ? "misaligned"
                      : r->kind == MW_GUARD_NOWHERE && check_is_freed(check, r->address) ? "use_after_free"
-                                                                                         : "out_of_bounds";
+                                                                                        : "out_of_bounds";
   char *text = predicate_of(error);
   mw_finding made = {.kind = kind, .count = 1, .text = text, .array = r->text[0] ? r->text : NULL};
-  made.here = (mw_finding_end){.kernel = error->kernel, .file = error->file, .line = error->line, .has_thread = 1,
+  made.here = (mw_finding_end){.kernel = error->kernel,
+                               .file = error->file,
+                               .line = error->line,
+                               .has_thread = 1,
                                .access = r->is_store ? "write" : "read"};
   memcpy(made.here.block, r->block, sizeof r->block);
   memcpy(made.here.thread, r->thread, sizeof r->thread);

@@ -11,7 +11,7 @@ enum {
   LOG = 1 << 20,
   HEADS = 1 << 18,
   MALLOCS = 1 << 18,
-  RUNS = 1 << 28,     /* as many as mw_follow_cell and its companions tell apart */
+  RUNS = 1 << 28, /* as many as mw_follow_cell and its companions tell apart */
   SITES = 1 << 20,
   RESERVED = 1 << 10, /* bytes of shared memory that the system takes */
 };
@@ -77,8 +77,10 @@ int cuda_check_begin(void *handle, unsigned kinds, uint64_t seed) {
   if (seed)
     return fail(MW_NOT_SUPPORTED, "threads of a GPU take no turns by lot: schedule = \"random\" is the CPU device's");
   if (device->major < 7)
-    return fail(MW_NOT_SUPPORTED, "checked runs want a GPU of compute capability 7.0, whose threads run independently, "
-                                  "and cuda:%d has %d.%d", device->ordinal, device->major, device->minor);
+    return fail(MW_NOT_SUPPORTED,
+                "checked runs want a GPU of compute capability 7.0, whose threads run independently, "
+                "and cuda:%d has %d.%d",
+                device->ordinal, device->major, device->minor);
   check_session *check = mw_alloc(sizeof *check);
   check->device = device;
   check->kinds = kinds;
@@ -225,7 +227,8 @@ static int follow(check_session *check, cuda_stream *stream, const cuda_kernel *
   return cuda_outcome(check->device, result, "a checked launch");
 }
 
-int cuda_check_launch(cuda_stream *stream, const cuda_kernel *kernel, const mw_launch_request *request, uint64_t *address) {
+int cuda_check_launch(cuda_stream *stream, const cuda_kernel *kernel, const mw_launch_request *request,
+                      uint64_t *address) {
   check_session *check = stream->device->check;
   *address = 0;
   if (!check) return MW_SUCCESS;

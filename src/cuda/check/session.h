@@ -55,8 +55,8 @@ struct check_session {
   cuda_device *device;
   unsigned kinds;
   pthread_mutex_t lock;
-  CUdeviceptr session;       /* mw_follow_session */
-  mw_follow_session at;      /* as it began */
+  CUdeviceptr session;  /* mw_follow_session */
+  mw_follow_session at; /* as it began */
   unsigned next_run, next_site;
   check_launch *launches;
   size_t launch_count;
@@ -67,15 +67,15 @@ struct check_session {
   check_clock host;
   check_unit *units;
   size_t unit_count;
-  check_site *sites;         /* by number; [0] is unused */
+  check_site *sites; /* by number; [0] is unused */
   /* pages.c */
-  mw_follow_page *pages;     /* as on the device */
+  mw_follow_page *pages; /* as on the device */
   size_t page_count;
-  uint64_t changes;          /* of the heaps, when all their memory had pages */
+  uint64_t changes; /* of the heaps, when all their memory had pages */
   check_range *allocated, *freed;
   size_t allocated_count, freed_count;
-  bool lacks_memory;         /* for shadows of all arrays */
-  bool has_many;             /* more blocks than runs have numbers */
+  bool lacks_memory; /* for shadows of all arrays */
+  bool has_many;     /* more blocks than runs have numbers */
   CUdeviceptr *owned;
   size_t owned_count;
   /* findings.c */
@@ -99,7 +99,8 @@ bool check_happens_before(const check_launch *first, const check_launch *second)
 void check_clock_free(check_clock *clock);
 
 /* decide.c: what the log says about the pairs; each that is not ordered is passed on. */
-void check_decide(check_session *check, const mw_follow_session *end, void (*race)(check_session *, const mw_follow_finding *));
+void check_decide(check_session *check, const mw_follow_session *end,
+                  void (*race)(check_session *, const mw_follow_finding *));
 const check_launch *check_launch_of(const check_session *check, unsigned run);
 
 /* findings.c: all that the device has found. */

@@ -24,7 +24,8 @@ static void add_site(program *p, LLVMValueRef i, const char *name, uint64_t byte
   const char *file = NULL;
   unsigned line = 0, column;
   program_position(i, &file, &line, &column);
-  mw_text_addf(&p->followed_sites, "//mw\tsite\t%u\t%u\t%s\t%s\n", line, (unsigned)bytes, name ? name : "", file ? file : "");
+  mw_text_addf(&p->followed_sites, "//mw\tsite\t%u\t%u\t%s\t%s\n", line, (unsigned)bytes, name ? name : "",
+               file ? file : "");
   p->followed_site_count++;
 }
 
@@ -87,11 +88,13 @@ static unsigned flags_of(LLVMValueRef i, const gpu_access *a) {
   enum { DEEP = 4 };
   switch (LLVMGetInstructionOpcode(i)) {
   case LLVMLoad:
-    if (LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic) flags |= MW_FOLLOW_VOLATILE | order_flags(LLVMGetOrdering(i));
+    if (LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic)
+      flags |= MW_FOLLOW_VOLATILE | order_flags(LLVMGetOrdering(i));
     if (LLVMGetVolatile(i)) flags |= MW_FOLLOW_VOLATILE;
     return is_used(i, DEEP) ? flags | MW_FOLLOW_USED : flags;
   case LLVMStore:
-    if (LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic) flags |= MW_FOLLOW_VOLATILE | order_flags(LLVMGetOrdering(i));
+    if (LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic)
+      flags |= MW_FOLLOW_VOLATILE | order_flags(LLVMGetOrdering(i));
     return LLVMGetVolatile(i) ? flags | MW_FOLLOW_VOLATILE : flags;
   case LLVMAtomicRMW: return flags | MW_FOLLOW_ATOMIC | order_flags(LLVMGetOrdering(i));
   case LLVMAtomicCmpXchg: return flags | MW_FOLLOW_ATOMIC | order_flags(LLVMGetCmpXchgSuccessOrdering(i));

@@ -53,7 +53,8 @@ static unsigned count_passed(const program *p, const kernel *k, size_t before) {
 }
 
 static LLVMTypeRef with_number(program *p, const kernel *k, LLVMTypeRef type) {
-  unsigned count = LLVMCountParamTypes(type), more = 1 + 2 * count_passed(p, k, k->param_count) + (p->options->checks != 0);
+  unsigned count = LLVMCountParamTypes(type),
+           more = 1 + 2 * count_passed(p, k, k->param_count) + (p->options->checks != 0);
   LLVMTypeRef *params = mw_alloc((count + more) * sizeof *params);
   LLVMGetParamTypes(type, params);
   for (unsigned i = 0; i < more; i++) params[count + i] = p->i64;

@@ -80,8 +80,9 @@ __mw_follow_inline void __mw_compare(const __mw_touch &a, const mw_follow_cell *
 /* Whether the word has two other readers of the block in this epoch, so that one more makes no difference. */
 __mw_follow_inline bool __mw_is_read(const mw_follow_cell *cell, __mw_u64 mine) {
   __mw_u64 first = __mw_load64(&cell->who[MW_FOLLOW_READ]), second = __mw_load64(&cell->who[MW_FOLLOW_READ_TOO]);
-  return first == mine || (first >> 14 == mine >> 14 && second >> 14 == mine >> 14 && (first & mine & 15) == (mine & 15) &&
-                           (second & mine & 15) == (mine & 15) && first != second);
+  return first == mine ||
+         (first >> 14 == mine >> 14 && second >> 14 == mine >> 14 && (first & mine & 15) == (mine & 15) &&
+          (second & mine & 15) == (mine & 15) && first != second);
 }
 
 __mw_follow_function void __mw_follow_word_of(const __mw_touch &a, mw_follow_cell *cell, __mw_u32 bytes) {

@@ -23,11 +23,12 @@ enum mw_follow_vote { MW_FOLLOW_COUNT, MW_FOLLOW_AND, MW_FOLLOW_OR };
 
 /* What a kernel does that is not followed: bits of mw_follow_session.notes. */
 enum mw_follow_note {
-  MW_FOLLOW_NAMED = 1,     /* barriers of a part of a block */
-  MW_FOLLOW_CLUSTERS = 2,  /* shared memory and barriers of a cluster */
-  MW_FOLLOW_BULK = 4,      /* asynchronous copies by the hardware */
-  MW_FOLLOW_LOG_FULL = 8,  /* more fences and atomics than the log has room for */
-  MW_FOLLOW_LIST_FULL = 16 /* more findings than the list has room for */
+  MW_FOLLOW_NAMED = 1,      /* barriers of a part of a block */
+  MW_FOLLOW_CLUSTERS = 2,   /* shared memory and barriers of a cluster */
+  MW_FOLLOW_BULK = 4,       /* asynchronous copies by the hardware */
+  MW_FOLLOW_LOG_FULL = 8,   /* more fences and atomics than the log has room for */
+  MW_FOLLOW_LIST_FULL = 16, /* more findings than the list has room for */
+  MW_FOLLOW_MASKS = 32      /* warp functions with more than 32 masks in one warp */
 };
 
 enum mw_follow_kind {
@@ -75,9 +76,9 @@ typedef struct mw_follow_pair {
 enum { MW_FOLLOW_RELEASED = 1, MW_FOLLOW_LEARNT };
 typedef struct mw_follow_event {
   unsigned int kind, run, thread, epoch;
-  unsigned int link;             /* number of an entry from 1; of a release, the one before at its word; of what was learnt,
+  unsigned int link;   /* number of an entry from 1; of a release, the one before at its word; of what was learnt,
                                     the release */
-  unsigned int fenced;           /* bits: for the device, for the block */
+  unsigned int fenced; /* bits: for the device, for the block */
   unsigned int fenced_epoch[2], fenced_step[2];
 } mw_follow_event;
 
@@ -96,8 +97,8 @@ typedef struct mw_follow_malloc {
 /* The shadow of 2 MiB of global memory. */
 enum { MW_FOLLOW_PAGE_SHIFT = 21, MW_FOLLOW_PAGE_WORDS = 1 << (MW_FOLLOW_PAGE_SHIFT - 2) };
 typedef struct mw_follow_page {
-  unsigned long long number; /* address >> MW_FOLLOW_PAGE_SHIFT; 0: free entry */
-  unsigned long long cells;  /* mw_follow_cell *, or 0 */
+  unsigned long long number;  /* address >> MW_FOLLOW_PAGE_SHIFT; 0: free entry */
+  unsigned long long cells;   /* mw_follow_cell *, or 0 */
   unsigned long long written; /* unsigned char *: a bit for each byte of a word; or 0: all is written */
 } mw_follow_page;
 
@@ -110,17 +111,19 @@ typedef struct mw_follow_session {
 
 /* A launch, followed by a bit for each slot that says whether a block has it, and by the slots. */
 typedef struct mw_follow_launch {
-  unsigned long long session, slots, slot_bytes, cells_at, written_at; /* offsets in a slot: of shared memory's shadow */
+  unsigned long long session, slots, slot_bytes, cells_at,
+      written_at; /* offsets in a slot: of shared memory's shadow */
   unsigned int slot_count, base, floor, blocks, threads, shared_words, kinds, first_site;
 } mw_follow_launch;
 
-/* Lanes that are to call a warp function with a mask whose lowest lane is the index. */
+/* Lanes that are to call a warp function with the mask; entry of a hash table. */
 typedef struct mw_follow_group {
+  unsigned int mask; /* 0: free */
   unsigned int arrived, generation, takes_part, site, lane;
 } mw_follow_group;
 
 typedef struct mw_follow_warp {
-  unsigned int exited, waits; /* lanes */
+  unsigned int exited, waits, gathers; /* lanes; waits: at a barrier of the block; gathers: in a group */
   mw_follow_group groups[MW_FOLLOW_LANES];
 } mw_follow_warp;
 
@@ -133,7 +136,8 @@ typedef struct mw_follow_thread {
 /* A block that runs: a slot begins with it. */
 typedef struct mw_follow_block {
   unsigned long long launch;
-  unsigned int run, slot, arrived, generation, gone, gone_thread, site, site_thread, grids, learnt, votes[2], unfollowed;
+  unsigned int run, slot, arrived, generation, gone, gone_thread, site, site_thread, grids, learnt, votes[2],
+      unfollowed;
   mw_follow_warp warps[MW_FOLLOW_THREADS / MW_FOLLOW_LANES];
   mw_follow_thread threads[MW_FOLLOW_THREADS];
 } mw_follow_block;

@@ -14,7 +14,9 @@ typedef unsigned long long __mw_u64;
 
 static __attribute__((shared)) __mw_u64 __mw_follow_slot; /* the block's mw_follow_block */
 
-__mw_follow_inline mw_follow_block *__mw_followed() { return (mw_follow_block *)*(volatile __mw_u64 *)&__mw_follow_slot; }
+__mw_follow_inline mw_follow_block *__mw_followed() {
+  return (mw_follow_block *)*(volatile __mw_u64 *)&__mw_follow_slot;
+}
 __mw_follow_inline void __mw_follow_set(mw_follow_block *b) { *(volatile __mw_u64 *)&__mw_follow_slot = (__mw_u64)b; }
 __mw_follow_inline __mw_u32 __mw_follow_thread_id() {
   return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
@@ -62,12 +64,6 @@ __mw_follow_inline __mw_u32 __mw_and(__mw_u32 *at, __mw_u32 value) {
 }
 __mw_follow_inline void __mw_order() { asm volatile("membar.gl;" : : : "memory"); }
 __mw_follow_inline void __mw_wait_a_little() { __mw_poll(); }
-/* In billionths of a second. */
-__mw_follow_inline __mw_u64 __mw_now() {
-  __mw_u64 time;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time));
-  return time;
-}
 __mw_follow_inline bool __mw_follow_is_shared(const void *address) { return __isShared(address); }
 __mw_follow_inline bool __mw_follow_is_global(const void *address) { return __isGlobal(address); }
 /* In assembly: LLVM would fold the conversion for a function's copy of constant arguments, and not know it there. */

@@ -1,6 +1,6 @@
 /* Barriers and warp functions of checked runs. They wait in software, so that a wait which cannot end on the hardware is
  * noticed and ends: threads at different barriers continue together, and a warp function continues without lanes that
- * have returned, wait at a barrier of the block, or do not arrive for a long time. */
+ * have returned, wait at a barrier of the block, or wait in other warp functions while all lanes wait. */
 #ifndef MOONWARP_FOLLOW_WAIT_H
 #define MOONWARP_FOLLOW_WAIT_H
 
@@ -18,8 +18,8 @@ __mw_follow_inline __mw_u32 __mw_existing(const __mw_self *self) {
 /* ---- barriers of the block ---- */
 
 /* The first to arrive says at which barrier; the others compare. */
-__mw_follow_inline void __mw_compare_places(const __mw_self *self, __mw_u32 *site_at, __mw_u32 *thread_at, __mw_u32 site,
-                                            __mw_u32 kind) {
+__mw_follow_inline void __mw_compare_places(const __mw_self *self, __mw_u32 *site_at, __mw_u32 *thread_at,
+                                            __mw_u32 site, __mw_u32 kind) {
   __mw_u32 first = __mw_cas(site_at, 0, site);
   if (!first) {
     *(volatile __mw_u32 *)thread_at = self->id;
@@ -71,41 +71,65 @@ __mw_follow_inline void __mw_pass_barrier(const __mw_self *self) {
 
 /* ---- lanes that call a warp function ---- */
 
-static const __mw_u64 __mw_patience = 2000000000; /* 2 s */
+/* How often a lane finds all lanes of its warp waiting before it gives up those of its mask that have not arrived. */
+enum { MW_FOLLOW_PATIENCE = 20000 };
+
+/* The mask's group; NULL: there is no room. */
+__mw_follow_inline mw_follow_group *__mw_group_of(mw_follow_warp *w, __mw_u32 mask) {
+  __mw_u32 at = mask * 0x9e3779b9u >> 27;
+  for (int i = 0; i < MW_FOLLOW_LANES; i++, at++) {
+    mw_follow_group *g = &w->groups[at % MW_FOLLOW_LANES];
+    __mw_u32 found = __mw_load(&g->mask);
+    if (!found) found = __mw_cas(&g->mask, 0, mask);
+    if (!found || found == mask) return g;
+  }
+  return 0;
+}
 
 __mw_follow_function void __mw_end_gathering(const __mw_self *self, mw_follow_group *g, __mw_u32 mask, __mw_u32 arrived,
                                              __mw_u32 site) {
   __mw_u32 missing = mask & ~arrived;
   if (missing) __mw_found_here(self, MW_FOLLOW_NEVER, site, mask | (__mw_u64)__mw_lowest(missing) << 32);
+  __mw_and(&__mw_warp_of(self)->gathers, ~arrived);
   *(volatile __mw_u32 *)&g->takes_part = arrived;
   *(volatile __mw_u32 *)&g->site = 0;
   __mw_order();
   *(volatile __mw_u32 *)&g->generation = g->generation + 1;
 }
 
+/* Wait until all lanes of the mask have arrived, or those that have not can no longer. */
+__mw_follow_function void __mw_wait_for_lanes(const __mw_self *self, mw_follow_group *g, __mw_u32 mask, __mw_u32 site) {
+  mw_follow_warp *w = __mw_warp_of(self);
+  __mw_u32 bit = 1u << self->id % 32, generation = __mw_load(&g->generation), stuck = 0;
+  __mw_compare_places(self, &g->site, &g->lane, site, MW_FOLLOW_OTHER_CALL);
+  __mw_or(&g->arrived, bit);
+  __mw_or(&w->gathers, bit);
+  while (__mw_load(&g->generation) == generation) {
+    __mw_u32 arrived = __mw_load(&g->arrived), gone = __mw_load(&w->exited) | __mw_load(&w->waits);
+    bool all = (mask & ~(arrived | gone)) == 0;
+    stuck = (__mw_existing(self) & ~(gone | __mw_load(&w->gathers))) == 0 ? stuck + 1 : 0;
+    if ((all || stuck > MW_FOLLOW_PATIENCE) && arrived & bit && __mw_cas(&g->arrived, arrived, 0) == arrived)
+      __mw_end_gathering(self, g, mask, arrived, site);
+    else
+      __mw_wait_a_little();
+  }
+  __mw_order();
+}
+
 /* Wait for the lanes of the mask; returns those that do call. */
 __mw_follow_function __mw_u32 __mw_gather(const __mw_self *self, __mw_u32 mask, __mw_u32 site) {
-  mw_follow_warp *w = __mw_warp_of(self);
   __mw_u32 bit = 1u << self->id % 32;
   mask &= __mw_existing(self);
   if (!(mask & bit)) {
     __mw_found_here(self, MW_FOLLOW_OWN_LANE, site, mask);
     return bit;
   }
-  mw_follow_group *g = &w->groups[__mw_lowest(mask)];
-  __mw_u32 generation = __mw_load(&g->generation);
-  __mw_compare_places(self, &g->site, &g->lane, site, MW_FOLLOW_OTHER_CALL);
-  __mw_or(&g->arrived, bit);
-  __mw_u64 since = __mw_now();
-  while (__mw_load(&g->generation) == generation) {
-    __mw_u32 arrived = __mw_load(&g->arrived), gone = __mw_load(&w->exited) | __mw_load(&w->waits);
-    bool all = (mask & ~(arrived | gone)) == 0, late = !all && __mw_now() - since > __mw_patience;
-    if ((all || late) && arrived & bit && __mw_cas(&g->arrived, arrived, 0) == arrived)
-      __mw_end_gathering(self, g, mask, arrived, site);
-    else
-      __mw_wait_a_little();
+  mw_follow_group *g = __mw_group_of(__mw_warp_of(self), mask);
+  if (!g) {
+    __mw_note(self->session, MW_FOLLOW_MASKS);
+    return mask;
   }
-  __mw_order();
+  __mw_wait_for_lanes(self, g, mask, site);
   __mw_u32 takes_part = __mw_load(&g->takes_part);
   __mw_follow_converge(takes_part);
   return takes_part;
