@@ -24,9 +24,10 @@
 /* Disable parts of LLVM's code generation that take time without effect here: - tracking variables' locations for debug
    information: there are only line tables; - domain reassignment to mask registers: masks are there already; -
    CodeGenPrepare's iteration over all blocks until nothing changes: its mode for very large functions, which revisits
-   changed blocks only, is sufficient. LLVM ends the process if it does not know an option, so this is done for the
-   version that it was tested with. */
-static void disable_codegen_passes(const options *o) {
+   changed blocks only, is sufficient. And vectorise what a loop of vectors leaves of a row also where these have 8 elements,
+   as with AVX2: rows shorter than the loop's 32 would be scalar. LLVM ends the process if it does not know an option, so
+   this is done for the version that it was tested with. */
+static void set_llvm_options(const options *o) {
   if (o->gpu) {
     static const char *const fast[] = {"mwcc", "-nvptx-prec-divf32=0"}; /* CUDA's -prec-div=false */
     if (o->fast_math) LLVMParseCommandLineOptions((int)MW_COUNT(fast), fast, "");
@@ -37,6 +38,7 @@ static void disable_codegen_passes(const options *o) {
       "mwcc",
       "-experimental-debug-variable-locations=false",
       "-cgpp-huge-func=0",
+      "-epilogue-vectorization-minimum-VF=8",
 #ifdef __x86_64__
       "-disable-x86-domain-reassignment",
 #endif
@@ -149,7 +151,7 @@ __attribute__((visibility("default"))) void mwcc_stages(program *p, front_job *c
   stage_done(p, "load");
   if (o->objects.count) link_objects(p);
   choose_target(p);
-  disable_codegen_passes(o);
+  set_llvm_options(o);
   make_types(p);
   make_machine(p);
   p->optimise = optimise_partition;

@@ -84,4 +84,55 @@ describe("a collective of structs or of a function of one's own", function()
       end
     end
   end)
+
+  local labelled = [[
+    #include <cooperative_groups.h>
+    #include <cooperative_groups/reduce.h>
+    namespace cg = cooperative_groups;
+    __global__ void labelled(const int *label, const int *in, int *sum, int *most) {
+      auto alike = cg::labeled_partition(cg::coalesced_threads(), label[threadIdx.x]);
+      int2 all = cg::reduce(alike, make_int2(in[threadIdx.x], in[threadIdx.x]), [](int2 p, int2 q) {
+        return make_int2(p.x + q.x, max(p.y, q.y));
+      });
+      sum[threadIdx.x] = all.x, most[threadIdx.x] = all.y;
+    }]]
+
+  it("moves two words at a time by permutations, with AVX-512", function()
+    local ir = mwcc.run(labelled, "--emit=ir --mcpu=x86-64-v4 --launch=_Z8labelledPKiS0_PiS1_:64x1x1")
+    assert.is_truthy(ir:find("call <16 x i32> @llvm.x86.avx512.vpermi2var.d.512", 1, true))
+    assert.is_nil(ir:find("call <8 x i64> @llvm.masked.gather", 1, true))
+    assert.is_nil(ir:find("call <16 x i64> @llvm.masked.gather", 1, true))
+  end)
+
+  it("joins the threads of each label", function()
+    local m, label, value, sums, most = mw.compile(labelled), {}, {}, {}, {}
+    for i = 0, 63 do
+      label[i + 1], value[i + 1] = i * i % 7 % 4, i * 37 % 64 - 20
+      local key = i // 32 * 4 + label[i + 1]
+      sums[key], most[key] = (sums[key] or 0) + value[i + 1], math.max(most[key] or -99, value[i + 1])
+    end
+    local sum, greatest = mw.zeros(64, "int"), mw.zeros(64, "int")
+    m.labelled(1, 64)(mw.array(label, "int"), mw.array(value, "int"), sum, greatest)
+    for i = 0, 63 do
+      local key = i // 32 * 4 + label[i + 1]
+      assert.equal(sums[key], sum[i + 1])
+      assert.equal(most[key], greatest[i + 1])
+    end
+  end)
+
+  it("moves doubles and 64-bit integers to any lane", function()
+    local m = mw.compile [[
+      __global__ void moved(const int *from, const double *a, const long long *b, double *x, long long *y) {
+        x[threadIdx.x] = __shfl_sync(~0u, a[threadIdx.x], from[threadIdx.x]);
+        y[threadIdx.x] = __shfl_sync(~0u, b[threadIdx.x], from[threadIdx.x], 8);
+      }]]
+    local from, a, b = {}, {}, {}
+    for i = 1, 64 do from[i], a[i], b[i] = i * 11 % 32, i / 7 - 3, (i - 30) * 4000000007 end
+    local x, y = mw.zeros(64, "double"), mw.zeros(64, "int64")
+    m.moved(1, 64)(mw.array(from, "int"), mw.array(a, "double"), mw.array(b, "int64"), x, y)
+    for i = 0, 63 do
+      assert.equal(a[i // 32 * 32 + from[i + 1] + 1], x[i + 1])
+      assert.equal(b[i // 8 * 8 + from[i + 1] % 8 + 1], y[i + 1])
+    end
+  end)
 end)

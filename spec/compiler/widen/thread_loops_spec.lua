@@ -108,4 +108,18 @@ describe("a kernel of segments of different lengths", function()
       assert.equal(0, sums "unsigned char") -- which a store of any type may write
     end
   end)
+
+  it("has vectors for what the loop leaves of a short row", function()
+    local rows = [[extern "C" __global__ void rows(int rows, int n, const int *start, const int *column, float *y,
+                                                   const float *x) {
+      int r = blockIdx.x * blockDim.x + threadIdx.x;
+      if (r >= rows) return;
+      for (int e = start[r]; e < start[r + 1]; e++)
+        for (int c = 0; c < n; c++) y[r * n + c] += x[column[e] * n + c];
+    }]]
+    for _, processor in ipairs { "x86-64-v3", "sapphirerapids", "znver4" } do
+      local ir = mwcc.run(rows, "--emit=ir --mcpu=" .. processor)
+      assert.is_truthy(ir:find("vec.epilog.vector.body:", 1, true), processor)
+    end
+  end)
 end)

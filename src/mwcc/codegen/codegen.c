@@ -17,6 +17,8 @@
 static void mark_general_cold(program *p, const kernel *k) {
   if (k->gather_bound && (!k->vectorisable || (has_mask_registers(p) && !k->stores_rows)))
     add_attribute(p, k->run, "optsize");
+  /* The loop for what is left of a row is wide only where the main loop has vectors of 16 elements. */
+  if (k->gather_bound && k->vectorisable && k->stores_rows) prefer_widest(p, k->run);
   if (!k->general) return;
   add_attribute(p, k->general, "optsize");
   if (k->thread_function) add_attribute(p, k->thread_function, "optsize");

@@ -123,17 +123,36 @@ static LLVMValueRef shuffle_known(widener *w, vectors values, LLVMValueRef from)
 }
 
 static bool has_wide_permute(const widener *w, LLVMTypeRef type) {
-  return w->width == 16 && w->vectors == 2 && strstr(w->p->features, "+avx512f") &&
-         LLVMSizeOfTypeInBits(w->p->layout, type) == 32;
+  unsigned long long bits = LLVMSizeOfTypeInBits(w->p->layout, type);
+  return w->width == 16 && w->vectors == 2 && strstr(w->p->features, "+avx512f") && (bits == 32 || bits == 64);
 }
 
 /* AVX-512 selects from two registers of 16 elements by one instruction. */
+static LLVMValueRef permute_words(widener *w, LLVMValueRef first, LLVMValueRef second, LLVMValueRef from) {
+  LLVMValueRef arguments[] = {first, from, second};
+  return call_intrinsic(w->p, w->b, "llvm.x86.avx512.vpermi2var.d.512", NULL, 0, arguments, 3);
+}
+
+/* Half of each number of 64 bits. */
+static LLVMValueRef half_of(widener *w, LLVMValueRef numbers, bool upper) {
+  LLVMValueRef by = splat(w, constant_i64(w->p, 32));
+  if (upper) numbers = LLVMBuildLShr(w->b, numbers, by, "");
+  return LLVMBuildTrunc(w->b, numbers, vector_type(w, w->p->i32), "");
+}
+
+/* Numbers of 64 bits by halves: those that were put together from two words, as structs are, are taken apart again. */
 static LLVMValueRef permute_wide(widener *w, vectors values, LLVMValueRef from) {
-  LLVMTypeRef type = LLVMTypeOf(values.of[0]), words = vector_type(w, w->p->i32);
-  LLVMValueRef arguments[] = {LLVMBuildBitCast(w->b, values.of[0], words, ""), from,
-                              LLVMBuildBitCast(w->b, values.of[1], words, "")};
-  LLVMValueRef picked = call_intrinsic(w->p, w->b, "llvm.x86.avx512.vpermi2var.d.512", NULL, 0, arguments, 3);
-  return LLVMBuildBitCast(w->b, picked, type, "");
+  LLVMTypeRef type = LLVMTypeOf(values.of[0]), wide = vector_type(w, w->p->i64), words = vector_type(w, w->p->i32);
+  bool is_word = LLVMSizeOfTypeInBits(w->p->layout, LLVMGetElementType(type)) == 32;
+  LLVMValueRef of[2], halves[2];
+  for (int u = 0; u < 2; u++) of[u] = LLVMBuildBitCast(w->b, values.of[u], is_word ? words : wide, "");
+  if (is_word) return LLVMBuildBitCast(w->b, permute_words(w, of[0], of[1], from), type, "");
+  for (int h = 0; h < 2; h++) {
+    halves[h] = permute_words(w, half_of(w, of[0], h), half_of(w, of[1], h), from);
+    halves[h] = LLVMBuildZExt(w->b, halves[h], wide, "");
+  }
+  halves[1] = LLVMBuildShl(w->b, halves[1], splat(w, constant_i64(w->p, 32)), "");
+  return LLVMBuildBitCast(w->b, LLVMBuildOr(w->b, halves[0], halves[1], ""), type, "");
 }
 
 static LLVMValueRef pick(widener *w, LLVMTypeRef type, LLVMValueRef memory, LLVMValueRef from) {
