@@ -64,7 +64,9 @@ extern "C" __global__ void down(long long length, long long inner, const T_ *x, 
 }
 
 // A block takes a chunk of an outer element's rows; thread t takes elements t, t + step, …, all of column t % inner.
-extern "C" __global__ void rows(long long length, int inner, int step, long long chunk, const T_ *x, void *parts_) {
+// One chunk is all: the result goes to y.
+extern "C" __global__ void rows(long long length, int inner, int step, long long chunk, const T_ *x, void *parts_,
+    R_ *y) {
   A_ *parts = (A_ *)parts_;
   // Idle lanes read past the step: on CPUs a masked load from a page that is not there is slow.
   __shared__ A_ mine[sizeof(A_) <= 64 ? 2 * $THREADS : $THREADS];
@@ -82,7 +84,6 @@ extern "C" __global__ void rows(long long length, int inner, int step, long long
       if (t < half) mine[t] = combine_(mine[t], mine[t + half]);
       __syncthreads();
     }
-    if (t == 0) parts[blockIdx.y * (long long)gridDim.x + blockIdx.x] = mine[0];
   } else {
     for (int left = step / inner; left > 1;) { // rows of accumulators
       int half = (left + 1) / 2;
@@ -90,8 +91,10 @@ extern "C" __global__ void rows(long long length, int inner, int step, long long
       left = half;
       __syncthreads();
     }
-    if (t < inner) parts[(blockIdx.y * (long long)gridDim.x + blockIdx.x) * inner + t] = mine[t];
   }
+  if (t >= inner) return;
+  if (gridDim.x == 1) y[blockIdx.y * (long long)inner + t] = finish_(mine[t], length);
+  else parts[(blockIdx.y * (long long)gridDim.x + blockIdx.x) * inner + t] = mine[t];
 }
 
 // A thread for each column, down a chunk of rows.
@@ -157,34 +160,30 @@ local function run(reduction, x, outer, length, inner, y)
   if length <= 32 or (inner > THREADS and length <= 256) then
     return m.each(cdiv(outputs, THREADS), THREADS)(outputs, length, inner, x, y)
   end
-  local chunks, parts
-  local size = accumulators.describe(reduction, x.device).accumulator
-  local function parts_for(count)
-    return kernels.empty(x.device, "uchar", { math.max(1, outer * count * inner * size) })
-  end
-  if inner <= THREADS then
-    local threads = inner == 1 and length <= SHORT and 32 or THREADS
-    local step = math.floor(threads / inner) * inner
-    local chunk = step * math.max(CHUNK, cdiv(length * inner, step * 8192))
-    chunks = cdiv(length * inner, chunk)
-    parts = parts_for(chunks)
-    for first = 0, outer - 1, 65535 do
-      local count = math.min(65535, outer - first)
-      local from = first == 0 and x or x:reshape(-1):sub(first * length * inner + 1)
-      local to = first == 0 and parts or parts:sub(first * chunks * inner * size + 1)
-      m.rows({ chunks, count }, threads)(length, inner, step, chunk, from, to)
+  local is_narrow = inner <= THREADS
+  local threads = is_narrow and inner == 1 and length <= SHORT and 32 or THREADS
+  local step = math.floor(threads / inner) * inner
+  local chunk = is_narrow and step * math.max(CHUNK, cdiv(length * inner, step * 8192))
+    or math.max(256, cdiv(length, 1024))
+  local chunks = is_narrow and cdiv(length * inner, chunk) or cdiv(length, chunk)
+  local is_whole = is_narrow and chunks == 1
+  local size = is_whole and 0 or accumulators.describe(reduction, x.device).accumulator
+  local parts = not is_whole and kernels.empty(x.device, "uchar", { math.max(1, outputs * chunks * size) }) or nil
+  for first = 0, outer - 1, 65535 do
+    local count = math.min(65535, outer - first)
+    local from, to, result = x, parts, y
+    if first > 0 then
+      from = x:reshape(-1):sub(first * length * inner + 1)
+      to = parts and parts:sub(first * chunks * inner * size + 1)
+      result = y:reshape(-1):sub(first * inner + 1)
     end
-  else
-    local chunk = math.max(256, cdiv(length, 1024))
-    chunks = cdiv(length, chunk)
-    parts = parts_for(chunks)
-    for first = 0, outer - 1, 65535 do
-      local count = math.min(65535, outer - first)
-      local from = first == 0 and x or x:reshape(-1):sub(first * length * inner + 1)
-      local to = first == 0 and parts or parts:sub(first * chunks * inner * size + 1)
+    if is_narrow then
+      m.rows({ chunks, count }, threads)(length, inner, step, chunk, from, to, result)
+    else
       m.columns({ cdiv(inner, THREADS), chunks, count }, THREADS)(length, inner, chunk, from, to)
     end
   end
+  if is_whole then return end
   if inner == 1 and chunks > 8 then return m.join_one(outer, THREADS)(chunks, length, parts, y) end -- not one thread
   m.join(cdiv(outputs, THREADS), THREADS)(outputs, chunks, inner, length, parts, y)
 end
@@ -264,9 +263,11 @@ end
 function M.apply(what, reduction, x, options)
   options = options or {}
   local from, outer, length, inner, shape = arrange(what, x, axes_of(x, options.axis), options.keepdims)
-  local is_value = #shape == 0
-  if is_value then shape = { 1 } end
   local y = options.out
+  if #shape == 0 and y == nil then
+    return kernels.value_of(x.device, reduction.dtype, function(to) run(reduction, from, outer, length, inner, to) end)
+  end
+  if #shape == 0 then shape = { 1 } end
   if y == nil then
     y = kernels.empty(x.device, reduction.dtype, shape)
   elseif raw.type(y) ~= "array" or y.count ~= outer * inner or y.dtype ~= reduction.dtype or not y.is_contiguous then
@@ -274,7 +275,6 @@ function M.apply(what, reduction, x, options)
       views.shape_text(shape))
   end
   if outer * inner > 0 then run(reduction, from, outer, length, inner, y) end
-  if is_value and options.out == nil and not options.keepdims then return y[1] end
   return y
 end
 
