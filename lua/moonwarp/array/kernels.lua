@@ -28,7 +28,8 @@ end
 ---@return moonwarp.array
 function M.empty(device, dtype, shape) return M.on(device, raw.array_new, dtype, shape) end
 
--- Where GPUs write a result that is read at once: pinned memory, which needs no copy. One that is in use is not here.
+-- Arrays of one element for results that are read at once: on GPUs pinned memory, which needs no copy. One that is in
+-- use is not here.
 local scalars = {}
 
 ---The value that work(y) writes into y, an array of one element.
@@ -37,14 +38,22 @@ local scalars = {}
 ---@param work fun(y: moonwarp.array)
 ---@return any
 function M.value_of(device, dtype, work)
-  local is_gpu = not device.name:find "^cpu"
-  local key = is_gpu and ("%s %s %d"):format(device.name, dtype, device.resets)
-  local y = key and scalars[key]
-  if key and not y then y = M.on(device, raw.array_new, dtype, { 1 }, "pinned") end
-  if key then scalars[key] = nil else y = M.empty(device, dtype, { 1 }) end
+  if type(dtype) ~= "string" then -- structs of two modules may have one name
+    local y = M.empty(device, dtype, { 1 })
+    work(y)
+    return y[1]
+  end
+  local name = device.name
+  local key = ("%s %s %d"):format(name, dtype, device.resets)
+  local y = scalars[key]
+  if y then
+    scalars[key] = nil
+  else
+    y = M.on(device, raw.array_new, dtype, { 1 }, not name:find "^cpu" and "pinned" or nil)
+  end
   work(y)
   local value = y[1]
-  if key then scalars[key] = y end
+  scalars[key] = y
   return value
 end
 

@@ -72,12 +72,15 @@ extern "C" __global__ void bases(long long n, void *scratch) {
 ]]
 
 local tiles_pass = [[
-extern "C" __global__ __launch_bounds__(512, 2) void pass_$NAME(const K *from, const unsigned *was, long long n,
+extern "C" __global__ __launch_bounds__($THREADS, 2) void pass_$NAME(const K *from, const unsigned *was, long long n,
     int pass, void *scratch, K *keys, unsigned *positions, long long *order) {
   onesweep_pass<O, K, $W, $POSITIONS, $FIRST, $LAST>(from, was, n, pass, onesweep_scratch<K, $W>(scratch, n), keys,
     positions, order);
 }
 ]]
+
+local THREADS, TILE = 512, { 8192, 8192, nil, 8192 } -- onesweep.h's
+TILE[8] = 4096
 
 local kinds = { bool = "RADIX_UNSIGNED", uint = "RADIX_UNSIGNED", int = "RADIX_SIGNED", float = "RADIX_FLOAT" }
 local made = {}
@@ -93,7 +96,8 @@ end
 local function kernels_of(device, way, of, size, positions, descending, wide)
   local key = table.concat({ way, of.name, tostring(positions), tostring(descending), tostring(wide) }, " ")
   if not made[key] then
-    local fields = { K = words[size], KIND = of.name == "bfloat16" and "RADIX_BFLOAT" or kinds[of.kind],
+    local fields = { THREADS = tostring(THREADS),
+      K = words[size], KIND = of.name == "bfloat16" and "RADIX_BFLOAT" or kinds[of.kind],
       DESCENDING = tostring(descending), POSITIONS = tostring(positions),
       W = wide and "unsigned long long" or "unsigned", HEADER = way == "tiles" and "onesweep" or "radix_sort" }
     local parts = { head, way == "lines" and lines or way == "chunks" and chunk_scan or tile_counts }
@@ -158,8 +162,6 @@ local function sort_chunks(m, x, n, size, positions, y)
   release { counts }
 end
 
-local TILE = { 8192, 8192, nil, 8192 } -- onesweep_tile of onesweep.h
-TILE[8] = 4096
 
 -- Sort one line of n elements by tiles.
 local function sort_tiles(m, wide, x, n, size, positions, y)
@@ -168,7 +170,7 @@ local function sort_tiles(m, wide, x, n, size, positions, y)
   m.count(math.min(cdiv(n, 8192), 528), 256)(x, n, scratch)
   m.bases(size, 256)(n, scratch)
   each_pass(x, n, size, positions, y, function(name, k, from, was, keys, places, order)
-    m["pass_" .. name](blocks, 512)(from, was, n, k - 1, scratch, keys, places, order)
+    m["pass_" .. name](blocks, THREADS)(from, was, n, k - 1, scratch, keys, places, order)
   end)
   release { scratch }
 end

@@ -14,8 +14,8 @@
 
 namespace moonwarp {
 
-/* On GPUs, arrays of a thread's keys stay in registers. On the CPU device, where these kernels are only tested, they need
-   not, and the compiler is done sooner. */
+/* On GPUs, arrays of a thread's keys stay in registers. On the CPU device, where these kernels are only tested, they
+   need not, and the compiler is done sooner. */
 #if defined __MW_NVPTX__ || defined __MW_NVRTC__
 enum { ONESWEEP_UNROLL = 32 };
 #else
@@ -51,7 +51,8 @@ template <typename K, typename W> struct onesweep_scratch {
 };
 
 /* Add the digits of n elements to counts[pass][digit]. Blocks of 256 threads, any number. A thread counts equal digits
-   in a row by itself: where all keys have the same, as in the highest bits of small numbers, lanes would queue for it. */
+   in a row by itself: where all keys have the same, as in the highest bits of small numbers, lanes would queue for
+   it. */
 template <typename O, typename K> __device__ inline void onesweep_count(const K *x, long long n, unsigned *counts) {
   enum { DIGITS = (int)sizeof(K), LOADS = 4 };
   __shared__ unsigned count[DIGITS][256];
@@ -111,16 +112,20 @@ __device__ inline void onesweep_bases(unsigned *counts) {
   *mine = onesweep_sums(*mine, of_warps);
 }
 
-/* The lanes of the warp whose digits equal this lane's. */
-__device__ inline unsigned onesweep_peers(unsigned digit) {
-  unsigned peers = ~0u;
-#pragma unroll ONESWEEP_UNROLL
-  for (int bit = 0; bit < 8; bit++) {
-    bool set = digit >> bit & 1;
-    unsigned ballot = __ballot_sync(~0u, set);
-    peers &= set ? ballot : ~ballot;
+/* Number a warp's keys among those with the same digit. count[digit]: how many came before; met[digit]: the lanes that
+   have it, 0 between calls. */
+__device__ inline unsigned onesweep_rank(unsigned digit, int lane, volatile unsigned *count, unsigned *met) {
+  atomicOr(&met[digit], 1u << lane);
+  __syncwarp();
+  unsigned peers = *(volatile unsigned *)&met[digit], base = count[digit];
+  unsigned before = __popc(peers & ((1u << lane) - 1));
+  __syncwarp();
+  if (before == 0) {
+    count[digit] = base + __popc(peers);
+    *(volatile unsigned *)&met[digit] = 0;
   }
-  return peers;
+  __syncwarp();
+  return base + before;
 }
 
 /* How many keys of a digit the tiles before `tile` have. */
@@ -137,7 +142,8 @@ template <typename W> __device__ inline W onesweep_look_back(const volatile W *s
   return sum;
 }
 
-/* One pass over n keys, by the digit with the number `pass`. FIRST reads elements, LAST writes elements, or, with POSITIONS, positions from 1. */
+/* One pass over n keys, by the digit with the number `pass`. FIRST reads elements, LAST writes elements, or, with
+   POSITIONS, positions from 1. */
 template <typename O, typename K, typename W, bool POSITIONS, bool FIRST, bool LAST>
 __device__ inline void onesweep_pass(const K *from, const unsigned *was, long long n, int pass,
                                      onesweep_scratch<K, W> scratch, K *keys, unsigned *positions, long long *order) {
@@ -145,7 +151,9 @@ __device__ inline void onesweep_pass(const K *from, const unsigned *was, long lo
   typedef onesweep_state<W> S;
   enum { ITEMS = T::items };
   union shared_memory {
-    unsigned count[ONESWEEP_WARPS][256];
+    struct {
+      unsigned count[ONESWEEP_WARPS][256], met[ONESWEEP_WARPS][256];
+    } warps;
     K key[T::size];
     unsigned position[T::size];
   };
@@ -155,7 +163,8 @@ __device__ inline void onesweep_pass(const K *from, const unsigned *was, long lo
   volatile W *state = scratch.state(pass);
   int t = threadIdx.x, warp = t / 32, lane = t % 32, shift = 8 * pass;
   if (t == 0) taken = atomicAdd(scratch.next(pass), 1u);
-  for (int k = t; k < ONESWEEP_WARPS * 256; k += ONESWEEP_THREADS) shared.count[k / 256][k % 256] = 0;
+  for (int k = t; k < ONESWEEP_WARPS * 256; k += ONESWEEP_THREADS)
+    shared.warps.count[k / 256][k % 256] = shared.warps.met[k / 256][k % 256] = 0;
   __syncthreads();
   long long tile = taken, begin = tile * T::size;
   int count = n - begin < T::size ? (int)(n - begin) : T::size, first = warp * (ITEMS * 32) + lane;
@@ -170,30 +179,26 @@ __device__ inline void onesweep_pass(const K *from, const unsigned *was, long lo
   }
 #pragma unroll ONESWEEP_UNROLL
   for (int k = 0; k < ITEMS; k++) {
-    unsigned digit = (unsigned)(key[k] >> shift & 255), peers = onesweep_peers(digit);
-    unsigned before = __popc(peers & ((1u << lane) - 1)), base = shared.count[warp][digit];
-    __syncwarp();
-    if (before == 0) shared.count[warp][digit] = base + __popc(peers);
-    __syncwarp();
-    rank[k] = base + before;
+    unsigned digit = (unsigned)(key[k] >> shift & 255);
+    rank[k] = onesweep_rank(digit, lane, shared.warps.count[warp], shared.warps.met[warp]);
   }
   __syncthreads();
   /* Thread t has digit t. */
   unsigned own = 0;
   if (t < 256) {
     for (int w = 0; w < ONESWEEP_WARPS; w++) {
-      unsigned mine = shared.count[w][t];
-      shared.count[w][t] = own;
+      unsigned mine = shared.warps.count[w][t];
+      shared.warps.count[w][t] = own;
       own += mine;
     }
   }
   W published = (W)(t == 255 ? own - (unsigned)(T::size - count) : own);
   if (t < 256) state[tile * 256 + t] = published | (tile == 0 ? S::all : S::own);
   unsigned start = onesweep_sums(own, of_warps);
-  for (int w = 0; t < 256 && w < ONESWEEP_WARPS; w++) shared.count[w][t] += start;
+  for (int w = 0; t < 256 && w < ONESWEEP_WARPS; w++) shared.warps.count[w][t] += start;
   __syncthreads();
 #pragma unroll ONESWEEP_UNROLL
-  for (int k = 0; k < ITEMS; k++) rank[k] += shared.count[warp][key[k] >> shift & 255];
+  for (int k = 0; k < ITEMS; k++) rank[k] += shared.warps.count[warp][key[k] >> shift & 255];
   __syncthreads();
 #pragma unroll ONESWEEP_UNROLL
   for (int k = 0; k < ITEMS; k++) shared.key[rank[k]] = key[k];

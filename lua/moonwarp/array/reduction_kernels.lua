@@ -1,0 +1,122 @@
+-- The CUDA C of reductions (reduction.lua), after the types and functions of accumulators.lua.
+--
+-- $T element, $A accumulator, $R result. Three kernels: one output for each thread; a block along rows whose threads
+-- stay in their column of `inner`; a block of columns.
+return [[
+$SPEC
+
+// kernels
+// One thread for each output: for short lengths.
+extern "C" __global__ void each(long long outputs, long long length, long long inner, const T_ *x, R_ *y) {
+  long long o = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (o >= outputs) return;
+  const T_ *first = x + o / inner * length * inner + o % inner;
+  A_ a = init_();
+  for (long long k = 0; k < length; k++) a = combine_(a, map_(first[k * inner], k));
+  y[o] = finish_(a, length);
+}
+
+// The same for lines one after the other.
+extern "C" __global__ void few(long long outputs, long long length, const T_ *x, R_ *y) {
+  long long o = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (o >= outputs) return;
+  const T_ *first = x + o * length;
+  A_ a = init_();
+  for (long long k = 0; k < length; k++) a = combine_(a, map_(first[k], k));
+  y[o] = finish_(a, length);
+}
+
+// The same for many outputs side by side: x counts them, y the outer elements.
+extern "C" __global__ void down(long long length, long long inner, const T_ *x, R_ *y) {
+  long long c = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (c >= inner) return;
+  const T_ *from = x + blockIdx.y * length * inner + c;
+  A_ a = init_();
+  for (long long k = 0; k < length; k++) a = combine_(a, map_(from[k * inner], k));
+  y[blockIdx.y * inner + c] = finish_(a, length);
+}
+
+// A block takes a chunk of an outer element's rows; thread t takes elements t, t + step, …, all of column t % inner.
+// One chunk is all: the result goes to y.
+extern "C" __global__ void rows(long long length, int inner, int step, long long chunk, const T_ *x, void *parts_,
+    R_ *y) {
+  A_ *parts = (A_ *)parts_;
+  // Idle lanes read past the step: on CPUs a masked load from a page that is not there is slow.
+  __shared__ A_ mine[sizeof(A_) <= 64 ? 2 * $THREADS : $THREADS];
+  int t = threadIdx.x;
+  long long all = length * inner, first = blockIdx.x * chunk, end = first + chunk < all ? first + chunk : all;
+  const T_ *from = x + blockIdx.y * all;
+  A_ a = init_();
+  if (t < step) {
+    long long k = first + t, row = k / inner, down = step / inner;
+#if defined __MW_NVPTX__ || defined __MW_NVRTC__ // more loads in flight
+    for (; k + 7 * step < end; k += 8 * step, row += 8 * down) {
+      T_ some[8];
+#pragma unroll
+      for (int u = 0; u < 8; u++) some[u] = from[k + u * step];
+#pragma unroll
+      for (int u = 0; u < 8; u++) a = combine_(a, map_(some[u], row + u * down));
+    }
+#endif
+    for (; k < end; k += step, row += down) a = combine_(a, map_(from[k], row));
+  }
+  mine[t] = a;
+  __syncthreads();
+  if (inner == 1) {
+    for (int half = blockDim.x / 2; half > 0; half /= 2) {
+      if (t < half) mine[t] = combine_(mine[t], mine[t + half]);
+      __syncthreads();
+    }
+  } else {
+    for (int left = step / inner; left > 1;) { // rows of accumulators
+      int half = (left + 1) / 2;
+      if (t < (left - half) * inner) mine[t] = combine_(mine[t], mine[t + half * inner]);
+      left = half;
+      __syncthreads();
+    }
+  }
+  if (t >= inner) return;
+  if (gridDim.x == 1) y[blockIdx.y * (long long)inner + t] = finish_(mine[t], length);
+  else parts[(blockIdx.y * (long long)gridDim.x + blockIdx.x) * inner + t] = mine[t];
+}
+
+// A thread for each column, down a chunk of rows.
+extern "C" __global__ void columns(long long length, long long inner, long long chunk, const T_ *x, void *parts_) {
+  A_ *parts = (A_ *)parts_;
+  long long c = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (c >= inner) return;
+  long long first = blockIdx.y * chunk, end = first + chunk < length ? first + chunk : length;
+  const T_ *from = x + blockIdx.z * length * inner + c;
+  A_ a = init_();
+  for (long long k = first; k < end; k++) a = combine_(a, map_(from[k * inner], k));
+  parts[(blockIdx.z * (long long)gridDim.y + blockIdx.y) * inner + c] = a;
+}
+
+// The chunks' accumulators, in their order.
+extern "C" __global__ void join(long long outputs, long long chunks, long long inner, long long length,
+    const void *parts_, R_ *y) {
+  const A_ *parts = (const A_ *)parts_;
+  long long o = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  if (o >= outputs) return;
+  const A_ *first = parts + o / inner * chunks * inner + o % inner;
+  A_ a = first[0];
+  for (long long k = 1; k < chunks; k++) a = combine_(a, first[k * inner]);
+  y[o] = finish_(a, length);
+}
+
+// The same for one output of many chunks, by a block.
+extern "C" __global__ void join_one(long long chunks, long long length, const void *parts_, R_ *y) {
+  const A_ *parts = (const A_ *)parts_;
+  __shared__ A_ mine[$THREADS];
+  int t = threadIdx.x;
+  A_ a = init_();
+  for (long long k = t; k < chunks; k += $THREADS) a = combine_(a, parts[blockIdx.x * chunks + k]);
+  mine[t] = a;
+  __syncthreads();
+  for (int half = $THREADS / 2; half > 0; half /= 2) {
+    if (t < half) mine[t] = combine_(mine[t], mine[t + half]);
+    __syncthreads();
+  }
+  if (t == 0) y[blockIdx.x] = finish_(mine[0], length);
+}
+$DESCRIBE]]
