@@ -194,6 +194,7 @@ int cuda_mwcc_compile(cuda_device *device, const mw_source *source, const char *
 int cuda_check_compile(void *argument, const mw_source *source, const mw_launch_class *launches, const char *path) {
   const cuda_kernel *kernel = argument;
   const char *name = kernel->info.name;
+  if (launches->screened) return fail(MW_NOT_SUPPORTED, "kernels of a GPU follow each thread at once");
   size_t count = strchr(name, '<') ? 1 : 0;
   return compile(&(request){kernel->unit->device, source, &name, count, false, launches->checked}, path);
 }
