@@ -1,9 +1,9 @@
 -- Checked runs that must find nothing: the scripts of examples/ that need no picture to be looked at and no other
 -- process, and the kernels of bench/, held-out ones too. Each runs in a process of its own.
 --
---   lua bench/checks/clean.lua [examples|kernels|a script|a kernel …] [--seconds=N]
+--   lua bench/checks/clean.lua [examples|kernels|a script|a kernel …] [--seconds=N] [--jobs=N]
 --
--- Prints a line for each, and the findings. --seconds: how long one may take (120).
+-- Prints a line for each, and the findings. --seconds: how long one may take (120); --jobs: how many run at a time (2).
 
 package.path = "./?.lua;" .. package.path
 local mw = require "moonwarp"
@@ -11,19 +11,21 @@ mw.use "cpu"
 local peers = require "bench.peers"
 local problems = require "bench.problems.problems"
 
-local seconds, wanted = 120, {}
+local seconds, jobs, wanted = 120, 2, {}
 for _, word in ipairs(arg) do
-  local count, name = word:match "^%-%-seconds=(%d+)$", word:match "^%-%-kernel=(.+)$"
+  local option, count = word:match "^%-%-(%l+)=(%d+)$"
+  local name = word:match "^%-%-kernel=(.+)$"
   if name then -- in the process of its own
-    local made = problems.make(name)
-    local run = problems.sequence(made, mw.compile { source = problems.read(problems.path(name)) })
+    local run = problems.open(name, mw.compile { source = problems.read(problems.path(name)) }).run
     print(tostring(mw.check(function()
       run()
       mw.synchronize()
     end)))
     os.exit(0)
-  elseif count then
+  elseif option == "seconds" then
     seconds = tonumber(count)
+  elseif option == "jobs" then
+    jobs = tonumber(count)
   else
     wanted[#wanted + 1] = word
   end
@@ -41,7 +43,7 @@ end
 local function list_all()
   local all = {}
   local function add(name, command)
-    all[#all + 1] = { name, ("MOONWARP_DEVICE=cpu timeout %d %s </dev/null 2>&1"):format(seconds, command) }
+    all[#all + 1] = { name, ("MOONWARP_DEVICE=cpu timeout %d %s </dev/null"):format(seconds, command) }
   end
   for _, word in ipairs(wanted) do
     local scripts = word == "examples"
@@ -63,15 +65,22 @@ local function list_all()
   return all
 end
 
-io.stdout:setvbuf "line"
-local clean, other = 0, 0
-for _, one in ipairs(list_all()) do
-  local start = mw.time()
-  local output = lines_of(one[2])
-  local is_clean = output[#output] == "no findings"
-  print(("%-40s %6.1f s  %s"):format(one[1], mw.time() - start, is_clean and "clean" or "NOT CLEAN"))
-  for i = math.max(1, #output - 8), is_clean and 0 or #output do print("    " .. output[i]) end
-  clean, other = clean + (is_clean and 1 or 0), other + (is_clean and 0 or 1)
+-- A file with the output of each, in a folder of its own.
+local all, folder = list_all(), lines_of("mktemp -d")[1]
+local list = assert(io.open(folder .. "/list", "w"))
+for i, one in ipairs(all) do list:write(("%s > %s/%d 2>&1\n"):format(one[2], folder, i)) end
+list:close()
+os.execute(("xargs -P %d -d '\\n' -I LINE sh -c LINE < %s/list"):format(jobs, folder))
+
+local other = 0
+for i, one in ipairs(all) do
+  local output = lines_of(("cat %s/%d"):format(folder, i))
+  if output[#output] ~= "no findings" then
+    other = other + 1
+    print(one[1])
+    for n = math.max(1, #output - 8), #output do print("    " .. output[n]) end
+  end
 end
-print(("%d clean, %d not"):format(clean, other))
+os.execute("rm -r " .. folder)
+print(("%d checked, %d with findings"):format(#all, other))
 os.exit(other == 0 and 0 or 1)
