@@ -162,7 +162,7 @@ __global__ void k(float *y) {
   end)
 
   it("leave kernels with large structs among their parameters alone", function()
-    local m = mw.compile [[
+    local large = mw.compile [[
       struct walk { long long rows, step[15]; };
       __global__ void k(walk w, int *p) {
         long long row = threadIdx.y;
@@ -172,7 +172,7 @@ __global__ void k(float *y) {
     local p, step = mw.zeros({ 8, 4 }, "int"), {}
     for i = 1, 15 do step[i] = 0 end
     step[1], step[15] = 16, 4
-    local report = mw.check(function() m.k(1, { 4, 10 })({ rows = 8, step = step }, p) end)
+    local report = mw.check(function() large.k(1, { 4, 10 })({ rows = 8, step = step }, p) end)
     assert.equal("no findings", tostring(report))
     assert.equal(4 * 36, p:sum())
   end)

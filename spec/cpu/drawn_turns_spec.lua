@@ -18,6 +18,14 @@ __global__ void neighbour(int *out) {
 __global__ void lost_update(int *sum) {
   if (threadIdx.x == 0) sum[0] = sum[0] + 1;
 }
+__global__ void set(int *x, int value) { x[0] = value; }
+__global__ void increment(int *x) { x[0]++; }
+__global__ void copy(int *x, const int *y) { x[0] = y[0]; }
+__global__ void await(volatile int *flag, int *x) {
+  while (*flag == 0) {}
+  x[0] = 5;
+}
+__global__ void raise(int *flag) { atomicExch(flag, 1); }
 __global__ void last_block(int *who) { who[0] = blockIdx.x; }
 __global__ void last_thread(int *who) { who[0] = threadIdx.x; }
 
@@ -97,6 +105,71 @@ describe("turns by lot", function()
       end
     end)
   end
+
+  it("show both results of two streams that nothing orders, and equal seeds the same one", function()
+    local one, two = mw.stream { nonblocking = true }, mw.stream { nonblocking = true }
+    local runs = {
+      function(x)
+        m.set(1, 1, 0, one)(x, 1)
+        m.set(1, 1, 0, two)(x, 2)
+      end,
+      function(x) -- a copy and a kernel
+        local y = mw.full(1, 7, "int")
+        mw.synchronize()
+        mw.with(one, function() x:copy_from(y) end)
+        m.set(1, 1, 0, two)(x, 2)
+      end,
+      function(x) -- a reader
+        local y = mw.zeros(1, "int")
+        mw.synchronize()
+        m.set(1, 1, 0, one)(y, 1)
+        m.copy(1, 1, 0, two)(x, y)
+      end,
+    }
+    for i, run in ipairs(runs) do
+      local function synchronized(x)
+        mw.synchronize()
+        run(x)
+        mw.synchronize()
+      end
+      local count, report = outcomes(1, synchronized)
+      assert.equal(2, count, i)
+      assert.equal("race", report[1].kind)
+      for seed = 1, 3 do assert.equal((outcome(1, seed, synchronized)), (outcome(1, seed, synchronized))) end
+    end
+  end)
+
+  it("keep what streams, events and waits order", function()
+    local one, two, event = mw.stream { nonblocking = true }, mw.stream { nonblocking = true }, mw.event()
+    for seed = 1, 8 do
+      local text, report = outcome(1, seed, function(x)
+        mw.synchronize()
+        for i = 1, 5 do m.set(1, 1, 0, one)(x, i) end
+        event:record(one)
+        two:wait(event)
+        m.increment(1, 1, 0, two)(x)
+        two:synchronize()
+        m.increment(1, 1, 0, one)(x)
+        mw.synchronize()
+      end)
+      assert.equal("7", text)
+      assert.equal("no findings", tostring(report))
+    end
+  end)
+
+  it("let a kernel wait for another stream's", function()
+    local one, two = mw.stream { nonblocking = true }, mw.stream { nonblocking = true }
+    for seed = 1, 4 do
+      local text = outcome(1, seed, function(x)
+        local flag = mw.zeros(1, "int")
+        mw.synchronize()
+        m.await(1, 1, 0, one)(flag, x)
+        m.raise(1, 1, 0, two)(flag)
+        mw.synchronize()
+      end)
+      assert.equal("5", text)
+    end
+  end)
 
   local clean = {
     { "with barriers and atomics", 1, function(x) m.sum(20, 64)(x) end },

@@ -92,6 +92,8 @@ bool cpu_check_draws(const cpu_device *device);
 uint64_t cpu_check_turns(const cpu_device *device, uint32_t launch, uint64_t block);
 /* A number below `below`. */
 uint32_t cpu_check_draw(uint64_t *turns, uint32_t below);
+/* The same of the device's own numbers, for commands of streams (schedule/lots.c). With the pool's lock. */
+uint32_t cpu_check_draw_command(const cpu_device *device, uint32_t below);
 /* Before an access: let another thread or block go first, or not. */
 void cpu_check_turn(cpu_worker *worker);
 

@@ -51,6 +51,7 @@ struct cpu_check {
   cpu_device *device;
   unsigned kinds; /* bits of mw_check_kind */
   uint64_t seed;  /* 0: turns are in order */
+  uint64_t lots;  /* the state of the numbers by which commands of streams are drawn, or 0 */
   pthread_mutex_t lock;
   check_sites sites;
   mw_finding *findings;

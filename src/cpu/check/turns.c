@@ -33,6 +33,12 @@ uint32_t cpu_check_draw(uint64_t *turns, uint32_t below) {
   return (uint32_t)((mix(*turns) >> 32) * below >> 32);
 }
 
+uint32_t cpu_check_draw_command(const cpu_device *device, uint32_t below) {
+  cpu_check *check = cpu_check_of(device);
+  if (!check->lots) check->lots = cpu_check_turns(device, UINT32_MAX, 0);
+  return cpu_check_draw(&check->lots, below);
+}
+
 /* One access in so many is preceded by a switch: 2 to 64, a block's own. */
 static uint32_t patience_of(const cpu_worker *worker) {
   return 2u << mix(worker->base.block + cpu_check_of(worker->device)->seed) % 6;

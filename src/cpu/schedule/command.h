@@ -55,6 +55,7 @@ struct cpu_command {
 
   /* Guarded by the pool's lock: */
   bool active;              /* in the pool's list of commands with blocks to take */
+  bool awaits_lot;          /* it could run, and waits until it is drawn (lots.c) */
   bool gated;               /* it has or had the pool's gate, which counts the threads that run its blocks */
   bool timed_out, reported; /* stopped by its deadline or an interrupt; and this has been reported */
   bool interrupted;

@@ -68,6 +68,10 @@ struct cpu_pool {
 
   cpu_gate gate;
 
+  /* lots.c */
+  cpu_command *drawn; /* the command that runs by lot, or NULL */
+  double drawn_since;
+
   /* cooperative.c */
   cpu_worker *idle; /* workers that no block uses */
   int idle_count;
@@ -123,6 +127,15 @@ void cpu_pool_wake(cpu_pool *pool);
 void cpu_pool_wake_others(cpu_pool *pool);
 /* Stop a kernel: no more of its blocks are taken, and threads abandon the running ones. */
 void cpu_pool_stop(cpu_pool *pool, cpu_command *command);
+
+/* lots.c: in a checked run with a seed. Whether commands wait for their lot; start one of those that could run, unless one
+   runs: the stream of it, or NULL; a command is done; wait a while for a stream's condition, and let one more command
+   start where the drawn one takes long; and, before the host goes on, let commands run or not. */
+bool cpu_lots_are_drawn(const cpu_pool *pool);
+cpu_stream *cpu_lots_draw(cpu_pool *pool);
+void cpu_lots_finish(cpu_pool *pool, const cpu_command *command);
+void cpu_lots_wait(cpu_pool *pool, pthread_cond_t *condition);
+void cpu_lots_turn(cpu_pool *pool);
 
 /* threads.c, without the lock */
 void cpu_threads_open(cpu_pool *pool);

@@ -58,10 +58,19 @@ int cpu_stream_fail_held(void) {
 bool cpu_stream_wait_until(cpu_stream *stream, uint64_t target) {
   cpu_pool *pool = stream->device->pool;
   bool helps = cpu_fault_possible(), helped = false, held = false, spun = pool->slots == 1;
+  bool draws = cpu_lots_are_drawn(pool);
   stream->pins++;
+  stream->wanted = target;
   while (atomic_load(&stream->retired) < target) {
     cpu_stream *root = root_of(stream);
     if ((held = !root)) break;
+    cpu_stream *drawn = draws ? cpu_lots_draw(pool) : NULL;
+    if (draws && pool->slots > 1) {
+      if (target < stream->awaited) stream->awaited = target;
+      cpu_lots_wait(pool, &stream->moved);
+      continue;
+    }
+    if (drawn) root = drawn;
     if (helps && cpu_pool_help(pool, root)) {
       helped = true;
     } else if (!spun) {
@@ -91,6 +100,7 @@ int cpu_stream_query(void *handle) {
   cpu_stream *stream = handle;
   cpu_pool *pool = stream->device->pool;
   mw_lock(&pool->lock);
+  cpu_lots_turn(pool);
   bool empty = atomic_load(&stream->retired) == stream->issued;
   if (!empty) cpu_pool_wake(pool); /* the caller probably polls */
   if (empty) cpu_check_synchronized(stream);
@@ -406,6 +416,7 @@ static int exchange(cpu_stream *stream, void *target, const void *source, size_t
   int code = MW_SUCCESS;
   if (bytes == 0) return MW_SUCCESS;
   mw_lock(&pool->lock);
+  cpu_lots_turn(pool);
   if (stream->device->holds > 0) {
     /* If this call fails, no queued copy may access the host's memory later: wait for earlier work first, and queue the
        copy only if nothing can block it. */
