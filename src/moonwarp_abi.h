@@ -983,6 +983,8 @@ void mw_launch_cooperate(mw_launch *launch);
    such clusters, if the grid is not a multiple, or if the kernel's __cluster_dims__ are others. (cudaLaunchKernelEx,
    cudaLaunchAttributeClusterDimension) */
 int mw_launch_cluster(mw_launch *launch, const unsigned blocks[3]);
+/* How many clusters of the launch the device holds at once; -1 if it has no rule of its own. (cudaOccupancyMaxActiveClusters) */
+int mw_launch_clusters(mw_launch *launch, int *clusters);
 /* Let it begin before the launch before it in its stream has ended, until it is configured again: as soon as all blocks
    of that have called cudaTriggerProgrammaticLaunchCompletion() or ended. cudaGridDependencySynchronize() waits for its
    end. On the CPU device it has ended before. (cudaLaunchAttributeProgrammaticStreamSerialization) */

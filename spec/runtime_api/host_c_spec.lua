@@ -133,7 +133,7 @@ end)
 describe("functions under CUDA's names in C", function()
   for _, name in ipairs {
     "runtime", "runtime_array", "runtime_graph", "driver", "driver_array", "driver_object", "driver_later", "more",
-    "opengl", "threads",
+    "launch", "opengl", "threads",
   } do
     it("behave as documented: " .. name, function()
       local text, ok = program("cc", name .. ".c", "-std=c11")(folder)

@@ -179,6 +179,8 @@ typedef struct mw_driver {
   /* Stop the running kernels, as a time limit does; queued ones are not affected. On any thread. NULL if it cannot. */
   void (*interrupt)(void *device);
   int (*launch)(void *stream, const mw_launch_request *request);
+  /* mw_launch_clusters. NULL: there is no rule. */
+  int (*clusters)(const mw_launch_request *request, int *count);
   /* Command lists: commands that are laid out once and then run any number of times, in order, as one command of a
      stream. The items are copied; failures are those of the items' commands. list_is_good: whether the layout is still
      valid (limits, accessible memory); the core checks this before each run. list_free: no run of the list is queued or

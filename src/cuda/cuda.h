@@ -251,6 +251,7 @@ void cuda_scratch_drop(mw_completion *completion);
 /* ---- launch.c ---- */
 
 int cuda_launch(void *stream, const mw_launch_request *request);
+int cuda_clusters(const mw_launch_request *request, int *count);
 /* What a launch needs of its kernel before it is made. */
 int cuda_launch_allow(cuda_kernel *kernel, const mw_launch_request *request);
 

@@ -270,6 +270,7 @@ const mw_driver mw_cuda_driver = {
     .event_elapsed = cuda_event_elapsed,
     .interrupt = cuda_interrupt,
     .launch = cuda_launch,
+    .clusters = cuda_clusters,
     .conditional_lists = true,
     .list_new = cuda_list_new,
     .list_is_good = cuda_list_is_good,

@@ -90,6 +90,7 @@
     (void *map, int type, unsigned dimensions, void *address, const uint64_t *sizes, const uint64_t *strides,          \
      const unsigned *box, const unsigned *steps, int interleave, int swizzle, int promotion, int fill))                \
   X(cuLaunchKernelEx, 11060, (const CUlaunchConfig *config, CUfunction function, void **params, void **extra))         \
+  X(cuOccupancyMaxActiveClusters, 11070, (int *clusters, CUfunction function, const CUlaunchConfig *config))          \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050, (int *blocks, CUfunction function, int threads, size_t shared)) \
   X(cuArray3DCreate, 3020, (CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *descriptor))                                \
   X(cuArrayDestroy, 2000, (CUarray array))                                                                             \

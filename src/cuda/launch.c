@@ -141,6 +141,23 @@ static int allow_clusters(cuda_kernel *kernel, const mw_launch_request *r) {
                       "allowing clusters of more than 8 blocks");
 }
 
+int cuda_clusters(const mw_launch_request *r, int *count) {
+  cuda_kernel *kernel = r->kernel;
+  CUlaunchAttribute attributes[1] = {{.id = CU_LAUNCH_CLUSTER_DIMENSION}};
+  const CUlaunchConfig config = {.grid = {r->grid[0], r->grid[1], r->grid[2]},
+                                 .block = {r->block[0], r->block[1], r->block[2]},
+                                 .shared = (unsigned)r->dynamic_shared,
+                                 .attributes = attributes,
+                                 .count = sets_clusters(kernel, r) ? 1 : 0};
+  memcpy(attributes[0].value.dimension, r->cluster, sizeof attributes[0].value.dimension);
+  int code = cuda_enter(kernel->unit->device);
+  if (code == MW_SUCCESS) code = allow_shared(kernel, r->dynamic_shared);
+  if (code == MW_SUCCESS) code = allow_clusters(kernel, r);
+  if (code != MW_SUCCESS) return code;
+  return cuda_outcome(kernel->unit->device, cu.cuOccupancyMaxActiveClusters(count, kernel->function, &config),
+                      "the occupancy of clusters");
+}
+
 static inline CUresult launch(const cuda_stream *stream, const cuda_kernel *kernel, const mw_launch_request *r) {
   size_t bytes = r->param_bytes;
   void *extra[] = {PARAM_POINTER, (void *)r->params, PARAM_SIZE, &bytes, PARAM_END};

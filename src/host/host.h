@@ -156,7 +156,8 @@ int host_module_from_memory(host_context *context, const void *image, mw_module 
 typedef struct host_geometry {
   unsigned grid[3], block[3];
   size_t shared;
-  bool cooperative;
+  bool cooperative, dependent;
+  unsigned cluster[3]; /* 0: none, or the kernel's */
 } host_geometry;
 /* A launch with an array of pointers to its arguments, one a parameter; yours. */
 int host_launch_pointers(mw_kernel *kernel, const host_geometry *geometry, void *const *arguments, mw_launch **out);
@@ -165,6 +166,23 @@ int host_launch_block(mw_kernel *kernel, const host_geometry *geometry, const un
                       const unsigned char *set, size_t size, mw_launch **out);
 /* Run in the stream of a handle; the launch is released even if that fails. */
 int host_launch_run(host_context *context, mw_launch *launch, cudaStream_t stream);
+/* A launch by a configuration with attributes, which cudaLaunchKernelExC and cuLaunchKernelEx share, as their structs do;
+   events: that are recorded after it. (runtime/launch_attributes.c) */
+typedef struct host_attributes {
+  host_geometry geometry;
+  cudaStream_t stream;
+  cudaEvent_t events[2];
+} host_attributes;
+int host_attributes_read(const cudaLaunchConfig_t *config, host_attributes *out);
+int host_attributes_run(host_context *context, const host_attributes *attributes, mw_launch *launch);
+/* The largest cluster that a launch of the configuration may have, and how many of its own the device holds. */
+int host_cluster_largest(host_context *context, mw_kernel *kernel, const cudaLaunchConfig_t *config, int *size);
+int host_cluster_count(host_context *context, mw_kernel *kernel, const cudaLaunchConfig_t *config, int *clusters);
+/* The clusters that were set for the kernel, or those of its __cluster_dims__, 0: none; and whether they may have more than
+   8 blocks. (runtime/function.c) */
+void host_function_cluster(mw_kernel *kernel, unsigned cluster[3], bool *larger);
+/* The address of a function of the driver API, or NULL. (runtime/entry_point.c) */
+void *host_entry_point(const char *name);
 int host_function_attributes(host_context *context, mw_kernel *kernel, struct cudaFuncAttributes *out);
 int host_function_set_attribute(host_context *context, mw_kernel *kernel, int attribute, int value);
 /* runtime/occupancy.c: the number of blocks of `threads` threads that are resident on a multiprocessor. */
@@ -253,6 +271,12 @@ int host_graph_add(host_context *context, cudaGraphNode_t *out, cudaGraph_t grap
 /* The same, replacing a node of an exec. */
 int host_graph_replace(host_context *context, cudaGraphExec_t exec, cudaGraphNode_t node, host_give give,
                        const void *params);
+
+/* graph_conditional.c: a conditional node; *bodies is the library's, and lives as long as the graph. */
+int host_graph_add_conditional(cudaGraphNode_t *out, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
+                               struct cudaConditionalNodeParams *params);
+/* Numbers of the graph's nodes; calloc'd, yours. */
+int host_graph_numbers(cudaGraph_t graph, const cudaGraphNode_t *nodes, size_t count, size_t **numbers);
 
 void host_generator_release(void *generator); /* random/curand.c */
 

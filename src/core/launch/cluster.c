@@ -41,3 +41,12 @@ int mw_cluster_check(const mw_kernel *kernel, const unsigned grid[3], const unsi
                                             axes[i], cluster[i]));
   return MW_SUCCESS;
 }
+
+int mw_launch_clusters(mw_launch *launch, int *clusters) {
+  const mw_driver *driver = launch->kernel->module->device->driver;
+  mw_launch_request request = launch->request;
+  *clusters = -1;
+  if (!driver->clusters) return MW_SUCCESS;
+  request.kernel = mw_launch_choose(launch, 1);
+  return driver->clusters(&request, clusters);
+}

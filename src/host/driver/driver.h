@@ -44,6 +44,9 @@ int host_function_get(CUfunction handle, host_function **out);
 /* The reference of a variable, made in the first call. */
 int host_texref_new(host_context *context, host_module *module, const char *name, mw_reference_kind kind,
                     host_texref **out);
+/* A launch with parameters as cuLaunchKernel takes them; yours. */
+int host_driver_launch(host_function *f, const host_geometry *geometry, void **parameters, void **extra,
+                       mw_launch **out);
 /* A format of the driver API as the core's channels. */
 int host_format(CUarray_format format, unsigned components, mw_channels *out);
 CUarray_format host_format_of(const mw_channels *channels);

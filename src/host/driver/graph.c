@@ -51,6 +51,50 @@ CUresult cuGraphAddHostNode(CUgraphNode *node, CUgraph graph, const CUgraphNode 
   const struct cudaHostNodeParams same = {params->fn, params->userData};
   HOST_THROUGH(cudaGraphAddHostNode(node, graph, after, count, &same));
 }
+
+static CUresult add_node(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,
+                         CUgraphNodeParams *p) {
+  if (p && p->type == CU_GRAPH_NODE_TYPE_KERNEL) return cuGraphAddKernelNode(node, graph, after, count, &p->kernel);
+  if (p && p->type == CU_GRAPH_NODE_TYPE_MEMCPY)
+    return cuGraphAddMemcpyNode(node, graph, after, count, &p->memcpy.copyParams, NULL);
+  if (p && p->type == CU_GRAPH_NODE_TYPE_MEMSET)
+    return cuGraphAddMemsetNode(node, graph, after, count, &p->memset, NULL);
+  if (p && p->type == CU_GRAPH_NODE_TYPE_CONDITIONAL) {
+    struct cudaConditionalNodeParams same = {
+        p->conditional.handle, (enum cudaGraphConditionalNodeType)p->conditional.type, p->conditional.size, NULL};
+    host_context *context;
+    int code = host_context_driver(&context);
+    if (code == MW_SUCCESS) code = host_graph_add_conditional(node, graph, after, count, &same);
+    p->conditional.phGraph_out = same.phGraph_out;
+    return host_end_driver(code);
+  }
+  if (p && p->type == CU_GRAPH_NODE_TYPE_HOST) return cuGraphAddHostNode(node, graph, after, count, &p->host);
+  if (p && p->type == CU_GRAPH_NODE_TYPE_EMPTY) return cuGraphAddEmptyNode(node, graph, after, count);
+  return host_end_driver(p ? host_fail(MW_NOT_SUPPORTED, "nodes of type %d are not supported", p->type)
+                           : host_fail(MW_INVALID_VALUE, "a node wants parameters"));
+}
+
+CUresult cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,
+                        CUgraphNodeParams *params) {
+  return add_node(node, graph, after, count, params);
+}
+CUresult cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, const CUgraphEdgeData *edges,
+                           size_t count, CUgraphNodeParams *params) {
+  for (size_t i = 0; edges && i < count; i++)
+    if (edges[i].from_port || edges[i].to_port || edges[i].type)
+      return host_end_driver(
+          host_fail(MW_NOT_SUPPORTED, "edges between nodes are whole: programmatic ones are not supported"));
+  return add_node(node, graph, after, count, params);
+}
+CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *handle, CUgraph graph, CUcontext where,
+                                        unsigned value, unsigned flags) {
+  (void)where; /* always the current one */
+  HOST_THROUGH(cudaGraphConditionalHandleCreate(handle, graph, value, flags));
+}
+CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode *after,
+                                     const CUgraphEdgeData *edges, size_t count, CUstreamCaptureMode mode) {
+  HOST_THROUGH(cudaStreamBeginCaptureToGraph(stream, graph, after, edges, count, (enum cudaStreamCaptureMode)mode));
+}
 CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to, size_t count) {
   HOST_THROUGH(cudaGraphAddDependencies(graph, from, to, count));
 }

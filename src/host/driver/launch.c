@@ -78,7 +78,7 @@ static int launch_grid(host_context *context, CUfunction handle, int width, int 
   if (code != MW_SUCCESS) return code;
   if (width < 1 || height < 1) return host_fail(MW_INVALID_VALUE, "a grid of (%d, %d) blocks", width, height);
   const host_geometry geometry = {
-      {(unsigned)width, (unsigned)height, 1}, {f->shape[0], f->shape[1], f->shape[2]}, f->shared, false};
+      {(unsigned)width, (unsigned)height, 1}, {f->shape[0], f->shape[1], f->shape[2]}, f->shared, false, false, {0}};
   code = host_launch_block(f->kernel, &geometry, f->bytes, f->set, f->size, &launch);
   return code ? code : host_launch_run(context, launch, stream);
 }
@@ -106,35 +106,37 @@ static int read_extra(void **extra, const void **block, size_t *size) {
   return *block || *size == 0 ? MW_SUCCESS : host_fail(MW_INVALID_VALUE, "'extra' has a size and no buffer");
 }
 
+int host_driver_launch(host_function *f, const host_geometry *geometry, void **parameters, void **extra,
+                       mw_launch **out) {
+  const void *block;
+  size_t size;
+  if (parameters && extra)
+    return host_fail(MW_INVALID_VALUE, "parameters are given by kernelParams or by extra, not by both");
+  if (!extra) return host_launch_pointers(f->kernel, geometry, parameters, out);
+  int code = read_extra(extra, &block, &size);
+  return code ? code : host_launch_block(f->kernel, geometry, block, NULL, size, out);
+}
+
 static int launch_kernel(host_context *context, CUfunction handle, const host_geometry *geometry, CUstream stream,
                          void **parameters, void **extra) {
   host_function *f;
   mw_launch *launch;
-  const void *block;
-  size_t size;
   int code = host_function_get(handle, &f);
-  if (code == MW_SUCCESS && parameters && extra)
-    code = host_fail(MW_INVALID_VALUE, "parameters are given by kernelParams or by extra, not by both");
-  if (code == MW_SUCCESS && extra) {
-    code = read_extra(extra, &block, &size);
-    if (code == MW_SUCCESS) code = host_launch_block(f->kernel, geometry, block, NULL, size, &launch);
-  } else if (code == MW_SUCCESS) {
-    code = host_launch_pointers(f->kernel, geometry, parameters, &launch);
-  }
+  if (code == MW_SUCCESS) code = host_driver_launch(f, geometry, parameters, extra, &launch);
   return code ? code : host_launch_run(context, launch, stream);
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
                         unsigned blockY, unsigned blockZ, unsigned shared, CUstream stream, void **parameters,
                         void **extra) {
-  const host_geometry geometry = {{gridX, gridY, gridZ}, {blockX, blockY, blockZ}, shared, false};
+  const host_geometry geometry = {{gridX, gridY, gridZ}, {blockX, blockY, blockZ}, shared, false, false, {0}};
   HOST_DRIVER(launch_kernel(context, function, &geometry, stream, parameters, extra));
 }
 
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
                                    unsigned blockY, unsigned blockZ, unsigned shared, CUstream stream,
                                    void **parameters) {
-  const host_geometry geometry = {{gridX, gridY, gridZ}, {blockX, blockY, blockZ}, shared, true};
+  const host_geometry geometry = {{gridX, gridY, gridZ}, {blockX, blockY, blockZ}, shared, true, false, {0}};
   HOST_DRIVER(launch_kernel(context, function, &geometry, stream, parameters, NULL));
 }
 
@@ -155,7 +157,13 @@ static int get_attribute(host_context *context, int *value, int attribute, CUfun
                         a.binaryVersion,
                         a.cacheModeCA,
                         a.maxDynamicSharedSizeBytes,
-                        a.preferredShmemCarveout};
+                        a.preferredShmemCarveout,
+                        a.clusterDimMustBeSet,
+                        a.requiredClusterWidth,
+                        a.requiredClusterHeight,
+                        a.requiredClusterDepth,
+                        a.nonPortableClusterSizeAllowed,
+                        a.clusterSchedulingPolicyPreference};
   if (attribute < 0 || (size_t)attribute >= sizeof values / sizeof *values)
     return host_fail(MW_INVALID_VALUE, "a function has no attribute %d", attribute);
   *value = values[attribute];

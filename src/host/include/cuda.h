@@ -10,6 +10,7 @@
 
 #include "cuda_driver_types.h"
 #include "cuda_interop.h"
+#include "cuda_launch_types.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -76,6 +77,24 @@ CUresult cuModuleGetSurfRef(CUsurfref *reference, CUmodule module, const char *n
 /* ---- launching ---- */
 CUresult cuFuncSetBlockShape(CUfunction function, int x, int y, int z);
 CUresult cuFuncSetSharedSize(CUfunction function, unsigned bytes);
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters, void **extra);
+CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction function, const CUlaunchConfig *config);
+CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction function, const CUlaunchConfig *config);
+CUresult cuGetProcAddress(const char *symbol, void **function, int version, cuuint64_t flags,
+                          CUdriverProcAddressQueryResult *result);
+
+/* ---- tensor maps: which boxes of an array bulk copies of kernels move ---- */
+CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *address,
+                                const cuuint64_t *sizes, const cuuint64_t *strides, const cuuint32_t *box,
+                                const cuuint32_t *steps, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill);
+/* Refuses: CUDA_ERROR_NOT_SUPPORTED. */
+CUresult cuTensorMapEncodeIm2col(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *address,
+                                 const cuuint64_t *sizes, const cuuint64_t *strides, const int *lower, const int *upper,
+                                 cuuint32_t channels, cuuint32_t pixels, const cuuint32_t *steps,
+                                 CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                 CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill);
+
 CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function);
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value);
 CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache config);
@@ -219,6 +238,14 @@ CUresult cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgraphNod
                               const CUDA_MEMSET_NODE_PARAMS *params, CUcontext context);
 CUresult cuGraphAddHostNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,
                             const CUDA_HOST_NODE_PARAMS *params);
+CUresult cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,
+                        CUgraphNodeParams *params);
+CUresult cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, const CUgraphEdgeData *edges,
+                           size_t count, CUgraphNodeParams *params);
+CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *handle, CUgraph graph, CUcontext context,
+                                        unsigned value, unsigned flags);
+CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode *after,
+                                     const CUgraphEdgeData *edges, size_t count, CUstreamCaptureMode mode);
 CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to, size_t count);
 CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *count);
 CUresult cuGraphGetRootNodes(CUgraph graph, CUgraphNode *nodes, size_t *count);

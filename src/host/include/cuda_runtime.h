@@ -47,6 +47,27 @@ template <typename T> static inline cudaError_t cudaSetupArgument(T argument, si
   return cudaSetupArgument((const void *)&argument, sizeof(T), offset);
 }
 
+/* A launch with attributes, whose arguments have the parameters' types: of a function of the program (mwCudaRegister), or of
+   a kernel's name, whose arguments then have these types already. */
+template <typename... P, typename... A>
+cudaError_t inline cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(P...), A &&...arguments) {
+  return [&](P... values) {
+    void *pointers[] = {const_cast<void *>(static_cast<const void *>(&values))..., nullptr};
+    return cudaLaunchKernelExC(config, reinterpret_cast<const void *>(kernel), pointers);
+  }(static_cast<A &&>(arguments)...);
+}
+template <typename... A>
+cudaError_t inline cudaLaunchKernelEx(const cudaLaunchConfig_t *config, const char *kernel, A... arguments) {
+  void *pointers[] = {static_cast<void *>(&arguments)..., nullptr};
+  return cudaLaunchKernelExC(config, kernel, pointers);
+}
+
+/* CUDA 13's forms, with edges' data. */
+static inline cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after,
+                                           const cudaGraphEdgeData *edges, size_t count, cudaGraphNodeParams *params) {
+  return cudaGraphAddNode_v2(node, graph, after, edges, count, params);
+}
+
 /* cudaCreateChannelDesc<float4>() */
 template <typename T> struct mw_channel;
 #define MW_CHANNEL(type, bits, kind)                                                                                   \

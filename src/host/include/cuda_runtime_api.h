@@ -10,6 +10,7 @@
 
 #include "cuda_interop.h"
 #include "device_attributes.h"
+#include "cuda_launch_types.h"
 #include "driver_types.h"
 #include "moonwarp_cuda.h"
 
@@ -223,6 +224,9 @@ cudaError_t cudaLaunchKernel(const void *func, dim3 grid, dim3 block, void **arg
                              cudaStream_t stream);
 cudaError_t cudaLaunchCooperativeKernel(const void *func, dim3 grid, dim3 block, void **arguments, size_t shared,
                                         cudaStream_t stream);
+/* With attributes: clusters, a cooperative launch, one that depends on the launch before it, events. Those about caches,
+   priorities and the like are checked and have no effect. */
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func, void **arguments);
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *func);
 cudaError_t cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attribute, int value);
 cudaError_t cudaFuncSetCacheConfig(const void *func, enum cudaFuncCache config);
@@ -231,6 +235,14 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *func, int threads,
                                                                    size_t shared, unsigned flags);
 cudaError_t cudaOccupancyMaxPotentialBlockSize(int *grid, int *block, const void *func, size_t shared, int limit);
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int *size, const void *func, const cudaLaunchConfig_t *config);
+cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, const void *func, const cudaLaunchConfig_t *config);
+/* The address of a function of the driver API, "cuTensorMapEncodeTiled". version: the second form ignores it. */
+cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **function, unsigned long long flags,
+                                    cudaDriverEntryPointQueryResult *result MW_DEFAULT(NULL));
+cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
+                                             unsigned long long flags,
+                                             cudaDriverEntryPointQueryResult *result MW_DEFAULT(NULL));
 
 /* ---- graphs ---- */
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode);
@@ -249,6 +261,17 @@ cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t graph, con
                                    const struct cudaMemsetParams *params);
 cudaError_t cudaGraphAddHostNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
                                  const struct cudaHostNodeParams *params);
+/* Nodes of any kind; _v2 is the form with edges' data (NULL), which CUDA 13 calls cudaGraphAddNode. */
+cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after, size_t count,
+                             cudaGraphNodeParams *params);
+cudaError_t cudaGraphAddNode_v2(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *after,
+                                const cudaGraphEdgeData *edges, size_t count, cudaGraphNodeParams *params);
+/* A value that kernels set (cudaGraphSetConditional) and a conditional node of the graph tests. */
+cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *handle, cudaGraph_t graph,
+                                             unsigned value MW_DEFAULT(0), unsigned flags MW_DEFAULT(0));
+cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *after,
+                                          const cudaGraphEdgeData *edges, size_t count,
+                                          enum cudaStreamCaptureMode mode);
 cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
                                      size_t count);
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count);

@@ -7,17 +7,25 @@ void host_node_release(void *object) { free(object); }
 void host_graph_release(void *object) {
   graph *g = object;
   for (size_t i = 0; i < g->count; i++) free(host_handle_take(HOST_NODE, g->nodes[i]));
+  for (body_list *list = g->bodies, *next; list; list = next) {
+    next = list->next;
+    for (size_t i = 0; i < list->count; i++) {
+      graph *body = host_handle_take(HOST_GRAPH, list->handles[i]);
+      if (body) host_graph_release(body);
+    }
+    free(list);
+  }
   mw_graph_release(g->graph);
   free(g->nodes);
   free(g);
 }
 
-static cudaGraph_t enter(host_context *context, mw_graph *made) {
+cudaGraph_t host_graph_enter(unsigned owner, mw_graph *made) {
   graph *g = calloc(1, sizeof *g);
   if (!g) abort();
   g->graph = made;
-  g->owner = context->id;
-  return host_handle_new(HOST_GRAPH, context->id, g);
+  g->owner = owner;
+  return host_handle_new(HOST_GRAPH, owner, g);
 }
 
 int host_graph_get(cudaGraph_t handle, graph **out) {
@@ -73,10 +81,9 @@ static int end_capture(host_context *context, cudaStream_t handle, cudaGraph_t *
   mw_graph *made = mw_stream_capturing(stream, NULL);
   if (made) mw_graph_retain(made);
   code = mw_graph_capture_end(stream, NULL);
-  if (code == MW_SUCCESS)
-    *out = enter(context, made);
-  else
-    mw_graph_release(made);
+  cudaGraph_t known = made ? host_capture_target(made) : NULL;
+  if (code == MW_SUCCESS) *out = known ? known : host_graph_enter(context->id, made);
+  if (code != MW_SUCCESS || known) mw_graph_release(made);
   mw_stream_release(stream);
   return code;
 }
@@ -110,32 +117,47 @@ static int create(host_context *context, cudaGraph_t *out, unsigned flags) {
   mw_graph *made;
   if (flags != 0) return host_fail(MW_INVALID_VALUE, "the flags of cudaGraphCreate are 0");
   int code = mw_graph_new(context->device, &made);
-  if (code == MW_SUCCESS) *out = enter(context, made);
+  if (code == MW_SUCCESS) *out = host_graph_enter(context->id, made);
   return code;
 }
 
 cudaError_t cudaGraphCreate(cudaGraph_t *out, unsigned flags) { HOST_RUNTIME(create(context, out, flags)); }
 
 cudaError_t cudaGraphDestroy(cudaGraph_t handle) {
-  graph *g = host_handle_take(HOST_GRAPH, handle);
+  graph *g = host_handle_find(HOST_GRAPH, handle);
+  if (g && mw_graph_is_body(g->graph))
+    return host_end(host_fail(MW_INVALID_VALUE, "the body of a conditional node is destroyed with its graph"));
+  g = host_handle_take(HOST_GRAPH, handle);
   if (!g) return host_end(host_fail(MW_INVALID_VALUE, "this is no graph, or one that was destroyed"));
   host_graph_release(g);
   return host_end(MW_SUCCESS);
+}
+
+int host_graph_numbers(cudaGraph_t handle, const cudaGraphNode_t *nodes, size_t count, size_t **numbers) {
+  graph *g;
+  int code = host_graph_get(handle, &g);
+  if (code != MW_SUCCESS) return code;
+  *numbers = calloc(count + 1, sizeof **numbers);
+  if (!*numbers) abort();
+  for (size_t i = 0; i < count && code == MW_SUCCESS; i++) {
+    node *n;
+    code = host_node_get(nodes[i], &n);
+    if (code == MW_SUCCESS && n->graph != g) code = host_fail(MW_INVALID_VALUE, "a node of another graph");
+    if (code == MW_SUCCESS) (*numbers)[i] = n->number;
+  }
+  if (code == MW_SUCCESS) return code;
+  free(*numbers);
+  *numbers = NULL;
+  return code;
 }
 
 int host_graph_add(host_context *context, cudaGraphNode_t *out, cudaGraph_t handle, const cudaGraphNode_t *after,
                    size_t count, host_give give, const void *params) {
   graph *g;
   mw_stream *stream = NULL;
-  size_t number = SIZE_MAX, *numbers = calloc(count + 1, sizeof *numbers);
-  if (!numbers) abort();
+  size_t number = SIZE_MAX, *numbers = NULL;
   int code = host_graph_get(handle, &g);
-  for (size_t i = 0; i < count && code == MW_SUCCESS; i++) {
-    node *n;
-    code = host_node_get(after[i], &n);
-    if (code == MW_SUCCESS && n->graph != g) code = host_fail(MW_INVALID_VALUE, "a node of another graph");
-    if (code == MW_SUCCESS) numbers[i] = n->number;
-  }
+  if (code == MW_SUCCESS) code = host_graph_numbers(handle, after, count, &numbers);
   if (code == MW_SUCCESS && !give) {
     code = mw_graph_add_empty(g->graph, numbers, count, &number);
   } else if (code == MW_SUCCESS) {
@@ -161,7 +183,9 @@ static int launch_of(host_context *context, const struct cudaKernelNodeParams *p
   const host_geometry geometry = {{p->gridDim.x, p->gridDim.y, p->gridDim.z},
                                   {p->blockDim.x, p->blockDim.y, p->blockDim.z},
                                   p->sharedMemBytes,
-                                  false};
+                                  false,
+                                  false,
+                                  {0}};
   int code = host_kernel(context, p->func, &kernel);
   return code ? code : host_launch_pointers(kernel, &geometry, p->kernelParams, out);
 }
@@ -305,6 +329,11 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t handle, cudaGraph_t from, cudaGr
   return host_end(code);
 }
 
+static int check_node(const node *n) {
+  if (!mw_graph_is_body(n->graph->graph)) return MW_SUCCESS;
+  return host_fail(MW_NOT_SUPPORTED, "a node in a conditional node is changed by cudaGraphExecUpdate");
+}
+
 static int set_params(host_context *context, cudaGraphExec_t handle, cudaGraphNode_t which,
                       const struct cudaKernelNodeParams *params) {
   mw_graph_exec *exec;
@@ -312,6 +341,7 @@ static int set_params(host_context *context, cudaGraphExec_t handle, cudaGraphNo
   mw_launch *made;
   int code = get_exec(handle, &exec);
   if (code == MW_SUCCESS) code = host_node_get(which, &n);
+  if (code == MW_SUCCESS) code = check_node(n);
   if (code == MW_SUCCESS) code = launch_of(context, params, &made);
   if (code != MW_SUCCESS) return code;
   code = mw_graph_exec_set_launch(exec, n->number, made, NULL);
@@ -333,6 +363,7 @@ int host_graph_replace(host_context *context, cudaGraphExec_t handle, cudaGraphN
   if (!params) return host_fail(MW_INVALID_VALUE, "a node wants parameters");
   int code = get_exec(handle, &exec);
   if (code == MW_SUCCESS) code = host_node_get(which, &old);
+  if (code == MW_SUCCESS) code = check_node(old);
   if (code == MW_SUCCESS) code = create(context, &one, 0);
   if (code != MW_SUCCESS) return code;
   code = host_graph_add(context, &only, one, NULL, 0, give, params);

@@ -23,7 +23,7 @@ cudaError_t cudaGraphNodeGetType(cudaGraphNode_t handle, enum cudaGraphNodeType 
   static const enum cudaGraphNodeType types[] = {
       [MW_NODE_KERNEL] = cudaGraphNodeTypeKernel, [MW_NODE_COPY] = cudaGraphNodeTypeMemcpy,
       [MW_NODE_FILL] = cudaGraphNodeTypeMemset,   [MW_NODE_HOST] = cudaGraphNodeTypeHost,
-      [MW_NODE_EMPTY] = cudaGraphNodeTypeEmpty,
+      [MW_NODE_EMPTY] = cudaGraphNodeTypeEmpty,   [MW_NODE_CONDITIONAL] = cudaGraphNodeTypeConditional,
   };
   node *n;
   mw_node_info info;

@@ -5,8 +5,21 @@
 /* ---- arguments ---- */
 
 static int launch_new(mw_kernel *kernel, const host_geometry *g, mw_launch **out) {
+  enum { PORTABLE = 8 };
+  unsigned cluster[3];
+  bool larger, given = g->cluster[0] > 0;
+  host_function_cluster(kernel, cluster, &larger);
+  if (given) memcpy(cluster, g->cluster, sizeof cluster);
+  if (cluster[0] * cluster[1] * cluster[2] > PORTABLE && !larger)
+    return host_fail(MW_INVALID_CLUSTER_SIZE,
+                     "a cluster of %u blocks: more than %d want cudaFuncAttributeNonPortableClusterSizeAllowed",
+                     cluster[0] * cluster[1] * cluster[2], PORTABLE);
   int code = mw_launch_new(kernel, g->grid, g->block, g->shared, out);
-  if (code == MW_SUCCESS && g->cooperative) mw_launch_cooperate(*out);
+  if (code != MW_SUCCESS) return code;
+  if (g->cooperative) mw_launch_cooperate(*out);
+  if (g->dependent) mw_launch_depend(*out);
+  if (cluster[0]) code = mw_launch_cluster(*out, cluster);
+  if (code != MW_SUCCESS) mw_launch_release(*out);
   return code;
 }
 
@@ -61,7 +74,7 @@ int host_launch_block(mw_kernel *kernel, const host_geometry *geometry, const un
 /* ---- cudaLaunchKernel ---- */
 
 static host_geometry geometry_of(dim3 grid, dim3 block, size_t shared) {
-  return (host_geometry){{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared, false};
+  return (host_geometry){{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared, false, false, {0}};
 }
 
 int host_launch_run(host_context *context, mw_launch *launch, cudaStream_t handle) {
