@@ -8,9 +8,11 @@
  *                   busy=1: streams have work until they are waited for. fault: the code with which the first kernel
  *                   fails. tells=2 kind=1 many=3: the second launch reports a failure of that kind (mw_guard_kind), and
  *                   those after it do, three in all. overwrites=1: a report overwrites the one 64 before it, and is
- *                   incomplete until it was polled twice. endless=1: that launch runs until the host stops it. Last,
+ *                   incomplete until it was polled twice. endless=1: that launch runs until the host stops it. finds=1
+ *                   value=2 notes=1: what launches of a checked run find (mw_follow_kind). Last,
  *                   "log=words": the log of the driver's compiler. */
 #include "cuda/entry_points.h"
+#include "device/moonwarp/follow/layout.h"
 #include "device/moonwarp/guard_layout.h"
 
 #include <pthread.h>
@@ -346,6 +348,7 @@ static CUresult fake_cuLaunchKernel(CUfunction function, unsigned gx, unsigned g
        number_of(stream), bytes);
   busy[number_of(stream)] = (int)setting("busy", 0);
   run_guarded(number_of(stream), extra ? extra[1] : NULL, size);
+  run_followed(extra ? extra[1] : NULL, size);
   if (launches++ == 0) lost = (int)setting("fault", 0);
   return 0;
 }

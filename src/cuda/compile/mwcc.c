@@ -18,7 +18,7 @@ bool cuda_for_mwcc(const cuda_device *device, const mw_source *source) {
   static const char mark[] = "\n#pragma moonwarp source";
   if (source && memmem(source->text, source->length, mark, sizeof mark - 1)) return true;
   for (size_t i = 0; source && i < source->option_count; i++)
-    if (source->options[i] && strcmp(source->options[i], "--check-memory") == 0) return true;
+    if (source->options[i] && strncmp(source->options[i], "--check", strlen("--check")) == 0) return true;
   return cuda_stoppable(device);
 }
 

@@ -65,6 +65,8 @@ static int add_option(const cuda_device *device, const mw_source *source, size_t
   } else if (value_after(option, "-rdc=") || value_after(option, "-relocatable-device-code=") ||
              value_after(option, "-dc")) {
     /* a module is one source file, so nothing is linked */
+  } else if (strcmp(option, "--checks") == 0) {
+    cuda_list_add(out, mw_strdup(option)); /* of a checked run; only mwcc supports it, too */
   } else if (value_after(option, "-check-memory")) {
     cuda_list_add(out, mw_strdup("--check-memory")); /* only mwcc supports it */
   } else if (value_after(option, "-lineinfo")) {

@@ -1,0 +1,113 @@
+-- Checked runs on a GPU: the report that the driver makes of what kernels find, with a fake libcuda whose kernels say that
+-- they found something (support/fake/failing_kernels.h). follow_spec.lua has what the kernels do.
+
+local gpu = require "support.fake.gpu"
+
+local source = [==[
+local m = mw.compile { name = "k.cu", source = [[
+__global__ void k(float *x, float *y) {
+  x[threadIdx.x] = 1;
+  y[0] = x[1];
+}
+]] }
+local x = mw.ones(64)
+local function report() return mw.check(function() m.k(2, 64)(x, x) end) end
+]==]
+
+local function run(script, cuda, environment)
+  environment = environment or {}
+  environment.MOONWARP_NVRTC = "off"
+  local result = gpu { source .. script, cuda = cuda, environment = environment }
+  return result.output, result
+end
+
+describe("a checked run on a GPU", function()
+  it("compiles its kernels with checks and passes them its address, and other launches run as before", function()
+    local output, result = run [[
+      m.k(2, 64)(x, x)
+      local r = report()
+      m.k(2, 64)(x, x)
+      print(#r, tostring(r), #r.unchecked)
+    ]]
+    assert.equal("0\tno findings\t0\n", output)
+    local sizes = {}
+    for _, line in ipairs(result.calls) do
+      local params = line:match "^cuLaunchKernel .* params (%x+)"
+      if params then sizes[#sizes + 1] = #params / 2 end
+    end
+    assert.same({ 16, 64, 16 }, sizes) -- with a number, two extents and an address
+  end)
+
+  it("says what the CPU device says of a race", function()
+    local output = run([[
+      local r = report()
+      local f = r[1]
+      print(#r, f.kind, f.kernel, f.file, f.line, f.access, f.array, f.index, f.scope, f.count)
+      print(f.thread[1], f.block[1], f.other.thread[1], f.other.line, f.other.access)
+      print(r)
+    ]], "finds=1")
+    assert.equal("1\trace\tk\tk.cu\t2\twrite\tx\t10\tblock\t3\n35\t0\t3\t3\tread\n" ..
+      "race on x[10]: thread 35 writes it at line 2, thread 3 reads it at line 3, and no __syncthreads() is between " ..
+      "them; 3 pairs\n", output)
+  end)
+
+  for kind, words in pairs {
+    [2] = "uninitialised: kernel k, thread 3 of block 0 used a value that nothing has written at line 3; 3 times",
+    [3] = "barrier divergence: kernel k, thread 3 of block 0 waits at one barrier, and other threads of its block wait at " ..
+      "another at line 3 (thread 35 of block 0 at line 2); all threads of a block have to reach the same __syncthreads(); " ..
+      "3 times",
+    [4] = "barrier divergence: kernel k, thread 3 of block 0 waits at a barrier that thread (5,0,0) never reaches: it has " ..
+      "returned at line 3; let threads without work skip the work, not the barrier; 3 times",
+    [5] = "warp mask: kernel k, thread 3 of block 0 calls a warp function with the mask 0x00000005, which does not name its " ..
+      "own lane, 3 at line 3; the mask names the lanes that call: __activemask() is no substitute for it; 3 times",
+    [9] = "invalid free: kernel k, thread 3 of block 0 freed 0x5, which was freed before at line 3; 3 times",
+  } do
+    it("says what the CPU device says of a finding of kind " .. kind, function()
+      assert.equal(words .. "\n", (run("print(report())", "value=5 finds=" .. kind)))
+    end)
+  end
+
+  it("decides by the log which accesses fences and atomics order", function()
+    assert.matches("^race on x: thread 7 of block 1 writes it at line 2, thread 3 of block 0 reads it at line 3, and blocks",
+      (run("print(report())", "finds=100")))
+    assert.equal("no findings\n", (run("print(report())", "finds=101")))
+  end)
+
+  it("names what it cannot check", function()
+    local output = run("local r = report() print(#r.unchecked, r)", "finds=2 notes=3")
+    assert.matches("^2\tuninitialised: .-\nnot checked: races in shared memory of blocks with barriers for a part of " ..
+      "their threads\nnot checked: races in shared memory of clusters\n$", output)
+  end)
+
+  it("keeps an access out of bounds as a finding, and the launch does not fail", function()
+    local output = run([[
+      local r = report()
+      mw.synchronize()
+      print(#r, r[1].kind, r[1].array, r[1].index, r[1].access, r[1].line, r[1].text)
+    ]], "tells=1 kind=4")
+    assert.equal("1\tout_of_bounds\tx\t10\twrite\t1\twrote to x[10], and x ends with [9]: it has 10 elements of 4 " ..
+      "bytes\n", output)
+  end)
+
+  it("is refused on old GPUs, with a random schedule, and within another", function()
+    local output = run([[
+      print(select(2, pcall(mw.check, function() end, { schedule = "random" })))
+      print(select(2, pcall(mw.check, function() mw.check(function() end) end)))
+      print(#report())
+    ]])
+    assert.matches("threads of a GPU take no turns by lot", output)
+    assert.matches("checked runs do not nest", output)
+    assert.matches("\n0\n$", output)
+    assert.matches("checked runs want a GPU of compute capability 7.0", (run("print(select(2, pcall(report)))",
+      "capability=61")))
+  end)
+
+  it("gives back all its memory", function()
+    local function left(script)
+      local output, result = run(script)
+      assert.is_true(result.ok, output)
+      return gpu.count(result, "cuMemAlloc") - gpu.count(result, "cuMemFree")
+    end
+    assert.equal(left "report()", left "report() report() report()")
+  end)
+end)

@@ -1,0 +1,56 @@
+-- The functions by which kernels of a checked run on a GPU follow their threads, run on the host
+-- (support/native/follow.cpp): what each scenario finds, and that no wait is endless. Lua 5.4 only: no binding is used.
+
+local expected = {
+  ["a tile without a barrier"] = "race(1,2)",
+  ["a tile with one"] = "",
+  ["one word that all write"] = "race(1,1)",
+  ["a sum by halves"] = "",
+  ["neighbouring bytes"] = "",
+  ["a barrier without checks of barriers"] = "",
+  ["half a tile that is written"] = "unwritten(2)",
+  ["lanes without __syncwarp"] = "race(1,2)",
+  ["lanes with __syncwarp"] = "",
+  ["__syncwarp for other warps"] = "race(1,2)",
+  ["halves of a warp"] = "",
+  ["across the halves"] = "race(1,2)",
+  ["pairs that pass on what they know"] = "",
+  ["a shuffle from an absent lane"] = "absent(1)",
+  ["a lane that waits at a barrier"] = "never(1)",
+  ["lanes that wait for each other"] = "never(1)",
+  ["a mask without its own lane"] = "own lane(1)",
+  ["another call"] = "other(1,2)",
+  ["two barriers"] = "diverged(1,2)",
+  ["a thread that has returned"] = "returned(1)",
+  ["votes"] = "",
+  ["one word that blocks write"] = "race(1,1)",
+  ["words of their own"] = "",
+  ["the next launch"] = "",
+  ["the last block without a fence"] = "race(1,2)",
+  ["the last block with a fence"] = "pairs",
+  ["atomics"] = "",
+  ["an atomic and a plain access"] = "race(1,2)",
+  ["blocks of malloc"] = "freed twice(4) not malloc(2) leak(1)",
+}
+
+describe("a followed kernel", function()
+  local program = os.tmpname()
+  local built = io.popen(("c++ -O1 -std=c++17 -iquote src/device -o %s spec/support/native/follow.cpp -lpthread 2>&1")
+    :format(program))
+  local messages = built:read "a"
+  local ok = built:close()
+  local found = {}
+  if ok then
+    for line in io.popen("timeout 120 " .. program):lines() do
+      local name, what = line:match "^(.-):%s?(.*)$"
+      found[name] = what
+    end
+  end
+  os.remove(program)
+
+  it("is built without warnings", function() assert.equal("", messages) end)
+
+  for name, what in pairs(expected) do
+    it(("of %s finds %s"):format(name, what == "" and "nothing" or what), function() assert.equal(what, found[name]) end)
+  end
+end)

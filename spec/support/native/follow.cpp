@@ -1,0 +1,298 @@
+// The functions by which kernels of a checked run on a GPU follow their threads (device/moonwarp/follow), on the host: a
+// thread of a block is a thread of this process. Prints what each scenario finds, for spec/gpu/checks/follow_spec.lua:
+// "name: kind(site,other) …", each pair of sites once.
+#include <algorithm>
+#include <functional>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "moonwarp/follow/layout.h"
+
+/* ---- the machine: as follow/machine.h has it for a GPU ---- */
+
+#define MOONWARP_FOLLOW_MACHINE 1
+#define __mw_follow_function    template <int = 0> static
+#define __mw_follow_inline      static inline
+#define __mw_follow_called      static
+typedef unsigned int __mw_u32;
+typedef unsigned long long __mw_u64;
+
+enum { SHARED = 4096, RESERVED = 1024, RESIDENT = 2 };
+
+struct block_memory {
+  __mw_u64 slot;
+  pthread_barrier_t barrier;
+  char shared[SHARED];
+};
+static thread_local __mw_u32 thread_id, block_id;
+static thread_local block_memory *memory;
+
+static mw_follow_block *__mw_followed() { return (mw_follow_block *)*(volatile __mw_u64 *)&memory->slot; }
+static void __mw_follow_set(mw_follow_block *b) { memory->slot = (__mw_u64)b; }
+static __mw_u32 __mw_follow_thread_id() { return thread_id; }
+static __mw_u32 __mw_follow_block_id() { return block_id; }
+static __mw_u32 __mw_follow_start() { return block_id; }
+static void __mw_follow_meet() { pthread_barrier_wait(&memory->barrier); }
+static void __mw_follow_converge(__mw_u32 lanes);
+static __mw_u64 __mw_xchg(__mw_u64 *at, __mw_u64 value) { return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST); }
+static __mw_u64 __mw_cas64(__mw_u64 *at, __mw_u64 old, __mw_u64 value) {
+  __atomic_compare_exchange_n(at, &old, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+  return old;
+}
+static __mw_u32 __mw_cas(__mw_u32 *at, __mw_u32 old, __mw_u32 value) {
+  __atomic_compare_exchange_n(at, &old, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+  return old;
+}
+static __mw_u32 __mw_swap(__mw_u32 *at, __mw_u32 value) { return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST); }
+static __mw_u32 __mw_add(__mw_u32 *at, __mw_u32 value) { return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST); }
+static __mw_u32 __mw_or(__mw_u32 *at, __mw_u32 value) { return __atomic_fetch_or(at, value, __ATOMIC_SEQ_CST); }
+static __mw_u32 __mw_and(__mw_u32 *at, __mw_u32 value) { return __atomic_fetch_and(at, value, __ATOMIC_SEQ_CST); }
+static void __mw_order() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+static void __mw_wait_a_little() { sched_yield(); }
+static bool __mw_follow_is_shared(const void *address) {
+  return (char *)address >= memory->shared && (char *)address < memory->shared + SHARED;
+}
+static bool __mw_follow_is_global(const void *address) { return !__mw_follow_is_shared(address); }
+static __mw_u32 __mw_follow_offset(const void *address) {
+  return (__mw_u32)((char *)address - memory->shared) + RESERVED;
+}
+
+#include "moonwarp/follow/calls.h"
+
+/* Lanes meet by their mask. */
+struct meeting {
+  __mw_u32 lanes, count, generation;
+};
+static meeting meetings[16][2][32];
+static pthread_mutex_t meetings_lock = PTHREAD_MUTEX_INITIALIZER;
+static void __mw_follow_converge(__mw_u32 lanes) {
+  pthread_mutex_lock(&meetings_lock);
+  meeting *m = meetings[block_id][thread_id / 32];
+  while (m->lanes && m->lanes != lanes) m++;
+  m->lanes = lanes;
+  __mw_u32 generation = m->generation;
+  if (++m->count == (__mw_u32)__builtin_popcount(lanes)) {
+    m->count = 0;
+    __atomic_store_n(&m->generation, generation + 1, __ATOMIC_SEQ_CST);
+  }
+  pthread_mutex_unlock(&meetings_lock);
+  while (__atomic_load_n(&m->generation, __ATOMIC_SEQ_CST) == generation) sched_yield();
+}
+
+/* ---- a session and its launches ---- */
+
+enum { PAGES = 16, FINDINGS = 256, PAIRS = 4096, LOG = 4096, HEADS = 1024, MALLOCS = 1024, MEMORY = 1 << 16 };
+static mw_follow_page pages[PAGES];
+static mw_follow_session session;
+static mw_follow_finding findings[FINDINGS];
+static mw_follow_pair pairs[PAIRS];
+static mw_follow_event events[LOG];
+static mw_follow_head heads[HEADS];
+static mw_follow_malloc mallocs[MALLOCS];
+alignas(256) static char device_memory[MEMORY];
+static __mw_u32 next_run = 1;
+
+static void cover() {
+  for (__mw_u64 n = (__mw_u64)device_memory >> MW_FOLLOW_PAGE_SHIFT;
+       n <= ((__mw_u64)device_memory + MEMORY - 1) >> MW_FOLLOW_PAGE_SHIFT; n++) {
+    mw_follow_page page = {n, (__mw_u64)calloc(MW_FOLLOW_PAGE_WORDS, sizeof(mw_follow_cell)),
+                           (__mw_u64)malloc(MW_FOLLOW_PAGE_WORDS)};
+    __mw_u64 at = __mw_hash(n);
+    while (pages[at & (PAGES - 1)].number) at++;
+    memset((void *)page.written, 15, MW_FOLLOW_PAGE_WORDS);
+    pages[at & (PAGES - 1)] = page;
+  }
+}
+
+static void open_session() {
+  memset(findings, 0, sizeof findings);
+  memset(events, 0, sizeof events);
+  memset(heads, 0, sizeof heads);
+  memset(mallocs, 0, sizeof mallocs);
+  memset(meetings, 0, sizeof meetings);
+  session = mw_follow_session{(__mw_u64)pages, (__mw_u64)findings,
+                              (__mw_u64)pairs, (__mw_u64)events,
+                              (__mw_u64)heads, (__mw_u64)mallocs,
+                              PAGES,           FINDINGS,
+                              PAIRS,           LOG,
+                              HEADS,           MALLOCS};
+}
+
+static std::string found() {
+  static const char *const kinds[] = {"",      "race",  "unwritten", "diverged",    "returned",  "own lane",
+                                      "never", "other", "absent",    "freed twice", "not malloc"};
+  std::vector<const mw_follow_finding *> list;
+  std::string text;
+  for (auto &f : findings)
+    if (f.key) list.push_back(&f);
+  std::vector<std::string> words;
+  for (auto f : list) {
+    __mw_u32 first = f->here.site, second = f->other.site;
+    if (second && second < first) std::swap(first, second); /* which of two comes first is chance */
+    std::string word = std::string(" ") + kinds[f->kind] + "(" + std::to_string(first);
+    words.push_back(word + (second ? "," + std::to_string(second) : "") + ")");
+  }
+  std::sort(words.begin(), words.end());
+  words.erase(std::unique(words.begin(), words.end()), words.end());
+  for (auto &word : words) text += word;
+  if (session.pair_count) text += " pairs";
+  for (auto &m : mallocs)
+    if (m.address && !m.is_freed) text += " leak(" + std::to_string(m.site) + ")";
+  return text;
+}
+
+static void run_block(__mw_u32 block, __mw_u32 threads, __mw_u64 launch, const std::function<void()> &body,
+                      block_memory *m, std::vector<std::thread> &all) {
+  memset(m, 0, sizeof *m);
+  pthread_barrier_init(&m->barrier, nullptr, threads);
+  for (__mw_u32 t = 0; t < threads; t++)
+    all.emplace_back([=] {
+      thread_id = t, block_id = block, memory = m;
+      __mw_guard_follow_begin(launch);
+      body();
+      __mw_guard_follow_end();
+    });
+}
+
+static void run(const char *name, __mw_u32 blocks, __mw_u32 threads, const std::function<void()> &body,
+                __mw_u32 kinds = 15) {
+  static block_memory memories[RESIDENT];
+  open_session();
+  mw_follow_launch launch = {};
+  launch.session = (__mw_u64)&session;
+  launch.threads = threads, launch.blocks = blocks, launch.kinds = kinds;
+  launch.base = launch.floor = next_run;
+  launch.slot_count = RESIDENT;
+  launch.shared_words = (SHARED + RESERVED) / 4;
+  launch.cells_at = (sizeof(mw_follow_block) + 63) / 64 * 64;
+  launch.written_at = launch.cells_at + launch.shared_words * sizeof(mw_follow_cell);
+  launch.slot_bytes = launch.written_at + launch.shared_words * 4;
+  next_run += blocks;
+  char *room = (char *)calloc(1, 256 + launch.slot_bytes * RESIDENT);
+  launch.slots = (__mw_u64)room + 256;
+  memcpy(room, &launch, sizeof launch);
+  for (__mw_u32 first = 0; first < blocks; first += RESIDENT) {
+    std::vector<std::thread> all;
+    for (__mw_u32 b = first; b < first + RESIDENT && b < blocks; b++)
+      run_block(b, threads, (__mw_u64)room, body, &memories[b - first], all);
+    for (auto &t : all) t.join();
+  }
+  printf("%s:%s%s\n", name, found().c_str(), *(__mw_u32 *)(room + sizeof launch) ? " slots are left" : "");
+  free(room);
+}
+
+/* ---- what kernels do ---- */
+
+static void load(void *at, __mw_u32 site) { __mw_guard_follow(at, 4, nullptr, site, MW_FOLLOW_USED); }
+static void store(void *at, __mw_u32 site) { __mw_guard_follow(at, 4, nullptr, site, MW_FOLLOW_STORE); }
+static void update(void *at, __mw_u32 site) {
+  __mw_guard_follow(at, 4, nullptr, site, MW_FOLLOW_STORE | MW_FOLLOW_ATOMIC);
+  __atomic_fetch_add((__mw_u32 *)at, 1, __ATOMIC_SEQ_CST);
+  __mw_guard_follow_after(at, 0);
+}
+static void barrier(__mw_u32 site) { __mw_guard_follow_barrier(site); }
+static char *shared(__mw_u32 i) { return memory->shared + 4 * i; }
+static char *global(__mw_u32 i) { return device_memory + 4 * i; }
+#define T thread_id
+#define B block_id
+
+static void run_shared() {
+  run("a tile without a barrier", 1, 64, [] { store(shared(T), 1), store(shared(63 - T), 2); });
+  run("a tile with one", 4, 64, [] { store(shared(T), 1), barrier(3), load(shared(63 - T), 2); });
+  run("one word that all write", 1, 64, [] { store(shared(0), 1); });
+  run("a sum by halves", 2, 64, [] {
+    store(shared(T), 1), barrier(9);
+    for (__mw_u32 d = 32; d; d /= 2) {
+      if (T < d) load(shared(T), 2), load(shared(T + d), 3), store(shared(T), 4);
+      barrier(9);
+    }
+  });
+  run("neighbouring bytes", 1, 64, [] { __mw_guard_follow(memory->shared + T, 1, nullptr, 1, MW_FOLLOW_STORE); });
+  run(
+      "a barrier without checks of barriers", 1, 64, [] { store(shared(T), 1), barrier(3), load(shared(63 - T), 2); },
+      2 | 8);
+  run("half a tile that is written", 1, 64, [] {
+    if (T < 32) store(shared(T), 1);
+    barrier(3), load(shared(63 - T), 2);
+  });
+}
+
+static void run_warps() {
+  run("lanes without __syncwarp", 1, 32, [] { store(shared(T), 1), store(shared(31 - T), 2); });
+  run("lanes with __syncwarp", 1, 32,
+      [] { store(shared(T), 1), __mw_guard_follow_warp(~0u, 9), store(shared(31 - T), 2); });
+  run("__syncwarp for other warps", 1, 64,
+      [] { store(shared(T), 1), __mw_guard_follow_warp(~0u, 9), store(shared(63 - T), 2); });
+  run("halves of a warp", 1, 32,
+      [] { store(shared(T), 1), __mw_guard_follow_warp(T < 16 ? 0xffff : 0xffff0000, 9), store(shared(T ^ 15), 2); });
+  run("across the halves", 1, 32,
+      [] { store(shared(T), 1), __mw_guard_follow_warp(T < 16 ? 0xffff : 0xffff0000, 9), store(shared(31 - T), 2); });
+  run("pairs that pass on what they know", 1, 32, [] {
+    store(shared(T), 1), __mw_guard_follow_warp(3u << T / 2 * 2, 9);
+    if (T % 2 == 0) __mw_guard_follow_warp(5u << T / 4 * 4, 9);
+    __mw_guard_follow_warp(3u << T / 2 * 2, 9), store(shared(T ^ 3), 2);
+  });
+  run("a shuffle from an absent lane", 1, 32, [] {
+    if (T < 16) __mw_guard_follow_shuffle(0xffff, 16, 31, 3, 1);
+  });
+  run("a lane that waits at a barrier", 1, 32, [] {
+    if (T < 16) __mw_guard_follow_shuffle(~0u, 1, 31, 3, 1);
+    barrier(2);
+  });
+  run("lanes that wait for each other", 1, 32, [] { __mw_guard_follow_mask(T < 16 ? ~0u : 0xffff8000, 1); });
+  run("a mask without its own lane", 1, 32, [] { __mw_guard_follow_mask(0xffff, 1); });
+  run("another call", 1, 32, [] { __mw_guard_follow_mask(~0u, T < 16 ? 1 : 2); });
+}
+
+static void run_barriers() {
+  run("two barriers", 1, 64, [] { barrier(T % 2 ? 1 : 2); });
+  run("a thread that has returned", 1, 64, [] {
+    if (T != 5) barrier(1);
+  });
+  run("votes", 2, 64, [] {
+    for (__mw_u32 i = 2; i < 9; i++)
+      if (__mw_guard_follow_vote(T % i == 0, MW_FOLLOW_COUNT, 9) != (int)((63 + i) / i)) store(shared(0), 1);
+    if (__mw_guard_follow_vote(T != 3, MW_FOLLOW_AND, 9) || !__mw_guard_follow_vote(T == 3, MW_FOLLOW_OR, 9))
+      barrier(T);
+  });
+}
+
+static void run_global() {
+  run("one word that blocks write", 4, 2, [] { store(global(0), 1); });
+  run("words of their own", 4, 2, [] { store(global(B * 2 + T), 1); });
+  run("the next launch", 4, 2, [] { load(global(7 - B * 2 - T), 1); });
+  run("the last block without a fence", 4, 1, [] {
+    store(global(B), 1), update(global(50), 9);
+    for (__mw_u32 i = 0; B == 3 && i < 4; i++) load(global(i), 2);
+  });
+  run("the last block with a fence", 4, 1, [] {
+    store(global(B), 1), __mw_guard_follow_fence(0), update(global(50), 9);
+    for (__mw_u32 i = 0; B == 3 && i < 4; i++) load(global(i), 2);
+  });
+  run("atomics", 4, 32, [] { update(global(60), 1); });
+  run("an atomic and a plain access", 1, 64, [] {
+    update(global(61), 1);
+    if (T == 0) load(global(61), 2);
+  });
+  run("blocks of malloc", 1, 3, [] {
+    void *p = malloc(8);
+    __mw_guard_follow_given(p, 8, 1);
+    if (T == 1) __mw_guard_follow_free((char *)p + 4, 2);
+    if (T < 2) __mw_guard_follow_free(p, 3);
+    if (T == 0) __mw_guard_follow_free(p, 4);
+  });
+}
+
+int main() {
+  cover();
+  run_shared();
+  run_warps();
+  run_barriers();
+  run_global();
+}
