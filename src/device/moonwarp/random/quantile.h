@@ -1,8 +1,11 @@
 /* The normal distribution's quantile on the CPU device, for numbers that are made by the inverse of the distribution.
  *
- * z = x P(w), where p is the probability above z, x = 1 - 2p and w = -log(4 p (1 - p)) (Giles, "Approximating the erfinv
- * function", 2012); P is a polynomial that was fitted in Chebyshev's basis, to 2^-54 of itself (2^-34 for floats). Polynomials are summed in two or
- * three parts, as one part's operations would wait for each other. P covers w < 5, 99.7 % of all numbers. */
+ * p is the probability above z, x = 1 - 2p and v = 1 - x^2 = 4 p (1 - p). z / x is a function of v that is analytic but for
+ * 0 and negative v, so a quotient of two polynomials converges, and needs no logarithm: z = x (2 + N(v) / D(v)). It was
+ * interpolated at the squares of dn at equal distances (Zolotarev's points), to 2^-54 of z, or 2^-33 for floats. The
+ * coefficients of D are positive, and those of N have the sign of the sum where they count, so that little cancels. It covers
+ * 99.8 % of all numbers or more; beyond it z is a polynomial in r = sqrt(-log v), plus sqrt(2) r (Giles, "Approximating the erfinv function",
+ * 2012). */
 #ifndef MOONWARP_RANDOM_QUANTILE_H
 #define MOONWARP_RANDOM_QUANTILE_H
 
@@ -24,55 +27,59 @@ __mw_device_template double __mw_short_log(double v) {
   return fma(k, 0x1.62e42fefa39efp-1, f - s * (f - r));
 }
 
-/* The number that a normal one exceeds with probability p, for 0 < p <= 1/2. */
+/* The number that a normal one exceeds with probability p, for 2^-54 <= p <= 1/2. */
 __mw_device_template double __mw_upper_quantile(double p) {
-  double x = 1.0 - 2.0 * p, w = -__mw_short_log(4.0 * p * (1.0 - p));
-  if (w >= 5.0) { /* a Newton step reduces the error from 2.5 units to 1 */
-    double y = erfcinv(2.0 * p);
-    y += (erfc(y) - 2.0 * p) * (0.886226925452758 * exp(y * y));
-    return 1.4142135623730951 * y;
+  double q = 2.0 * p, x = 1.0 - q, v = q * (2.0 - q), v2 = v * v;
+  if (v < 0x1p-8) {
+    double r = sqrt(-__mw_short_log(v)), y = r - 4.0, y2 = y * y;
+    double even =
+        __mw_polynomial(y2, -0x1.d0094bf8691d1p-3, 0x1.d0bedd32b3393p-10, 0x1.b5deb23ccb196p-12, 0x1.fa56c568ee32cp-16,
+                        0x1.bcc2e10120883p-21, -0x1.02fcd7d22f24ap-22, -0x1.49524efca0e1p-25, 0x1.f36680fdfda68p-30,
+                        0x1.642e995427c9p-31, -0x1.4cff36d9b7e9cp-36, -0x1.08ee8e9188673p-37, 0x1.824f1fd459548p-44,
+                        0x1.bae4f52c21044p-44, -0x1.c15af60b35f59p-48);
+    double odd =
+        __mw_polynomial(y2, 0x1.b800fba0d44d4p-7, -0x1.3c9e1a8d7f08bp-10, -0x1.f442819d713f8p-14,
+                        -0x1.b29a8d9f3728fp-18, 0x1.dcaed30ef2a4ep-23, 0x1.fea9125dabe97p-24, 0x1.9984da63a9f7ap-28,
+                        -0x1.dc8c18322a81ep-30, -0x1.da7a76fc8443fp-34, 0x1.4995c90492731p-36, 0x1.18499b7afb933p-39,
+                        -0x1.771e08228a268p-42, 0x1.fefc922525eb7p-49, 0x1.d91cec19ea3bp-51);
+    return fma(1.4142135623730951, r, fma(y, odd, even));
   }
-  double t = w - 2.5, t3 = t * t * t;
-  double p0 =
-      __mw_polynomial(t3, 0x1.0fc8bc55fe004p+1, -0x1.d069d456b3bd8p-10, -0x1.444233fe936c1p-18, -0x1.07e2282a00fap-26,
-                      -0x1.82f7fe85d3c3cp-35, -0x1.e0ebad408800bp-44, -0x1.4ad9ee823bdb2p-53);
-  double p1 =
-      __mw_polynomial(t3, 0x1.652c5b9e4a459p-2, 0x1.43a5452e7041p-12, 0x1.6b78e1e90f1c6p-21, 0x1.60b4b89b02201p-30,
-                      0x1.69ad3b9353eddp-40, -0x1.43a78f9311c24p-48, -0x1.1526161abb67dp-55);
-  double p2 =
-      __mw_polynomial(t3, -0x1.83296808f7078p-8, -0x1.da28c52d49736p-18, 0x1.45f96f8d856f9p-26, 0x1.73fe1dc8ef9c3p-33,
-                      0x1.aba8863562b61p-41, 0x1.7293653b06797p-49, 0x1.091f32b98c8e7p-58);
-  return x * fma(t, fma(t, p2, p1), p0);
+  double numerator =
+      fma(v,
+          __mw_polynomial(v2, 0x1.31f362ab2a1afp-51, 0x1.aac31b93597edp-32, 0x1.35b2c7cb5180bp-17, 0x1.a34579b7906f5p-7,
+                          0x1.20b02a4eb87a9p-3, -0x1.3a013a3a2bc14p+6, -0x1.40bb9451fa734p+8, -0x1.2ca2b4c40b295p+5),
+          __mw_polynomial(v2, 0x1.7de181e33327ap-64, 0x1.ab2ce837f97b2p-41, 0x1.737f361a8ccfcp-24,
+                          0x1.010fe29b0f121p-11, 0x1.26c3e5d5b3a8dp-3, -0x1.3fc97db27fcbep+3, -0x1.dcd77c98ae55p+7,
+                          -0x1.6e3054c9857b1p+7, -0x1.c7cda7687ef7fp+0));
+  double denominator = fma(
+      v,
+      __mw_polynomial(v2, 0x1.53e4fba4d7e97p-52, 0x1.58e7d97e7b985p-32, 0x1.7c422971344eep-17, 0x1.f2c5b28dc6097p-6,
+                      0x1.f102f63edb291p+2, 0x1.7c2ff3be8b108p+7, 0x1.67ab179726d0bp+8, 0x1.9f402fb9ddb78p+4),
+      __mw_polynomial(v2, 0x1.49ca9e1bfca28p-65, 0x1.1f7e02149f826p-41, 0x1.6cb65fe10bc27p-24, 0x1.a0d59bf7706fbp-11,
+                      0x1.4c642b9adb40fp-1, 0x1.9ef055939af78p+5, 0x1.719ec16c3121ep+8, 0x1.3c79a801538e1p+7, 0x1p+0));
+  return x * (2.0 + numerator / denominator);
 }
 
-/* log v to 2^-35, for the same v. */
-__mw_device_template double __mw_rough_log(double v) {
-  long long bits = __mw_bits(v) - 0x3fe5555555555555; /* 2/3 */
-  double k = (double)(int)(bits >> 52), f = __mw_double((bits & 0xfffffffffffff) + 0x3fe5555555555555) - 1.0;
-  double f2 = f * f;
-  double even =
-      __mw_polynomial(f2, -0x1.777337de64386p-39, -0x1.ffffffd7e2df7p-2, -0x1.00001655d32eap-2, -0x1.554c0b140e37fp-3,
-                      -0x1.00e9e553a8d18p-3, -0x1.824ef8148012dp-4, -0x1.e37a85b750192p-4);
-  double odd = __mw_polynomial(f2, 0x1.fffffffa69162p-1, 0x1.5555603bb3a41p-2, 0x1.99938cb6262d5p-3,
-                               0x1.254953a292ea0p-3, 0x1.b25a2476e869dp-4, 0x1.002cadd66a795p-3);
-  return fma(k, 0x1.62e42fefa39efp-1, fma(f, odd, even));
-}
-
-/* __mw_upper_quantile to 2^-33 of itself, for 2^-33 <= p <= 1/2; beyond w = 5 as a polynomial in the root of w. */
+/* The same to 2^-33 of itself, for 2^-33 <= p <= 1/2. */
 __mw_device_template double __mw_rough_upper_quantile(double p) {
-  double x = 1.0 - 2.0 * p, w = -__mw_rough_log(4.0 * p * (1.0 - p));
-  if (w >= 5.0)
-    return __mw_polynomial(sqrt(w) - 0x1.b8a4f428864d3p+1, 0x1.28a77387cb51ep+2, 0x1.6c9719937e734p+0,
-                           0x1.3c81c239149dcp-8, -0x1.59ae7838a20a2p-9, 0x1.e87c03addb01dp-11, -0x1.12dc087af2366p-12,
-                           0x1.a77055deb0ccdp-15, 0x1.2cd5fd4aed471p-19, -0x1.2a2de1828cdc2p-17, 0x1.7606908e8e5e1p-18,
-                           -0x1.818ce6bc925efp-20, -0x1.bc7584d77ed2cp-22, 0x1.1114d75a630f6p-22);
-  double t = w - 2.5, t2 = t * t;
-  double even =
-      __mw_polynomial(t2, 0x1.0fc8bc560d808p+1, -0x1.832969f199b5ap-8, 0x1.43a593e5cc428p-12, -0x1.445545dff46ecp-18,
-                      0x1.4ecff575b74aap-26, 0x1.3ec924f2c1436p-30, -0x1.fec63de6db194p-36);
-  double odd = __mw_polynomial(t2, 0x1.652c5b9f84749p-2, -0x1.d069d954f44a1p-10, -0x1.da2350c9bb36fp-18,
-                               0x1.6b6764d21bd13p-21, -0x1.07ae77eaf473dp-26, 0x1.7e55097c3eb98p-33);
-  return x * fma(t, odd, even);
+  double q = 2.0 * p, x = 1.0 - q, v = q * (2.0 - q);
+  if (v < 0x1p-9) {
+    double r = sqrt(-__mw_short_log(v)), y = r - 3.5, y2 = y * y;
+    double even = __mw_polynomial(y2, -0x1.dc81e33fa34a1p-3, 0x1.1fe35606b7774p-8, 0x1.c23ef7f546b46p-11,
+                                  0x1.ad0c2d03e0ed9p-15, -0x1.dfc2313121e71p-18, -0x1.cc15813108244p-21);
+    double odd = __mw_polynomial(y2, 0x1.57f46aaecad11p-7, -0x1.3eb5e808f2b82p-9, -0x1.00ec9727eeb26p-12,
+                                 -0x1.c06057811aeep-22, 0x1.07781d0667b4ep-18, 0x1.990f4bcb6eac5p-26);
+    return fma(1.4142135623730951, r, fma(y, odd, even));
+  }
+  double numerator =
+      __mw_polynomial(v, 0x1.bb5960ae9a328p-45, 0x1.b1b001a8881c7p-33, 0x1.2ff98fb0e3a5dp-23, 0x1.df03d169032acp-16,
+                      0x1.e01eb6efc4a1bp-10, 0x1.1875959e81034p-5, 0x1.0735944a9707bp-6, -0x1.4b240ab838509p+1,
+                      -0x1.5441fc3ed4defp+3, -0x1.3f168a76fdef2p+3, -0x1.a950c27769496p+0);
+  double denominator =
+      __mw_polynomial(v, 0x1.8cf6f41d3abd8p-46, 0x1.040e1d7e347f2p-33, 0x1.d69603dd73d6p-24, 0x1.eedc3d316f57dp-16,
+                      0x1.6d37306238ee1p-9, 0x1.99e9da3efc221p-4, 0x1.66f0c48fd855bp+0, 0x1.e2bdc8059396bp+2,
+                      0x1.d258c4109fe3fp+3, 0x1.12fccc1df90cp+3, 0x1p+0);
+  return x * (2.0 + numerator / denominator);
 }
 
 #endif
