@@ -1,5 +1,5 @@
--- MT19937: 8192 states of 624 words, 2^2048 steps apart, whose words are interleaved in rows. A thread has a state.
--- (src/device/moonwarp/random/mt19937.h, mt19937_stream.h)
+-- MT19937: 8192 states of 624 words, 2^2048 steps apart, whose words are interleaved in rows. On the CPU device a thread
+-- has a state; on GPUs 32 warps share 32 of them. (src/device/moonwarp/random/mt19937.h, mt19937_stream.h)
 
 local raw = require "moonwarp.binding"
 local sources = require "moonwarp.random.sources"
@@ -10,6 +10,7 @@ M.__index = M
 local STATES, WORDS = 8192, 624
 local TURN = STATES * WORDS -- numbers until all states must advance
 local STRETCH = 20568 -- words of the sequence that a jump reads
+local WARPS = 32 -- that share 32 states on GPUs
 local SIDE_BY_SIDE = 64 -- blocks that run a jump at the same time
 do
   local kernels = { begin = "MW_MT_BEGIN\n", sort = "MW_MT_BEGIN\n", jump = "MW_MT_BEGIN\n" }
@@ -56,7 +57,9 @@ function M:draw(what, count, out, a, b)
   local turn = math.floor(self.at / TURN)
   local from = self.at - turn * TURN
   local turns = math.ceil((from + count) / TURN)
-  self.source:kernel(what)(STATES / 32, 32)(self.states, turn - self.turn, turns, from, from + count, a, b, out)
+  local warps = raw.properties_of().driver == "cpu" and 1 or WARPS
+  local kernel = self.source:kernel(what)
+  kernel(STATES / 32, { 32, warps })(self.states, turn - self.turn, turns, from, from + count, a, b, out)
   self.at = self.at + count
   self.turn = turn + turns - 1
 end

@@ -61,18 +61,28 @@ void random_modules_release(random_generator *g) {
   g->modules = NULL;
 }
 
-int random_launch(random_generator *g, const char *text, const char *name, size_t blocks, unsigned rows, unsigned block,
-                  void *const *arguments) {
-  const host_geometry geometry = {.grid = {(unsigned)blocks, rows, 1}, .block = {block, 1, 1}};
+int random_launch_in(random_generator *g, const char *text, const char *name, const host_geometry *geometry,
+                     void *const *arguments) {
   mw_module *module;
   mw_kernel *kernel = NULL;
   mw_launch *launch;
   int code = module_of(g, text, &module);
   if (code == MW_SUCCESS) code = mw_module_kernel(module, name, &kernel);
-  if (code == MW_SUCCESS) code = host_launch_pointers(kernel, &geometry, arguments, &launch);
+  if (code == MW_SUCCESS) code = host_launch_pointers(kernel, geometry, arguments, &launch);
   if (code == MW_SUCCESS) code = host_launch_run(g->context, launch, g->stream);
   mw_kernel_release(kernel);
   return code;
+}
+
+int random_launch(random_generator *g, const char *text, const char *name, size_t blocks, unsigned rows, unsigned block,
+                  void *const *arguments) {
+  const host_geometry geometry = {.grid = {(unsigned)blocks, rows, 1}, .block = {block, 1, 1}};
+  return random_launch_in(g, text, name, &geometry, arguments);
+}
+
+bool random_on_gpu(const random_generator *g) {
+  mw_properties facts;
+  return mw_device_properties(g->context->device, &facts) == MW_SUCCESS && strcmp(facts.driver, "cpu") != 0;
 }
 
 /* ---- memory ---- */

@@ -68,6 +68,10 @@ typedef struct random_generator {
    generator's stream; arguments are pointers to values. */
 int random_launch(random_generator *g, const char *text, const char *name, size_t blocks, unsigned rows, unsigned block,
                   void *const *arguments);
+int random_launch_in(random_generator *g, const char *text, const char *name, const host_geometry *geometry,
+                     void *const *arguments);
+/* Whether the generator's device is a GPU, which wants other grids than the CPU device. */
+bool random_on_gpu(const random_generator *g);
 int random_memory_new(random_generator *g, size_t bytes, uint64_t *address);
 /* In the order of the generator's stream. */
 void random_memory_free(random_generator *g, uint64_t address);

@@ -71,8 +71,9 @@ static int columns_fill(random_generator *g, random_what what, uint64_t out, siz
   while (units > 0 && code == MW_SUCCESS) {
     int some = units < MOST ? (int)units : MOST;
     unsigned threads = (unsigned)some < columns ? (unsigned)some : columns;
+    unsigned block = random_on_gpu(g) && threads <= 16384 ? 32 : 128; /* over all of its multiprocessors */
     void *arguments[] = {&g->states, &columns, &g->column, &some, &a, &b, &out};
-    code = random_launch(g, text, names[what], (threads + 127) / 128, 1, 128, arguments);
+    code = random_launch(g, text, names[what], (threads + block - 1) / block, 1, block, arguments);
     g->column = (unsigned)((g->column + (size_t)some) % columns);
     out += (size_t)some * size;
     units -= (size_t)some;
@@ -133,13 +134,6 @@ static int mtgp_begin(random_generator *g) {
   return code;
 }
 
-/* Threads of a block: on the CPU device few, which make several words each between barriers. */
-static unsigned mtgp_threads(const random_generator *g) {
-  mw_properties facts;
-  bool cpu = mw_device_properties(g->context->device, &facts) == MW_SUCCESS && strcmp(facts.driver, "cpu") == 0;
-  return cpu ? 64 : TURN_WORDS;
-}
-
 static int mtgp_draw(random_generator *g, random_what what, uint64_t out, size_t count, double a, double b) {
   enum { MOST = 1 << 28 };
   uint64_t turn = (uint64_t)columns_of(g) * TURN_WORDS;
@@ -151,7 +145,8 @@ static int mtgp_draw(random_generator *g, random_what what, uint64_t out, size_t
     long long from = (long long)(g->at % turn), end = from + (long long)some;
     int turns = (int)((end + (long long)turn - 1) / (long long)turn), partial = end % (long long)turn > 0;
     void *arguments[] = {&g->states, &g->more, &turns, &partial, &from, &end, &a, &b, &out};
-    code = random_launch(g, text, names[what], columns_of(g), 1, mtgp_threads(g), arguments);
+    code = random_launch(g, text, names[what], columns_of(g), 1, random_on_gpu(g) ? TURN_WORDS : TURN_WORDS / 4,
+                         arguments);
     g->at += some;
     out += some * random_size(g, what);
     count -= some;
@@ -163,7 +158,7 @@ static int mtgp_draw(random_generator *g, random_what what, uint64_t out, size_t
 
 #define MT "#include <moonwarp/random/mt19937_stream.h>\n"
 
-enum { MT_STATES = 8192, MT_WORDS = 624, MT_STRETCH = 20568, MT_SIDE_BY_SIDE = 64, MT_THREADS = 640 };
+enum { MT_STATES = 8192, MT_WORDS = 624, MT_STRETCH = 20568, MT_SIDE_BY_SIDE = 64, MT_THREADS = 640, MT_WARPS = 32 };
 
 /* The first state is the seed's. Jumps of 1, 8, 64, … states make 8 times as many each. */
 static int mt_begin(random_generator *g) {
@@ -205,7 +200,8 @@ static int mt_draw(random_generator *g, random_what what, uint64_t out, size_t c
     int advances = (int)(turn - g->turn) + g->fresh, turns = (int)((from_turn + some + turn_words - 1) / turn_words);
     long long from = (long long)from_turn, end = from + (long long)some;
     void *arguments[] = {&g->states, &advances, &turns, &from, &end, &a, &b, &out};
-    code = random_launch(g, text, names[what], MT_STATES / 32, 1, 32, arguments);
+    const host_geometry geometry = {.grid = {MT_STATES / 32, 1, 1}, .block = {32, random_on_gpu(g) ? MT_WARPS : 1, 1}};
+    code = random_launch_in(g, text, names[what], &geometry, arguments);
     g->fresh = false;
     g->turn = turn + (uint64_t)turns - 1;
     g->at += some;
@@ -217,9 +213,17 @@ static int mt_draw(random_generator *g, random_what what, uint64_t out, size_t c
 
 /* ---- Sobol's sequences ---- */
 
+/* The logarithm to the base 2 of a dimension's threads: on GPUs all dimensions have some 2^18. */
+static int threads_of(const random_generator *g) {
+  if (!random_on_gpu(g)) return 12;
+  int k = 18;
+  for (unsigned dimensions = 1; k > 10 && dimensions < g->dimensions; dimensions *= 2) k--;
+  return k;
+}
+
 static int sobol_draw(random_generator *g, random_what what, uint64_t out, size_t count, double a, double b) {
   unsigned first = (unsigned)g->at;
-  int points = (int)(count / g->dimensions), k = 12;
+  int points = (int)(count / g->dimensions), k = threads_of(g);
   if (count / g->dimensions > 1u << 30)
     return host_fail(MW_INVALID_VALUE, "more than 2^30 points of a Sobol sequence in one call");
   while (k > 7 && points <= 1 << (k - 1)) k--;

@@ -1,5 +1,6 @@
-/* The kernels of MT19937's host stream, in which a thread is a state. MW_MT_BEGIN or MW_MT_FILL(what) after this header is a
- * module's text. */
+/* The kernels of MT19937's host stream. On the CPU device a thread is a state, and blocks have 32 threads; on GPUs 32 warps
+ * share a block's 32 states, a lane each (MW_MT_WARPS). MW_MT_BEGIN or MW_MT_FILL(what) after this header is a module's
+ * text. */
 #ifndef MOONWARP_RANDOM_MT19937_STREAM_H
 #define MOONWARP_RANDOM_MT19937_STREAM_H
 
@@ -7,17 +8,73 @@
 #include <moonwarp/random/draws.h>
 #include <moonwarp/random/mt19937.h>
 
+typedef unsigned long long ull;
+
+#if defined __MW_NVPTX__ || defined __MW_NVRTC__
+#define MW_MT_WARPS 32
+#endif
+
+#ifdef MW_MT_WARPS
+/* The next words `first` to `end` - 1 in place: a warp makes eight, after all have read what they need. */
+__device__ inline void advance_part(unsigned *state, int first, int end) {
+  int begin = first + 8 * threadIdx.y;
+  unsigned words[9], middles[8];
+#pragma unroll
+  for (int j = 0; j < 9; j++) {
+    int i = begin + j;
+    if (i <= end) words[j] = state[(i == __mw_mt_words ? 0 : i) * __mw_mt_tile];
+    if (i < end && j < 8) middles[j] = state[(i < 227 ? i + 397 : i - 227) * __mw_mt_tile];
+  }
+  __syncthreads();
+#pragma unroll
+  for (int j = 0; j < 8; j++)
+    if (begin + j < end) state[(begin + j) * __mw_mt_tile] = __mw_mt_next(words[j], words[j + 1], middles[j]);
+  __syncthreads();
+}
+/* Words 227 after each other do not depend on each other. */
+__device__ inline void advance_states(unsigned *state) {
+  advance_part(state, 0, 227);
+  advance_part(state, 227, 454);
+  advance_part(state, 454, 624);
+}
+#else
+__device__ inline void advance_states(unsigned *state) { __mw_mt_advance(state); }
+#endif
+
+/* Eight numbers that stand together; GPUs store 16 bytes at a time where they are aligned. */
+template <class Draw, class Out>
+__device__ inline void emit_eight(const unsigned *state, int row, double a, double b, Out *to) {
+#ifdef MW_MT_WARPS
+  struct alignas(16) chunk {
+    Out values[16 / sizeof(Out)];
+  };
+  const int each = 16 / sizeof(Out);
+  if (((ull)to & 15) == 0) {
+#pragma unroll
+    for (int place = 0; place < 8; place += each) {
+      chunk next;
+#pragma unroll
+      for (int i = 0; i < each; i++)
+        next.values[i] = Draw::make(__mw_mt_tempered(state[__mw_mt_place(row, place + i) * __mw_mt_tile]), a, b);
+      *(chunk *)(to + place) = next;
+    }
+    return;
+  }
+#endif
+#pragma unroll
+  for (int place = 0; place < 8; place++)
+    to[place] = Draw::make(__mw_mt_tempered(state[__mw_mt_place(row, place) * __mw_mt_tile]), a, b);
+}
+
 /* Numbers `from` up to `end` of those that begin with the states' turn, which is number `turn` of them. */
 template <class Draw, class Out>
 __device__ inline void emit_turn(const unsigned *state, int s, int turn, long long from, long long end, double a,
                                  double b, Out *out) {
-  for (int row = 0; row < 78; row++) {
+  for (int row = threadIdx.y; row < 78; row += blockDim.y) {
     long long start = (long long)(turn * 78 + row) * __mw_mt_row, i = start + 8 * s;
     if (start + __mw_mt_row <= from || start >= end) continue;
     if (start >= from && start + __mw_mt_row <= end) {
-#pragma unroll
-      for (int place = 0; place < 8; place++)
-        out[i - from + place] = Draw::make(__mw_mt_tempered(state[__mw_mt_place(row, place) * __mw_mt_tile]), a, b);
+      emit_eight<Draw>(state, row, a, b, out + (i - from));
     } else {
       for (int place = 0; place < 8; place++)
         if (i + place >= from && i + place < end)
@@ -32,9 +89,9 @@ __device__ inline void fill_rows(unsigned *words, int advances, int turns, long 
                                  double b, Out *out) {
   int s = blockIdx.x * blockDim.x + threadIdx.x;
   unsigned *state = __mw_mt_state(words, s);
-  for (int i = 0; i < advances; i++) __mw_mt_advance(state);
+  for (int i = 0; i < advances; i++) advance_states(state);
   for (int turn = 0; turn < turns; turn++) {
-    if (turn > 0) __mw_mt_advance(state);
+    if (turn > 0) advance_states(state);
     emit_turn<Draw>(state, s, turn, from, end, a, b, out);
   }
 }

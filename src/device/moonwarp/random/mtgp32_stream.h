@@ -21,7 +21,8 @@ struct mtgp_table {
 };
 
 /* `rounds` turns of all states. Elements below `from` and from `end` on do not belong to the call. If the last turn is
- * `partial`, the states are not advanced by it: the next call repeats it.
+ * `partial`, the states are not advanced by it: the next call repeats it. `end` is below 2^31, and `from` within the first
+ * turn, so that a block's part of a turn is from `low` to `high` of it.
  *
  * A state's ring has the last MTGPDC_N words before word `offset + MTGPDC_N`. Here they move along a line of 8 turns, so
  * that neighbours read neighbours and no index wraps; at its end the last ones move to its begin. */
@@ -37,11 +38,8 @@ __device__ inline void fill_turns(curandStateMtgp32_t *states, mtgp32_kernel_par
   const mtgp_table recursion(k->param_tbl[set]), temper(k->temper_tbl[set]);
   for (int i = t; i < MTGPDC_N; i += threads) line[i] = state->s[at + i & 1023];
   __syncthreads();
-  int base = 0;
+  int base = 0, low = (int)from - (int)blockIdx.x * 256, high = (int)end - (int)blockIdx.x * 256;
   for (int round = 0; round < rounds; round++) {
-    long long start = ((long long)round * gridDim.x + blockIdx.x) * 256;
-    int first = (int)max(0ll, min(256ll, from - start)), last = (int)max(0ll, min(256ll, end - start));
-    Out *to = out + (start - from);
     for (int j = t; j < 256; j += threads) {
       const unsigned *here = line + base + j;
       unsigned x = (here[0] & mask) ^ here[1];
@@ -49,8 +47,10 @@ __device__ inline void fill_turns(curandStateMtgp32_t *states, mtgp32_kernel_par
       unsigned y = x ^ here[pos] >> sh2, word = y ^ recursion[y];
       line[base + j + MTGPDC_N] = word;
       word ^= temper[__mw_mtgp_entry(here[pos - 1])];
-      if (j >= first && j < last) to[j] = Draw::make(word, a, b);
+      if (j >= low && j < high) out[j - low] = Draw::make(word, a, b);
     }
+    low -= 256 * gridDim.x;
+    high -= 256 * gridDim.x;
     __syncthreads();
     if (round + 1 < rounds || !partial) base += 256;
     if (base == length) {
