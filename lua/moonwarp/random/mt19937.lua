@@ -1,5 +1,5 @@
--- MT19937: 8192 states of 624 words, 2^2048 steps apart, whose words are interleaved in rows. On the CPU device a thread
--- has a state; on GPUs 32 warps share 32 of them. (src/device/moonwarp/random/mt19937.h, mt19937_stream.h)
+-- MT19937: 8192 states of 624 words, 2^2048 steps apart, whose words are interleaved in rows. On the CPU device a
+-- thread has a state; on GPUs 32 warps share 32 of them. (src/device/moonwarp/random/mt19937.h, mt19937_stream.h)
 
 local raw = require "moonwarp.binding"
 local sources = require "moonwarp.random.sources"
