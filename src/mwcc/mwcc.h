@@ -290,9 +290,8 @@ struct program {
   size_t shared_count;
   mw_text bitcode; /* clang's; of several sources, linked */
   mw_text *units;  /* each source's, as clang wrote it */
-  size_t unit_count;
+  size_t unit_count, split_count;
   mw_text followed_sites;       /* facts of places of calls of checked runs on a GPU: follow.c */
-  unsigned followed_site_count;
   mw_text log;                  /* the front end's warnings */
   mw_text dependencies;         /* as mw_mwo.dependencies */
   mw_text source;               /* the text that was compiled */
@@ -301,14 +300,15 @@ struct program {
   bool all_in_lanes;            /* every kernel has SIMD variants: codegen.c */
   LLVMLinkage *linkages;        /* canonicalize.c's own */
   void (*optimise)(program *p); /* the stage OPTIMISE, for each partition of the module (pipeline.c) */
+  LLVMValueRef *split;          /* the functions that huge ones were split into: function_split.c */
   LLVMDIBuilderRef debug;       /* for program_new_scope; NULL until it was needed */
   LLVMMetadataRef debug_file;
   LLVMValueRef kernel_table;
   partitions *partitions; /* of the module after the store sandbox, if several threads compile it */
   bool is_partition;      /* this is a copy of the module, of which a thread compiles one partition */
   int complaints;
-  unsigned converge_sites; /* places where warps converge, so far */
-  watched_site *sites;     /* the places that are watched: watch_markers.c */
+  unsigned converge_sites, followed_site_count; /* places where warps converge, so far; of followed_sites */
+  watched_site *sites;                          /* the places that are watched: watch_markers.c */
   size_t site_count;
   uint64_t write_bits; /* llvm_util.c's; 0: not known yet */
   double stage_start;  /* in milliseconds, for --timings */

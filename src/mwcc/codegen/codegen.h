@@ -4,6 +4,7 @@
  *   parallel.c         partitions the module: each partition is optimised and compiled by a thread of its own
  *   outline.c          moves a region of a large function to a function of its own, for another partition
  *   outline_region.c   chooses the region: single entry, single exit, few live values
+ *   function_split.c   the same for huge functions, so that compile time does not explode
  *   outline_split.c    chooses where to split a function that is mostly one block
  *   stack_depth.c      measures the stack that a kernel needs
  *   spill_report.c     mwcc --report=spills */
@@ -17,6 +18,7 @@ void mark_cold_code(program *p);
 void run_pipeline(program *p);
 void write_stack_sizes(program *p); /* stack_depth.c: local_bytes of the kernels, and in the table */
 void emit(program *p);
+void split_functions(program *p);   /* function_split.c: regions of huge functions become functions */
 void partition_module(program *p);  /* before optimisation; sets p->partitions if it pays */
 void outline_optimised(program *p); /* after it, by outlining, unless the module was partitioned well before */
 /* outline.c: outline a region of a large function; the new function, or NULL. */

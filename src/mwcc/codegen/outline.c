@@ -9,12 +9,16 @@
 #include "mwcc/support/predicates.h"
 #include "codegen.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
-static bool is_inside(const cfg *g, const region *r, LLVMValueRef value) {
-  if (!LLVMIsAInstruction(value)) return false;
-  int n = number_of(g, LLVMGetInstructionParent(value));
-  return n >= 0 && r->has[n];
+/* While it is extracted, a region's blocks are in a function of their own, by which they are known. */
+static bool has_block(LLVMValueRef function, LLVMBasicBlockRef block) {
+  return LLVMGetBasicBlockParent(block) == function;
+}
+
+static bool is_inside(LLVMValueRef function, LLVMValueRef value) {
+  return LLVMIsAInstruction(value) && has_block(function, LLVMGetInstructionParent(value));
 }
 
 typedef struct values {
@@ -23,7 +27,7 @@ typedef struct values {
 } values;
 
 static bool has_value(const values *list, LLVMValueRef value) {
-  for (size_t i = 0; i < list->count; i++)
+  for (size_t i = list->count; i-- > 0;)
     if (list->items[i] == value) return true;
   return false;
 }
@@ -50,37 +54,43 @@ static bool still_holds(const live_values *live, LLVMValueRef load) {
   return true;
 }
 
-static void add_used(live_values *live, LLVMValueRef value) {
+/* `depth`: so many operations may be rematerialised for the value. */
+static void add_used(live_values *live, LLVMValueRef value, unsigned depth) {
   if (has_value(&live->in, value) || has_value(&live->again, value)) return;
-  if (!LLVMIsAInstruction(value) || !is_rematerialisable(value) ||
+  if (!depth || !LLVMIsAInstruction(value) || !is_rematerialisable(value) ||
       (LLVMIsALoadInst(value) && !still_holds(live, value))) {
     add_value(&live->in, value);
     return;
   }
   for (int o = 0; o < LLVMGetNumOperands(value); o++) {
     LLVMValueRef operand = LLVMGetOperand(value, (unsigned)o);
-    if (LLVMIsAInstruction(operand) || LLVMIsAArgument(operand)) add_used(live, operand);
+    if (LLVMIsAInstruction(operand) || LLVMIsAArgument(operand)) add_used(live, operand, depth - 1);
   }
   add_value(&live->again, value);
 }
 
 /* The values live into the region, and those live out of it. */
-static void find_live(const cfg *g, const region *r, live_values *live) {
-  for (int n = 0; n < g->count; n++)
-    for (LLVMValueRef i = LLVMGetFirstInstruction(g->blocks[n]); i; i = LLVMGetNextInstruction(i))
-      for (int o = 0; o < LLVMGetNumOperands(i); o++) {
-        LLVMValueRef value = LLVMGetOperand(i, (unsigned)o);
-        if (!is_from_elsewhere(value, g->blocks[n])) continue;
-        bool made = is_inside(g, r, value);
-        if (r->has[n] && !made) add_used(live, value);
-        if (!r->has[n] && made) add_value(&live->out, value);
-      }
+static void find_live(LLVMValueRef apart, unsigned depth, live_values *live) {
+  instructions all = instructions_of_function(apart);
+  for (size_t n = 0; n < all.count; n++) {
+    for (int o = 0; o < LLVMGetNumOperands(all.items[n]); o++) {
+      LLVMValueRef value = LLVMGetOperand(all.items[n], (unsigned)o);
+      if (LLVMIsAArgument(value) || (LLVMIsAInstruction(value) && !is_inside(apart, value)))
+        add_used(live, value, depth);
+    }
+    for (LLVMUseRef use = LLVMGetFirstUse(all.items[n]); use; use = LLVMGetNextUse(use)) {
+      if (is_inside(apart, LLVMGetUser(use))) continue;
+      add_value(&live->out, all.items[n]);
+      break;
+    }
+  }
+  free(all.items);
 }
 
 /* ---- single entry, single exit ---- */
 
 /* Replace the phi by one in which the incoming edges from inside of the region (or from outside) are a single edge. */
-static void replace_incoming(const cfg *g, const region *r, LLVMValueRef phi, bool inside, LLVMValueRef value,
+static void replace_incoming(LLVMValueRef apart, LLVMValueRef phi, bool inside, LLVMValueRef value,
                              LLVMBasicBlockRef from) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetTypeContext(LLVMTypeOf(phi)));
   LLVMPositionBuilderBefore(b, phi);
@@ -89,7 +99,7 @@ static void replace_incoming(const cfg *g, const region *r, LLVMValueRef phi, bo
   for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
     LLVMBasicBlockRef block = LLVMGetIncomingBlock(phi, i);
     LLVMValueRef other = LLVMGetIncomingValue(phi, i);
-    if (r->has[number_of(g, block)] == inside) continue;
+    if (has_block(apart, block) == inside) continue;
     if (other == phi) other = made;
     LLVMAddIncoming(made, &other, &block, 1);
   }
@@ -100,34 +110,29 @@ static void replace_incoming(const cfg *g, const region *r, LLVMValueRef phi, bo
 
 /* Redirect the edges into the block from inside of the region (or from outside) to `to`, with phis for their values;
    the block's own phis then have one value for them, on the edge from `as`. */
-static void redirect(program *p, const cfg *g, const region *r, int block, bool inside, LLVMBasicBlockRef to,
+static void redirect(program *p, LLVMValueRef apart, LLVMBasicBlockRef block, bool inside, LLVMBasicBlockRef to,
                      LLVMBasicBlockRef as) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
-  for (LLVMValueRef next, i = LLVMGetFirstInstruction(g->blocks[block]); LLVMIsAPHINode(i); i = next) {
+  for (LLVMValueRef next, i = LLVMGetFirstInstruction(block); LLVMIsAPHINode(i); i = next) {
     next = LLVMGetNextInstruction(i);
     LLVMPositionBuilderAtEnd(b, to);
     LLVMValueRef joined = LLVMBuildPhi(b, LLVMTypeOf(i), "");
     for (unsigned n = 0; n < LLVMCountIncoming(i); n++) {
       LLVMBasicBlockRef from = LLVMGetIncomingBlock(i, n);
       LLVMValueRef value = LLVMGetIncomingValue(i, n);
-      if (r->has[number_of(g, from)] == inside) LLVMAddIncoming(joined, &value, &from, 1);
+      if (has_block(apart, from) == inside) LLVMAddIncoming(joined, &value, &from, 1);
     }
-    replace_incoming(g, r, i, inside, joined, as);
+    replace_incoming(apart, i, inside, joined, as);
   }
   LLVMDisposeBuilder(b);
-  for (int n = 0; n < g->count; n++) {
-    LLVMValueRef end = LLVMGetBasicBlockTerminator(g->blocks[n]);
-    for (unsigned s = 0; r->has[n] == inside && s < LLVMGetNumSuccessors(end); s++)
-      if (LLVMGetSuccessor(end, s) == g->blocks[block]) LLVMSetSuccessor(end, s, to);
+  for (LLVMUseRef next, use = LLVMGetFirstUse(LLVMBasicBlockAsValue(block)); use; use = next) {
+    LLVMValueRef end = LLVMGetUser(use);
+    next = LLVMGetNextUse(use);
+    if (is_inside(apart, end) != inside) continue;
+    for (unsigned s = 0; s < LLVMGetNumSuccessors(end); s++)
+      if (LLVMGetSuccessor(end, s) == block) LLVMSetSuccessor(end, s, to);
+    next = LLVMGetFirstUse(LLVMBasicBlockAsValue(block)); /* the branch may have had several of the uses */
   }
-}
-
-static void add_block(cfg *g, region *r, LLVMBasicBlockRef block, bool inside) {
-  size_t room = (size_t)g->count + 2;
-  g->blocks = mw_realloc(g->blocks, room * sizeof *g->blocks);
-  r->has = mw_realloc(r->has, room);
-  g->blocks[g->count] = block;
-  r->has[g->count++] = inside;
 }
 
 /* ---- live values ---- */
@@ -144,15 +149,17 @@ static bool is_parameter(LLVMTypeRef between) {
 }
 
 /* Replace the value by `other` inside of the region, or everywhere else. */
-static void use_instead(const cfg *g, const region *r, bool inside, LLVMValueRef value, LLVMValueRef other) {
-  for (LLVMUseRef next, use = LLVMGetFirstUse(value); use; use = next) {
-    LLVMValueRef user = LLVMGetUser(use);
-    next = LLVMGetNextUse(use);
-    if (is_inside(g, r, user) != inside) continue;
-    for (int o = 0; o < LLVMGetNumOperands(user); o++)
-      if (LLVMGetOperand(user, (unsigned)o) == value) LLVMSetOperand(user, (unsigned)o, other);
-    next = LLVMGetFirstUse(value); /* the user may have had several of the uses */
+static void use_instead(LLVMValueRef apart, bool inside, LLVMValueRef value, LLVMValueRef other) {
+  values users = {0};
+  size_t room = 0;
+  for (LLVMUseRef use = LLVMGetFirstUse(value); use; use = LLVMGetNextUse(use)) {
+    if (users.count == room) users.items = mw_realloc(users.items, (room = 2 * room + 8) * sizeof *users.items);
+    users.items[users.count++] = LLVMGetUser(use);
   }
+  for (size_t i = 0; i < users.count; i++)
+    for (int o = 0; is_inside(apart, users.items[i]) == inside && o < LLVMGetNumOperands(users.items[i]); o++)
+      if (LLVMGetOperand(users.items[i], (unsigned)o) == value) LLVMSetOperand(users.items[i], (unsigned)o, other);
+  free(users.items);
 }
 
 typedef struct transfer {
@@ -197,8 +204,8 @@ static LLVMValueRef between(transfer *h, LLVMValueRef value) {
 }
 
 /* At the end of `head`: call the function, load its live-outs, and branch to the exit. */
-static void build_call(transfer *h, const cfg *g, const region *r, LLVMBasicBlockRef head, LLVMValueRef callee,
-                       LLVMMetadataRef scope, unsigned line) {
+static void build_call(transfer *h, const extraction *e, LLVMBasicBlockRef head, LLVMValueRef callee,
+                       LLVMMetadataRef scope) {
   LLVMValueRef *arguments = mw_alloc((h->param_count + 1) * sizeof *arguments);
   unsigned count = 0, fields = 0;
   LLVMPositionBuilderAtEnd(h->b, head);
@@ -211,12 +218,12 @@ static void build_call(transfer *h, const cfg *g, const region *r, LLVMBasicBloc
       store_field(h, h->memory, fields++, value);
   }
   LLVMValueRef call = LLVMBuildCall2(h->b, h->type, callee, arguments, count, "");
-  LLVMInstructionSetDebugLoc(call, LLVMDIBuilderCreateDebugLocation(h->p->context, line, 1, scope, NULL));
+  if (scope) LLVMInstructionSetDebugLoc(call, LLVMDIBuilderCreateDebugLocation(h->p->context, e->line, 1, scope, NULL));
   for (size_t i = 0; i < h->live.out.count; i++) {
     LLVMValueRef value = h->live.out.items[i];
-    use_instead(g, r, false, value, load_field(h, h->memory, fields++, LLVMTypeOf(value)));
+    use_instead(callee, false, value, load_field(h, h->memory, fields++, LLVMTypeOf(value)));
   }
-  LLVMBuildBr(h->b, g->blocks[r->exit]);
+  LLVMBuildBr(h->b, e->exit);
   free(arguments);
 }
 
@@ -228,8 +235,7 @@ static LLVMMetadataRef in_scope(program *p, LLVMMetadataRef place, LLVMMetadataR
 }
 
 /* In `start`, before its branch: read the live-ins, and rematerialise. */
-static void receive_values(transfer *h, const cfg *g, const region *r, LLVMBasicBlockRef start, LLVMValueRef function,
-                           LLVMMetadataRef scope) {
+static void receive_values(transfer *h, LLVMBasicBlockRef start, LLVMValueRef function, LLVMMetadataRef scope) {
   const values *in = &h->live.in, *again = &h->live.again;
   LLVMValueRef *taken = mw_alloc((in->count + again->count + 1) * sizeof *taken);
   unsigned count = 1, fields = 0;
@@ -247,8 +253,8 @@ static void receive_values(transfer *h, const cfg *g, const region *r, LLVMBasic
     LLVMInsertIntoBuilder(h->b, taken[in->count + i]);
     if (place) LLVMInstructionSetDebugLoc(taken[in->count + i], in_scope(h->p, place, scope));
   }
-  for (size_t i = 0; i < in->count; i++) use_instead(g, r, true, in->items[i], taken[i]);
-  for (size_t i = 0; i < again->count; i++) use_instead(g, r, true, again->items[i], taken[in->count + i]);
+  for (size_t i = 0; i < in->count; i++) use_instead(function, true, in->items[i], taken[i]);
+  for (size_t i = 0; i < again->count; i++) use_instead(function, true, again->items[i], taken[in->count + i]);
   free(taken);
 }
 
@@ -280,37 +286,67 @@ static void move_block(program *p, LLVMBasicBlockRef block, LLVMValueRef functio
   }
 }
 
-static LLVMValueRef extract(program *p, const kernel *k, LLVMValueRef from, cfg *g, region *r) {
+/* Moves the region to a function that has nothing else, with a block `start` before it and a block `end` after it;
+   `head` is in its place. */
+static LLVMValueRef isolate(program *p, const extraction *e, LLVMBasicBlockRef head, LLVMBasicBlockRef *start,
+                            LLVMBasicBlockRef *end) {
+  LLVMValueRef apart = LLVMAddFunction(p->module, "apart", LLVMFunctionType(p->void_type, NULL, 0, 0));
+  *start = LLVMAppendBasicBlockInContext(p->context, apart, "start");
+  for (size_t n = 0; n < e->count; n++) move_block(p, e->blocks[n], apart, e->scope);
+  *end = LLVMAppendBasicBlockInContext(p->context, apart, "end");
+  redirect(p, apart, e->entry, false, head, *start);
+  LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
+  LLVMPositionBuilderAtEnd(b, *start);
+  LLVMBuildBr(b, e->entry);
+  LLVMDisposeBuilder(b);
+  redirect(p, apart, e->exit, true, *end, head);
+  return apart;
+}
+
+static void move_all(LLVMValueRef from, LLVMValueRef to) {
+  for (LLVMBasicBlockRef block; (block = LLVMGetFirstBasicBlock(from));) {
+    LLVMRemoveBasicBlockFromParent(block);
+    LLVMAppendExistingBasicBlock(to, block);
+  }
+}
+
+LLVMValueRef extract_region(program *p, LLVMValueRef from, extraction *e) {
   transfer h = {.p = p, .b = LLVMCreateBuilderInContext(p->context)};
-  LLVMBasicBlockRef head = LLVMAppendBasicBlockInContext(p->context, from, "outlined"),
-                    start = LLVMAppendBasicBlockInContext(p->context, from, "start"),
-                    end = LLVMAppendBasicBlockInContext(p->context, from, "end");
-  redirect(p, g, r, r->entry, false, head, start);
-  LLVMPositionBuilderAtEnd(h.b, start);
-  LLVMBuildBr(h.b, g->blocks[r->entry]);
-  redirect(p, g, r, r->exit, true, end, head);
-  add_block(g, r, head, false);
-  add_block(g, r, start, true);
-  add_block(g, r, end, true);
+  LLVMBasicBlockRef head = LLVMAppendBasicBlockInContext(p->context, from, "outlined"), start, end;
+  LLVMValueRef apart = isolate(p, e, head, &start, &end);
   h.live.p = p, h.live.head = head;
-  find_live(g, r, &h.live);
+  find_live(apart, e->depth, &h.live);
   choose_types(&h);
   LLVMPositionBuilderBefore(h.b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(from)));
   h.memory = LLVMBuildAlloca(h.b, h.record, "between");
-  char *name = mw_format("outlined.%s", k->linkage);
-  LLVMValueRef function = LLVMAddFunction(p->module, name, h.type);
+  LLVMValueRef function = LLVMAddFunction(p->module, e->name, h.type);
   LLVMSetLinkage(function, LLVMInternalLinkage);
   take_attributes(from, function);
   add_attribute(p, function, "noinline");
-  LLVMSetSubprogram(function, k->outlined_scope);
-  move_block(p, start, function, k->outlined_scope);
-  for (int n = 0; n < g->count; n++)
-    if (r->has[n] && g->blocks[n] != start) move_block(p, g->blocks[n], function, k->outlined_scope);
-  receive_values(&h, g, r, start, function, k->outlined_scope);
+  LLVMSetSubprogram(function, e->scope);
+  move_all(apart, function);
+  LLVMDeleteFunction(apart);
+  receive_values(&h, start, function, e->scope);
   return_values(&h, end, function);
-  build_call(&h, g, r, head, function, LLVMGetSubprogram(from), (unsigned)k->line);
+  build_call(&h, e, head, function, LLVMGetSubprogram(from));
   LLVMDisposeBuilder(h.b);
-  free(name), free(h.params), free(h.live.in.items), free(h.live.again.items), free(h.live.out.items);
+  free(h.params), free(h.live.in.items), free(h.live.again.items), free(h.live.out.items);
+  return function;
+}
+
+static LLVMValueRef extract(program *p, const kernel *k, LLVMValueRef from, const cfg *g, const region *r) {
+  char *name = mw_format("outlined.%s", k->linkage);
+  extraction e = {.blocks = mw_alloc((size_t)(g->count + 1) * sizeof *e.blocks),
+                  .entry = g->blocks[r->entry],
+                  .exit = g->blocks[r->exit],
+                  .name = name,
+                  .scope = k->outlined_scope,
+                  .line = (unsigned)k->line,
+                  .depth = UINT_MAX};
+  for (int n = 0; n < g->count; n++)
+    if (r->has[n]) e.blocks[e.count++] = g->blocks[n];
+  LLVMValueRef function = extract_region(p, from, &e);
+  free(e.blocks), free(name);
   return function;
 }
 

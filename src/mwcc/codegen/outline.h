@@ -48,6 +48,16 @@ static inline size_t length_of(size_t total, size_t taken, size_t live) {
 /* The longest such time that pays. */
 static inline size_t most_length(size_t total) { return total - total / 8; }
 
+/* A region that becomes a function: it is entered at `entry` only, and left to `exit` only, which is outside. */
+typedef struct extraction {
+  LLVMBasicBlockRef *blocks, entry, exit;
+  size_t count;
+  const char *name;      /* of the function */
+  LLVMMetadataRef scope; /* its debug scope, or NULL */
+  unsigned line, depth;  /* depth: so many operations may be rematerialised for one value */
+} extraction;
+LLVMValueRef extract_region(program *p, LLVMValueRef from, extraction *e); /* outline.c */
+
 /* The best region of the function; false if none pays. The caller frees g->blocks and best->has in either case. */
 bool choose_region(LLVMValueRef function, cfg *g, region *best);
 

@@ -74,6 +74,7 @@ static size_t find_candidates(const program *p, candidate *out) {
     if (k->outlined) out[count++] = (candidate){k->outlined, weight_of(k->outlined)};
     if (!k->variant_count) out[count++] = (candidate){k->run, weight_of(k->run)};
   }
+  for (size_t i = 0; i < p->split_count; i++) out[count++] = (candidate){p->split[i], weight_of(p->split[i])};
   qsort(out, count, sizeof *out, heaviest_first);
   return count;
 }
@@ -133,7 +134,8 @@ static size_t lightest(const size_t *weights, size_t count) {
 
 /* Assign functions to partitions; NULL if that does not pay. */
 static partitions *make_partitions(const program *p) {
-  candidate *candidates = mw_alloc(((2 * MOST_VARIANTS + 1) * p->kernel_count + 1) * sizeof *candidates);
+  candidate *candidates =
+      mw_alloc(((2 * MOST_VARIANTS + 1) * p->kernel_count + p->split_count + 1) * sizeof *candidates);
   size_t candidate_count = find_candidates(p, candidates), total = 0, weights[MOST_PARTITIONS] = {0};
   EACH_FUNCTION(p, f) total += weight_of(f);
   size_t rest = total; /* less the candidates: what has to stay in the first partition */

@@ -1,0 +1,105 @@
+-- Huge functions are compiled as several, so that compile time grows with their length
+-- (src/mwcc/codegen/function_split.c).
+-- Lua 5.4 only: the compiler is tested.
+-- CPU device only: about the code that mwcc makes for lanes
+
+local mw = require "moonwarp"
+local mwcc = require "support.mwcc"
+
+local threads = 256
+
+-- A barrier and a step between threads, some of them under masks, `steps` times.
+local function barriers(steps)
+  local lines = { [[extern "C" __global__ void steps(int *out, const int *in) {
+    __shared__ int row[256]; int t = threadIdx.x, x = in[t]; row[t] = x;]] }
+  for n = 1, steps do
+    local far = 1 << n % 8
+    lines[#lines + 1] = n % 3 == 0 and ("__syncthreads(); if (t %% %d == 0) row[t] = x;"):format(n % 7 + 2)
+      or ("__syncthreads(); if (t + %d < 256) x = x * 5 + row[t + %d];"):format(far, far)
+  end
+  lines[#lines + 1] = "out[t] = x; }"
+  return table.concat(lines, "\n")
+end
+
+local function barriers_result(numbers, steps)
+  local x, row = { table.unpack(numbers) }, { table.unpack(numbers) }
+  for n = 1, steps do
+    local far = 1 << n % 8
+    for t = 0, threads - 1 do
+      if n % 3 ~= 0 and t + far < threads then x[t + 1] = (x[t + 1] * 5 + row[t + far + 1]) & 0xffffffff end
+    end
+    for t = 0, threads - 1 do
+      if n % 3 == 0 and t % (n % 7 + 2) == 0 then row[t + 1] = x[t + 1] end
+    end
+  end
+  return x
+end
+
+-- A long block, whose sums are live to its end, with a loop around it.
+local function long_block(statements)
+  local lines = { [[extern "C" __global__ void block(int *out, const int *in, int n) {
+    int t = threadIdx.x, a = 1, b = 2, c = 3;
+    for (int i = 0; i < n; i++) {]] }
+  for n = 1, statements do
+    lines[#lines + 1] = ("a = a * 3 + in[(t + %d) %% 256]; if (a & %d) b ^= a; else c += b + %d;")
+      :format(n, 1 << n % 9, n)
+  end
+  lines[#lines + 1] = "} out[t] = a ^ b ^ c; }"
+  return table.concat(lines, "\n")
+end
+
+local function long_block_result(numbers, statements, times)
+  local result = {}
+  for t = 0, threads - 1 do
+    local a, b, c = 1, 2, 3
+    for _ = 1, times do
+      for n = 1, statements do
+        a = (a * 3 + numbers[(t + n) % 256 + 1]) & 0xffffffff
+        if a & 1 << n % 9 ~= 0 then b = b ~ a else c = (c + b + n) & 0xffffffff end
+      end
+    end
+    result[t + 1] = a ~ b ~ c
+  end
+  return result
+end
+
+local function longest_function(text)
+  local most, length = 0, 0
+  for line in text:gmatch "[^\n]+" do
+    length = line:find "^define" and 0 or length + 1
+    if line == "}" and length > most then most = length end
+  end
+  return most
+end
+
+describe("a huge kernel", function()
+  local numbers = {}
+  setup(function()
+    for t = 0, threads - 1 do numbers[t + 1] = t * t * 7 % 1009 end
+  end)
+
+  for name, source in pairs { barriers = barriers(200), ["a long block"] = long_block(900) } do
+    it("is compiled as several functions: " .. name, function()
+      local text = mwcc.run(source, "--verify --mcpu=x86-64-v4 --stop-after=function-split")
+      assert.is_truthy(text:find("define internal void @part1.", 1, true))
+      local whole = mwcc.run(source, "--mcpu=x86-64-v4 --stop-after=function-split --without=function-split")
+      assert.is_true(longest_function(text) * 2 < longest_function(whole), longest_function(text))
+    end)
+  end
+
+  local function check(out, expected)
+    for t = 1, threads do assert.equal(expected[t], out[t] & 0xffffffff, t) end
+  end
+
+  it("has a short one's results, with many barriers", function()
+    local m, out = mw.compile(barriers(200)), mw.zeros(threads, "int")
+    m.steps(1, threads)(out, mw.array(numbers, "int"))
+    check(out, barriers_result(numbers, 200))
+  end)
+
+  it("has a short one's results, with a long loop", function()
+    local m, out = mw.compile(long_block(900)), mw.zeros(threads, "int")
+    m.block(1, threads)(out, mw.array(numbers, "int"), 3)
+    check(out, long_block_result(numbers, 900, 3))
+  end)
+end)
