@@ -291,21 +291,19 @@ struct program {
   mw_text bitcode; /* clang's; of several sources, linked */
   mw_text *units;  /* each source's, as clang wrote it */
   size_t unit_count, split_count;
-  mw_text followed_sites;       /* facts of places of calls of checked runs on a GPU: follow.c */
-  mw_text log;                  /* the front end's warnings */
-  mw_text dependencies;         /* as mw_mwo.dependencies */
-  mw_text source;               /* the text that was compiled */
-  const char *precompiled;      /* the precompiled header that clang used, or NULL */
-  bool uses_vector_math;        /* it calls glibc's libmvec */
-  bool all_in_lanes;            /* every kernel has SIMD variants: codegen.c */
-  LLVMLinkage *linkages;        /* canonicalize.c's own */
-  void (*optimise)(program *p); /* the stage OPTIMISE, for each partition of the module (pipeline.c) */
-  LLVMValueRef *split;          /* the functions that huge ones were split into: function_split.c */
-  LLVMDIBuilderRef debug;       /* for program_new_scope; NULL until it was needed */
+  mw_text followed_sites;              /* facts of places of calls of checked runs on a GPU: follow.c */
+  mw_text log;                         /* the front end's warnings */
+  mw_text dependencies;                /* as mw_mwo.dependencies */
+  mw_text source;                      /* the text that was compiled */
+  const char *precompiled;             /* the precompiled header that clang used, or NULL */
+  bool uses_vector_math, all_in_lanes; /* calls of glibc's libmvec; every kernel has SIMD variants: codegen.c */
+  LLVMLinkage *linkages;               /* canonicalize.c's own */
+  void (*optimise)(program *p);        /* the stage OPTIMISE, for each partition of the module (pipeline.c) */
+  LLVMDIBuilderRef debug;              /* for program_new_scope; NULL until it was needed */
   LLVMMetadataRef debug_file;
-  LLVMValueRef kernel_table;
-  partitions *partitions; /* of the module after the store sandbox, if several threads compile it */
-  bool is_partition;      /* this is a copy of the module, of which a thread compiles one partition */
+  LLVMValueRef kernel_table, *split; /* split: the parts of huge functions: function_split.c */
+  partitions *partitions;            /* of the module after the store sandbox, if several threads compile it */
+  bool is_partition;                 /* this is a copy of the module, of which a thread compiles one partition */
   int complaints;
   unsigned converge_sites, followed_site_count; /* places where warps converge, so far; of followed_sites */
   watched_site *sites;                          /* the places that are watched: watch_markers.c */
