@@ -45,6 +45,18 @@ describe("temporaries", function()
     ]] < LIMIT)
   end)
 
+  it("that became old in generational collections, as lua5.4 has them, are collected", function()
+    if suite.on_gpu then return pending "CPU device only: a GPU's memory may wait longer" end
+    assert.is_true(peak [[
+      local a, b = mw.ones(2^22), mw.ones(2^22)
+      for _ = 1, 100 do
+        local r = (a + b) * (a - b) * 2 + a * b
+        mw.synchronize()
+        r:free()
+      end
+    ]] < 360)
+  end)
+
   it("that a script frees itself ask for no collection", function()
     peak [[
       mw.empty(2^22):free()

@@ -175,6 +175,7 @@ typedef struct mwl_state {
   mwl_device *printing;                    /* whose printf output a Lua function gets (device.c); NULL: stdout */
   mw_watch *watch;                         /* that has begun (watch.c), or NULL */
   size_t live;                             /* bytes of device memory that this state's arrays hold */
+  size_t kept;                             /* of them, when memory was last collected fully (collect.c) */
   size_t freed;                            /* bytes that scripts freed and have not allocated again (collect.c) */
   double span; /* bytes of garbage that are worth a collection on the GPUs in use, 0 without (collect.c) */
   double owed; /* KiB of collector work that allocations have requested but not received (collect.c) */

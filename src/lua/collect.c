@@ -17,6 +17,10 @@
 /* The work of a full collection, in Lua heaps: it starts when memory has doubled, and walks all of it. */
 #define CYCLE 3.0
 
+/* Generational collections, which lua5.4 begins with, leave garbage that has become old until Lua's own memory has grown.
+   So there is a full collection where more memory is live than so many times what the last one left, and spans. */
+#define GROWTH 4.0
+
 static bool is_running(lua_State *L) {
 #ifdef LUA_GCISRUNNING
   return lua_gc(L, LUA_GCISRUNNING, 0);
@@ -33,13 +37,19 @@ void mwl_collect_know(mwl_state *state, mw_device *device) {
 }
 
 void mwl_collect_step(lua_State *L, mwl_state *state, size_t bytes) {
-  double span = state->span > BASE ? state->span : BASE;
-  if ((double)state->live > span) span = (double)state->live;
+  double least = state->span > BASE ? state->span : BASE;
+  double span = (double)state->live > least ? (double)state->live : least;
   size_t replaced = bytes < state->freed ? bytes : state->freed;
   state->freed -= replaced;
   bytes -= replaced;
   double share = (double)bytes / span;
   if (share > 1) share = 1;
+  if ((double)state->live > GROWTH * ((double)state->kept + least) && is_running(L)) {
+    lua_gc(L, LUA_GCCOLLECT, 0);
+    state->kept = state->live;
+    state->owed = 0;
+    return;
+  }
   state->owed += share * CYCLE * lua_gc(L, LUA_GCCOUNT, 0);
   /* A step of less than a few KiB costs more than it gains. A collector that the script stopped stays stopped. */
   if (state->owed < 16) return;
