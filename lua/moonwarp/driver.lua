@@ -15,7 +15,7 @@ local cu = {}
 for _, name in ipairs { "malloc", "free", "sizeof", "cast", "pointer" } do cu[name] = runtime[name] end
 
 for _, name in ipairs {
-  "result", "context", "device", "module", "execution", "memory", "copy", "array", "texture", "stream", "graph",
+  "result", "context", "device", "module", "execution", "launch_attributes", "memory", "copy", "array", "texture", "stream", "graph",
   "graphics", "interop",
 } do
   require("moonwarp.driver." .. name).install(cu)

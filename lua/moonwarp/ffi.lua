@@ -37,7 +37,7 @@ later.put_off(raw, "array.tensor_map", { "tensor_map" })
 later.put_off(raw, "array.linear", { "linear_library", "array_product", "array_factor" })
 later.put_off(raw, "array.host", {}, { array = { "host" } })
 later.put_off(raw, "module.module", { "compile", "source_read", "load", "compile_seconds" })
-later.put_off(raw, "module.launch", { "launch_block" })
+later.put_off(raw, "module.launch", { "launch_block", "launch_clusters", "kernel_launch" })
 later.put_off(raw, "stream", {
   "stream_new", "stream_default", "stream_priorities", "stream_use", "event_new", "poll",
 })

@@ -271,6 +271,7 @@ static int properties(lua_State *L) {
   COUNT(multiprocessors);
   COUNT(warp_size);
   COUNT(max_threads_per_block);
+  COUNT(max_cluster);
   COUNT(shared_per_block);
   COUNT(shared_per_block_optin);
   COUNT(total_constant);

@@ -192,6 +192,8 @@ local function block_of(extra)
   return block:sub(1, size)
 end
 
+M.block_of = block_of
+
 -- cuLaunchKernel with a table of values or a block of bytes, plain or cooperative.
 local function launch_kernel(cooperative, f, gx, gy, gz, bx, by, bz, shared, stream, values, extra)
   check(f)
@@ -228,14 +230,18 @@ end
 -- CUfunction_attribute: number -> the field of cudaFuncAttributes.
 local attributes = {
   [0] = "maxThreadsPerBlock", "sharedSizeBytes", "constSizeBytes", "localSizeBytes", "numRegs", "ptxVersion",
-  "binaryVersion", "cacheModeCA", "maxDynamicSharedSizeBytes", "preferredShmemCarveout",
+  "binaryVersion", "cacheModeCA", "maxDynamicSharedSizeBytes", "preferredShmemCarveout", "clusterDimMustBeSet",
+  "requiredClusterWidth", "requiredClusterHeight", "requiredClusterDepth", "nonPortableClusterSizeAllowed",
+  "clusterSchedulingPolicyPreference",
 }
 
 local function install_facts(cu)
   for number, name in pairs {
     [0] = "MAX_THREADS_PER_BLOCK", "SHARED_SIZE_BYTES", "CONST_SIZE_BYTES", "LOCAL_SIZE_BYTES", "NUM_REGS",
     "PTX_VERSION", "BINARY_VERSION", "CACHE_MODE_CA", "MAX_DYNAMIC_SHARED_SIZE_BYTES",
-    "PREFERRED_SHARED_MEMORY_CARVEOUT",
+    "PREFERRED_SHARED_MEMORY_CARVEOUT", "CLUSTER_SIZE_MUST_BE_SET", "REQUIRED_CLUSTER_WIDTH",
+    "REQUIRED_CLUSTER_HEIGHT", "REQUIRED_CLUSTER_DEPTH", "NON_PORTABLE_CLUSTER_SIZE_ALLOWED",
+    "CLUSTER_SCHEDULING_POLICY_PREFERENCE",
   } do
     cu["CU_FUNC_ATTRIBUTE_" .. name] = number
   end

@@ -37,11 +37,14 @@ function M.install(cu)
   cu.CU_STREAM_CAPTURE_STATUS_INVALIDATED = 2
   cu.CU_GRAPH_NODE_TYPE_KERNEL, cu.CU_GRAPH_NODE_TYPE_MEMCPY, cu.CU_GRAPH_NODE_TYPE_MEMSET = 0, 1, 2
   cu.CU_GRAPH_NODE_TYPE_HOST, cu.CU_GRAPH_NODE_TYPE_EMPTY = 3, 5
+  cu.CU_GRAPH_NODE_TYPE_CONDITIONAL, cu.CU_GRAPH_COND_ASSIGN_DEFAULT = 13, 1
+  cu.CU_GRAPH_COND_TYPE_IF, cu.CU_GRAPH_COND_TYPE_WHILE, cu.CU_GRAPH_COND_TYPE_SWITCH = 0, 1, 2
   cu.CU_KERNEL_NODE_ATTRIBUTE_ACCESS_POLICY_WINDOW, cu.CU_KERNEL_NODE_ATTRIBUTE_COOPERATIVE = 1, 2
 
   contexts.forward(cu, {
     cuStreamBeginCapture = "cudaStreamBeginCapture", cuStreamEndCapture = "cudaStreamEndCapture",
-    cuStreamIsCapturing = "cudaStreamIsCapturing", cuGraphCreate = "cudaGraphCreate",
+    cuStreamIsCapturing = "cudaStreamIsCapturing",
+    cuStreamBeginCaptureToGraph = "cudaStreamBeginCaptureToGraph", cuGraphCreate = "cudaGraphCreate",
     cuGraphDestroy = "cudaGraphDestroy", cuGraphAddEmptyNode = "cudaGraphAddEmptyNode",
     cuGraphAddHostNode = "cudaGraphAddHostNode", cuGraphAddDependencies = "cudaGraphAddDependencies",
     cuGraphGetNodes = "cudaGraphGetNodes", cuGraphGetRootNodes = "cudaGraphGetRootNodes",
@@ -58,6 +61,9 @@ function M.install(cu)
   local add_kernel, add_set = body(runtime.cudaGraphAddKernelNode), body(runtime.cudaGraphAddMemsetNode)
   local set_kernel = body(runtime.cudaGraphExecKernelNodeSetParams)
   cu.cuGraphAddKernelNode = call(function(graph, after, p) return add_kernel(graph, after, kernel_params(p)) end)
+  -- In C the second argument is a context; here it is the current one.
+  local new_condition = body(runtime.cudaGraphConditionalHandleCreate)
+  cu.cuGraphConditionalHandleCreate = call(function(graph, value, flags) return new_condition(graph, value, flags) end)
   -- In C the last argument is a context; here it is the current one.
   local function copy_node(p)
     return function(stream) copies.copy(stream, p, "CUDA_MEMCPY3D") end
@@ -72,6 +78,16 @@ function M.install(cu)
   cu.cuGraphAddMemsetNode = call(function(graph, after, p) return add_set(graph, after, memset_params(p)) end)
   local renew_set = body(runtime.cudaGraphExecMemsetNodeSetParams)
   cu.cuGraphExecMemsetNodeSetParams = call(function(exec, node, p) renew_set(exec, node, memset_params(p)) end)
+  local add_any = body(runtime.cudaGraphAddNode)
+  cu.cuGraphAddNode = call(function(graph, after, params)
+    check_table(params, "CUgraphNodeParams")
+    if params.type == 0 then return add_kernel(graph, after, kernel_params(params.kernel)) end
+    if params.type == 1 then
+      return graphs.add(graph, after, copy_node(check_table(params.memcpy, "CUDA_MEMCPY_NODE_PARAMS").copyParams))
+    end
+    if params.type == 2 then return add_set(graph, after, memset_params(params.memset)) end
+    return add_any(graph, after, params)
+  end)
   cu.cuGraphExecKernelNodeSetParams = call(function(exec, node, p) set_kernel(exec, node, kernel_params(p)) end)
 end
 

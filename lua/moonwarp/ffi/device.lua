@@ -170,7 +170,7 @@ local function memory(device)
 end
 
 local counts = {
-  "major", "minor", "multiprocessors", "warp_size", "max_threads_per_block", "shared_per_block",
+  "major", "minor", "multiprocessors", "warp_size", "max_threads_per_block", "max_cluster", "shared_per_block",
   "shared_per_block_optin", "total_constant", "total_memory", "l2_cache", "registers_per_block", "clock_khz",
   "memory_pitch", "texture_alignment", "texture_pitch_alignment",
 }

@@ -51,6 +51,7 @@ function module:names() end
 ---@field shared_bytes integer static shared memory
 ---@field local_bytes integer stack of a thread, as far as the compiler knows
 ---@field max_threads integer threads that a block may have
+---@field cluster_dims integer[]? by __cluster_dims__; nil: the launch says
 ---@field registers integer 0 if the device has none
 ---@field tier string how the CPU device runs it
 ---@field tier_reason string

@@ -51,11 +51,40 @@ local function attributes_of(kernel)
     cacheModeCA = 0,
     maxDynamicSharedSizeBytes = known.shared or facts.shared_per_block - kernel.shared_bytes,
     preferredShmemCarveout = known.carveout or -1,
+    clusterDimMustBeSet = kernel.cluster_dims and 1 or 0,
+    requiredClusterWidth = (kernel.cluster_dims or known)[1] or 0,
+    requiredClusterHeight = (kernel.cluster_dims or known)[2] or 0,
+    requiredClusterDepth = (kernel.cluster_dims or known)[3] or 0,
+    clusterSchedulingPolicyPreference = known.policy or 0,
+    nonPortableClusterSizeAllowed = known.larger or 0,
   }
 end
 
 -- Shared with the driver's functions.
 M.launch, M.attributes_of = launch, attributes_of
+
+---The clusters of a kernel: `required`, by its __cluster_dims__ or as they were set, and whether they may be `larger` than
+---is portable.
+function M.clusters(kernel)
+  local known = settings[kernel] or {}
+  local all = (known[1] or 0) > 0 and (known[2] or 0) > 0 and (known[3] or 0) > 0
+  return {
+    required = kernel.cluster_dims or all and { known[1], known[2], known[3] } or nil,
+    larger = known.larger == 1,
+  }
+end
+
+-- The attributes of clusters: 11 to 13 the sizes, 14 whether they may be larger, 15 a policy.
+local function set_cluster_attribute(kernel, known, attribute, value)
+  local most = attribute == 14 and 1 or attribute == 15 and 2 or 16
+  if type(value) ~= "number" or value % 1 ~= 0 or value < 0 or value > most then
+    fail("cudaErrorInvalidValue", "the kernel's attribute %d is 0 to %d", attribute, most)
+  end
+  if attribute < 14 and kernel.cluster_dims then
+    fail("cudaErrorInvalidValue", "%s has its clusters from __cluster_dims__", kernel.name)
+  end
+  known[attribute == 14 and "larger" or attribute == 15 and "policy" or attribute - 10] = value
+end
 
 ---cudaFuncSetAttribute; the driver's attributes have the same numbers.
 function M.set_attribute(kernel, attribute, value)
@@ -71,6 +100,8 @@ function M.set_attribute(kernel, attribute, value)
       fail("cudaErrorInvalidValue", "a carveout is a percentage from 0 to 100, or -1")
     end
     known.carveout = value
+  elseif type(attribute) == "number" and attribute >= 11 and attribute <= 15 then
+    set_cluster_attribute(kernel, known, attribute, value)
   else
     fail("cudaErrorInvalidValue", "a kernel has no attribute %s that can be set", tostring(attribute))
   end
@@ -153,6 +184,12 @@ end
 
 local function install_attributes(rt)
   rt.cudaFuncAttributeMaxDynamicSharedMemorySize, rt.cudaFuncAttributePreferredSharedMemoryCarveout = 8, 9
+  for i, name in ipairs {
+    "ClusterDimMustBeSet", "RequiredClusterWidth", "RequiredClusterHeight", "RequiredClusterDepth",
+    "NonPortableClusterSizeAllowed", "ClusterSchedulingPolicyPreference",
+  } do
+    rt["cudaFuncAttribute" .. name] = 9 + i
+  end
   rt.cudaFuncCachePreferNone, rt.cudaFuncCachePreferShared = 0, 1
   rt.cudaFuncCachePreferL1, rt.cudaFuncCachePreferEqual = 2, 3
 

@@ -57,7 +57,8 @@ function M.install(rt)
   rt.cudaStreamCaptureStatusInvalidated = 2
   rt.cudaGraphNodeTypeKernel, rt.cudaGraphNodeTypeMemcpy, rt.cudaGraphNodeTypeMemset = 0, 1, 2
   rt.cudaGraphNodeTypeHost, rt.cudaGraphNodeTypeEmpty = 3, 5
-  local types = { kernel = 0, copy = 1, fill = 2, host = 3, empty = 5 }
+  rt.cudaGraphNodeTypeConditional = 13
+  local types = { kernel = 0, copy = 1, fill = 2, host = 3, empty = 5, conditional = 13 }
 
   -- The graph that a stream's capture records, until the capture ends.
   local captured = {}
@@ -79,6 +80,16 @@ function M.install(rt)
   rt.cudaStreamIsCapturing = api(function(stream)
     local active, spoilt = raw.stream_capturing(streams.stream(stream))
     return spoilt and 2 or active and 1 or 0
+  end)
+
+  ---The graph as it is after the capture is what cudaStreamEndCapture returns.
+  rt.cudaStreamBeginCaptureToGraph = api(function(stream, graph, after, _edges, mode)
+    if mode ~= nil and mode ~= 0 and mode ~= 1 and mode ~= 2 then
+      fail("cudaErrorInvalidValue", "%s is not a capture mode", tostring(mode))
+    end
+    local object = streams.stream(stream)
+    raw.graph_capture(check(graph, "graph"), object, after, mode)
+    captured[object.id] = graph
   end)
 
   rt.cudaGraphCreate = api(function(flags)
@@ -120,6 +131,7 @@ function M.install(rt)
         M.replace(exec, node, function(stream) f(stream, unpack(values, 1, count)) end)
       end)
   end
+  require("moonwarp.runtime.graph_node").install(rt, check)
   rt.cudaGraphAddDependencies = api(takes("cudaGraphAddDependencies", function(graph, from, to)
     for i, node in ipairs(to) do check(graph, "graph"):depend(node, from[i]) end
   end))

@@ -18,7 +18,7 @@ __global__ void increment(int *data, int offset, int shift) {
   __shared__ barrier bar;
   if (threadIdx.x == 0) init(&bar, blockDim.x);
   __syncthreads();
-  barrier::arrival_token token = barrier::arrival_token::of(0);
+  barrier::arrival_token token;
   if (threadIdx.x == 0) {
     cuda::memcpy_async(tile, data + offset, cuda::aligned_size_t<16>(sizeof tile), bar);
     cde::cp_async_bulk_global_to_shared(tile, data + offset, sizeof tile, bar);

@@ -3,10 +3,11 @@
 
 #include <string.h>
 
-/* tensor_map(array, layout) -> 128 bytes. layout: the numbers of mw_tensor_layout, in its order. */
+/* tensor_map(array or address, layout) -> 128 bytes. layout: the numbers of mw_tensor_layout, in its order. */
 static int tensor_map(lua_State *L) {
   mwl_state *state = mwl_of(L);
-  const mwl_array *array = mwl_check_array(L, state, 1, "a tensor map");
+  bool by_address = lua_type(L, 1) == LUA_TNUMBER;
+  const mwl_array *array = by_address ? NULL : mwl_check_array(L, state, 1, "a tensor map");
   mw_tensor_layout layout;
   int64_t numbers[sizeof layout / sizeof(int64_t)];
   unsigned char map[128];
@@ -17,10 +18,12 @@ static int tensor_map(lua_State *L) {
     lua_pop(L, 1);
   }
   memcpy(&layout, numbers, sizeof layout);
-  mwl_must(L, state,
-           mw_tensor_map_encode(array->device->handle,
-                                mw_buffer_address(mw_array_buffer(array->handle)) + mw_array_offset(array->handle),
-                                &layout, map));
+  int64_t address = 0;
+  if (by_address && !mwl_whole(L, 1, &address)) mwl_refusal(L, state, "tensor_map", "v", 1);
+  if (array)
+    address = (int64_t)(mw_buffer_address(mw_array_buffer(array->handle)) + mw_array_offset(array->handle));
+  mw_device *device = array ? array->device->handle : mwl_current(L, state)->handle;
+  mwl_must(L, state, mw_tensor_map_encode(device, (uint64_t)address, &layout, map));
   lua_pushlstring(L, (const char *)map, sizeof map);
   return 1;
 }

@@ -160,6 +160,18 @@ static int kernel_cluster(lua_State *L) {
   return configure(L, config);
 }
 
+/* kernel_launch(k, flags, cluster or nil, grid, block, …): flags 1: cooperative, 2: dependent */
+static int kernel_launch(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  lua_Integer flags = luaL_checkinteger(L, 2);
+  mwl_config config = {.cooperative = (flags & 1) != 0, .dependent = (flags & 2) != 0};
+  check_kernel(L, state, "a launch");
+  if (!lua_isnil(L, 3)) check_sizes(L, state, 3, "cluster", config.cluster);
+  lua_remove(L, 3);
+  lua_remove(L, 2);
+  return configure(L, config);
+}
+
 /* k:each(n), k:each{nx, ny}: at least one thread for each. Blocks of 256 threads, wide rather than tall: threadIdx.x runs
    along memory. */
 static int kernel_each(lua_State *L) {
@@ -207,6 +219,18 @@ static int get_name(lua_State *L) { return push_text(L, describe(L)->name); }
 static int get_linkage(lua_State *L) { return push_text(L, describe(L)->linkage); }
 static int get_shared_bytes(lua_State *L) { return push_count(L, (int64_t)describe(L)->shared_bytes); }
 static int get_local_bytes(lua_State *L) { return push_count(L, (int64_t)describe(L)->local_bytes); }
+/* By __cluster_dims__; nil: the launch says. */
+static int get_cluster_dims(lua_State *L) {
+  const unsigned *cluster = describe(L)->cluster;
+  if (cluster[0] == 0) return 0;
+  lua_createtable(L, 3, 0);
+  for (int i = 0; i < 3; i++) {
+    mwl_pushinteger(L, cluster[i]);
+    lua_rawseti(L, -2, i + 1);
+  }
+  return 1;
+}
+
 static int get_max_threads(lua_State *L) { return push_count(L, describe(L)->max_threads); }
 static int get_registers(lua_State *L) { return push_count(L, describe(L)->registers); }
 static int get_tier(lua_State *L) { return push_text(L, describe(L)->tier); }
@@ -266,6 +290,7 @@ void mwl_open_kernel(lua_State *L, mwl_state *state) {
                                    {"module", get_module},
                                    {"shared_bytes", get_shared_bytes},
                                    {"local_bytes", get_local_bytes},
+                                   {"cluster_dims", get_cluster_dims},
                                    {"max_threads", get_max_threads},
                                    {"registers", get_registers},
                                    {"tier", get_tier},
@@ -273,5 +298,7 @@ void mwl_open_kernel(lua_State *L, mwl_state *state) {
                                    {"file", get_file},
                                    {"line", get_line},
                                    {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"kernel_launch", kernel_launch}, {NULL, NULL}};
+  mwl_functions(L, functions, state);
   mwl_class_new(L, state, MWL_KERNEL, meta, methods, facts);
 }

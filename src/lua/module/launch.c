@@ -157,6 +157,17 @@ static int launch_call(lua_State *L) {
   return finish(L, state, launch, set_arguments(L, state, launch->kernel->launch, launch->kernel->device, 2));
 }
 
+/* launch_clusters(launch) -> how many of its clusters the device holds, -1: it has no rule of its own */
+static int launch_clusters(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mwl_launch *launch = check_launch(L, state);
+  int clusters;
+  mwl_must(L, state, mwl_kernel_stand_at(launch->kernel, &launch->config));
+  mwl_must(L, state, mw_launch_clusters(launch->kernel->launch, &clusters));
+  mwl_pushinteger(L, clusters);
+  return 1;
+}
+
 /* launch_block(launch, block, values): run it with a parameter block as a string, whose bytes hold but for parameters
    that `values` has a value for, by their numbers from 1. (cuParamSetv, CU_LAUNCH_PARAM_BUFFER_POINTER) */
 static int launch_block(lua_State *L) {
@@ -308,7 +319,7 @@ void mwl_open_launch(lua_State *L, mwl_state *state) {
       {"dependent", get_dependent}, {"cluster", get_cluster}, {NULL, NULL}};
   static const luaL_Reg bound_meta[] = {
       {"__call", bound_call}, {"__gc", bound_gc}, {"__close", bound_gc}, {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"launch_block", launch_block}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"launch_block", launch_block}, {"launch_clusters", launch_clusters}, {NULL, NULL}};
   mwl_functions(L, functions, state);
   mwl_class_new(L, state, MWL_LAUNCH, launch_meta, launch_methods, launch_facts);
   mwl_class_new(L, state, MWL_BOUND, bound_meta, NULL, NULL);

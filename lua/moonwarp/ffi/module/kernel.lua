@@ -150,6 +150,14 @@ function class.methods.kernel.cluster(self, size, ...)
   return configure(self, config, ...)
 end
 
+-- kernel_launch(k, flags, cluster or nil, grid, block, …): flags 1: cooperative, 2: dependent
+function M.launch(self, flags, size, ...)
+  check(self, "a launch")
+  local config = { cooperative = flags % 2 == 1, dependent = flags >= 2 }
+  if size ~= nil then config.cx, config.cy, config.cz = check_sizes(size, "cluster") end
+  return configure(self, config, ...)
+end
+
 local wanted = { { 256, 1, 1 }, { 32, 8, 1 }, { 32, 4, 2 } }
 
 -- k:each(n), k:each{nx, ny}: at least one thread for each. Blocks of 256 threads, wide rather than tall: threadIdx.x
@@ -192,6 +200,13 @@ end
 
 for _, field in ipairs { "shared_bytes", "local_bytes", "max_threads", "registers", "line" } do
   properties[field] = function(self) return tonumber(check(self, "a kernel's field").info[field]) end
+end
+
+-- By __cluster_dims__; nil: the launch says.
+function properties.cluster_dims(self)
+  local sizes = check(self, "a kernel's field").info.cluster
+  if sizes[0] == 0 then return nil end
+  return { tonumber(sizes[0]), tonumber(sizes[1]), tonumber(sizes[2]) }
 end
 
 ---"saxpy(int n, float a, const float *x, float *y)"

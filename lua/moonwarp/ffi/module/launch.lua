@@ -243,4 +243,13 @@ function class.methods.launch.bind(self, ...)
   return bound
 end
 
-return { raw = { launch_block = launch_block } }
+-- launch_clusters(launch) -> how many of its clusters the device holds, -1: it has no rule of its own
+local function launch_clusters(self)
+  local launch = check(self)
+  local out = ffi.new "int[1]"
+  errors.must(kernel.stand_at(launch.of, launch.config))
+  errors.must(C.mw_launch_clusters(launch.of.launch, out))
+  return out[0]
+end
+
+return { raw = { launch_block = launch_block, launch_clusters = launch_clusters, kernel_launch = kernel.launch } }

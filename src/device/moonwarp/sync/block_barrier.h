@@ -24,6 +24,9 @@ public:
     friend class barrier;
     unsigned int phase;
     __mw_member explicit arrival_token(unsigned int at) : phase(at) {}
+
+  public:
+    arrival_token() = default;
   };
 
   barrier() = default;
@@ -90,6 +93,7 @@ public:
     __mw_member explicit arrival_token(unsigned long long at) : state(at) {}
 
   public:
+    arrival_token() = default;
     /* Of what barrier_arrive_tx returns. */
     __mw_member static arrival_token of(unsigned long long at) { return arrival_token(at); }
   };
