@@ -87,8 +87,8 @@ __device__ inline void emit_turn(const unsigned *state, int s, int turn, long lo
 template <class Draw, class Out>
 __device__ inline void fill_rows(unsigned *words, int advances, int turns, long long from, long long end, double a,
                                  double b, Out *out) {
-  int s = blockIdx.x * blockDim.x + threadIdx.x;
-  unsigned *state = __mw_mt_state(words, s);
+  int s = blockIdx.x * __mw_mt_tile + threadIdx.x; /* a block has a tile: lanes are neighbours in memory */
+  unsigned *state = words + blockIdx.x * (__mw_mt_words * __mw_mt_tile) + threadIdx.x;
   for (int i = 0; i < advances; i++) advance_states(state);
   for (int turn = 0; turn < turns; turn++) {
     if (turn > 0) advance_states(state);
