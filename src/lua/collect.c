@@ -19,7 +19,7 @@
 
 /* Generational collections, which lua5.4 begins with, leave garbage that has become old until Lua's own memory has grown.
    So there is a full collection where more memory is live than so many times what the last one left, and spans. */
-#define GROWTH 4.0
+#define GROWTH 2.5
 
 static bool is_running(lua_State *L) {
 #ifdef LUA_GCISRUNNING
