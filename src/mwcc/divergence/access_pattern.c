@@ -70,6 +70,17 @@ bool loads_in_pattern(const shapes *s, LLVMValueRef load, pattern *p) {
   return span_of(p) >= 2 && span_of(p) <= PATTERN_VECTORS * s->cut.lanes;
 }
 
+static bool is_device_memory(LLVMValueRef address) {
+  return memory_of(address) != MEMORY_SHARED && LLVMIsAArgument(root_of(address));
+}
+
+bool reads_elsewhere(LLVMValueRef i, LLVMValueRef address) {
+  if (!LLVMIsALoadInst(i) || !is_plain_access(i)) return false;
+  LLVMValueRef own = LLVMGetOperand(i, 0);
+  bool reads_shared = memory_of(own) == MEMORY_SHARED, writes_shared = memory_of(address) == MEMORY_SHARED;
+  return (reads_shared && is_device_memory(address)) || (writes_shared && is_device_memory(own));
+}
+
 /* Which member and lane each element is stored by; false where one is by none. */
 bool stores_in_pattern(const shapes *s, LLVMValueRef store, pattern *p, int *member, int *lane) {
   int lanes = s->cut.lanes;
@@ -86,7 +97,7 @@ bool stores_in_pattern(const shapes *s, LLVMValueRef store, pattern *p, int *mem
   for (LLVMValueRef i = p->first; i != p->last; i = LLVMGetNextInstruction(i)) {
     bool own = false;
     for (int m = 0; m < p->member_count; m++) own = own || p->members[m] == i;
-    if (!own && !touches_no_memory(i)) return false;
+    if (!own && !touches_no_memory(i) && !reads_elsewhere(i, address_of(store))) return false;
   }
   return true;
 }

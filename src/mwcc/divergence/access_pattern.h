@@ -21,6 +21,9 @@ typedef struct pattern {
 
 /* Whether the access is of a pattern that whole vectors and shuffles can do; `member` and `lane`: of each element. */
 bool loads_in_pattern(const shapes *s, LLVMValueRef load, pattern *p);
+/* Whether it is a load from other memory than the address: one of them is shared memory, the other the host's, to which
+   a kernel's parameter points. */
+bool reads_elsewhere(LLVMValueRef i, LLVMValueRef address);
 bool stores_in_pattern(const shapes *s, LLVMValueRef store, pattern *p, int *member, int *lane);
 
 #endif

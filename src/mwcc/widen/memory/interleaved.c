@@ -6,6 +6,7 @@
  * first and the last lane's is on a page of some lane. Stores leave no gaps: a struct is stored whole, by the stores
  * of all its members together, or scattered. */
 #include "memory.h"
+#include "mwcc/divergence/access_pattern.h"
 #include "mwcc/support/predicates.h"
 
 #include <string.h>
@@ -134,6 +135,40 @@ vectors load_strided(widener *w, const place *at, LLVMTypeRef type, int steps, m
   return load_slots(w, wide, slots, w->vectors);
 }
 
+/* Of shared memory, which only the worker that runs the block writes: the span from the first lane's element to the last's
+   is loaded, lanes' elements are replaced, and it is stored. Other gangs run before or after that. Vectors are loaded
+   before any is stored, and where two overlap both have the same elements. */
+static void store_vector_between(widener *w, const place *where, LLVMValueRef lanes, int steps, int u) {
+  LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(lanes));
+  LLVMValueRef parts[MOST], pointers[MOST], base = vector_pointer(w, where, u);
+  int width = w->width, span = (width - 1) * steps + 1, pick[MOST_LANES];
+  unsigned align = where->align < size_of(w, type) ? where->align : (unsigned)size_of(w, type);
+  for (int v = 0; v < steps; v++) {
+    int first = v + 1 < steps ? v * width : span - width;
+    pointers[v] = element_pointer(w, type, base, first);
+    parts[v] = LLVMBuildLoad2(w->b, vector_type(w, type), pointers[v], "");
+    LLVMSetAlignment(parts[v], align);
+    for (int i = 0; i < width; i++) pick[i] = (first + i) % steps ? width + i : (first + i) / steps;
+    parts[v] = shuffled(w, lanes, parts[v], pick);
+  }
+  for (int v = 0; v < steps; v++) LLVMSetAlignment(LLVMBuildStore(w->b, parts[v], pointers[v]), align);
+}
+
+bool store_strided(widener *w, const place *at, vectors lanes, mask m) {
+  enum { LARGE = 16 };
+  int steps = few_steps(w, at, size_of(w, LLVMGetElementType(LLVMTypeOf(lanes.of[0]))));
+  bool pays = steps == FEWEST || (steps && w->width >= LARGE);
+  if (!pays || memory_of(at->address) != MEMORY_SHARED || !is_plain_access(at->by)) return false;
+  value_form(w, at->address); /* needed on both paths */
+  choice c = choose_every(w, m);
+  for (int u = 0; u < w->vectors; u++) store_vector_between(w, at, lanes.of[u], steps, u);
+  if (m.all) return true;
+  else_some(w, &c);
+  for (int u = 0; u < w->vectors; u++) scatter(w, at, lanes.of[u], m, u);
+  end_choice(w, &c);
+  return true;
+}
+
 /* Members may have different types, so that integers of their size are shuffled. */
 static vectors as_bits(widener *w, vectors values) {
   for (int u = 0; u < w->vectors; u++) {
@@ -243,7 +278,7 @@ static bool can_wait(widener *w, const group *g) {
       begun = stored[member] = true;
       continue;
     }
-    if (!begun || touches_no_memory(i)) continue;
+    if (!begun || touches_no_memory(i) || reads_elsewhere(i, LLVMGetOperand(g->last, 1))) continue;
     if (!LLVMIsALoadInst(i) || LLVMGetVolatile(i) || base_of(w, LLVMGetOperand(i, 0), &distance) != g->base)
       return false;
     distance -= g->first;

@@ -230,7 +230,8 @@ void widen_plain_store(widener *w, LLVMValueRef store, mask m) {
   }
   if (store_together(w, store, m) || store_pattern(w, store, m) || store_pair(w, store, m)) return;
   if (!has_stride(w, at.address, 0)) {
-    store_lanes(w, &at, value_vectors(w, value), m);
+    vectors lanes = value_vectors(w, value);
+    if (!store_strided(w, &at, lanes, m)) store_lanes(w, &at, lanes, m);
   } else if (!is_uniform(w, at.address)) {
     for (int u = 0; u < w->vectors; u++)
       store_scalar(w, &at,

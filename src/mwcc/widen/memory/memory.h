@@ -158,6 +158,8 @@ LLVMTypeRef element_of(LLVMValueRef gep);
 /* The distance from lane l to lane l + 1 in elements of so many bytes, if it is 2 to 4; else 0. */
 int few_steps(widener *w, const place *at, uint64_t bytes);
 vectors load_strided(widener *w, const place *at, LLVMTypeRef type, int steps, mask m);
+/* To every second, third or fourth element of shared memory; false: it is not that, or does not pay. */
+bool store_strided(widener *w, const place *at, vectors lanes, mask m);
 /* The elements 0 .. steps - 1 of each lane's struct, which is at `at`. */
 void store_structs(widener *w, const place *at, vectors *values, int steps, mask m);
 /* A store that forms whole structs with others in its node: true if it was done, or will be, with them. */
