@@ -1528,8 +1528,9 @@ void mw_mpi_window_release(mw_mpi_window *window);
 /* Begin an access. Its arrays are in use until the epoch ends or is flushed. MW_INVALID_VALUE outside of an epoch, and past
    the end of the target's array. */
 int mw_mpi_window_access(mw_mpi_window *window, const mw_mpi_access *access);
-/* Begin or end an epoch; waits in libmpi, without mw_mpi_watch. */
-int mw_mpi_window_epoch(mw_mpi_window *window, mw_mpi_epoch what, const int *ranks, int count);
+/* Begin or end an epoch. MW_NOT_READY if, after so many seconds, another rank is still in the way: it has the lock, or has
+   not posted. */
+int mw_mpi_window_epoch(mw_mpi_window *window, mw_mpi_epoch what, const int *ranks, int count, double seconds);
 
 /* A file that the ranks of a communicator read and write together (MPI-IO). Errors of files are MW_OPERATING_SYSTEM, of the
    kind "io", and name the file. */

@@ -136,6 +136,98 @@ describe("a window", function()
     ]]), 2)
   end)
 
+  test("locks arrays for one rank or shares them", function(run)
+    for _, ranks in ipairs { 2, 4 } do
+      all_good(run(ranks, [[
+        local r, n = comm.rank, comm.size
+        -- Rank 0's array: how many are inside, and how often somebody was not alone.
+        local a = mw.zeros(r == 0 and 3 or 0, "int")
+        local win, x = comm:window(a), mw.zeros(3, "int")
+        for i = 1, 20 do
+          win:lock(0)
+          win:get(x, 0)
+          win:flush(0)
+          win:put(mw.array({ x[1] + 1, x[2] + (x[1] ~= 0 and 1 or 0), x[3] + 1 }, "int"), 0)
+          win:flush(0)
+          win:put(x[1], 0)
+          win:unlock(0)
+          if i % 3 == r % 3 then
+            win:lock_all()
+            win:get(x, 0)
+            win:unlock_all()
+            assert(x[1] == 0 and x[2] == 0)
+          end
+        end
+        comm:barrier()
+        win:lock(0, "shared")
+        comm:barrier() -- with all of them inside
+        win:get(x, 0)
+        win:unlock(0)
+        assert(x[1] == 0 and x[2] == 0 and x[3] == 20 * n)
+        win:free()
+        io.write "good\n"
+      ]]), ranks)
+    end
+  end)
+
+  test("is posted and started for again and again, by pairs of ranks", function(run)
+    all_good(run(4, [[
+      local r, n = comm.rank, comm.size
+      local a = mw.zeros(n, "int")
+      local win = comm:window(a)
+      local right, left = (r + 1) % n, (r - 1) % n
+      for i = 1, 10 do
+        win:post { left }
+        win:start { right }
+        win:put(100 * i + r, right, r + 1)
+        win:complete()
+        win:wait()
+        assert(a[left + 1] == 100 * i + left)
+      end
+      comm:barrier()
+      win:free()
+      io.write "good\n"
+    ]]), 4)
+  end)
+
+  -- Each rank waits within an epoch for what another one never does.
+  local function deadlocks(run, ranks, text)
+    local result = run(ranks, [[
+      local win = comm:window(mw.zeros(4))
+      local r = comm.rank
+      local ok, err = pcall(function()
+]] .. text .. [[
+
+      end)
+      assert(not ok)
+      io.write(tostring(err), "\n--\n")
+      io.flush()
+      comm:abort(3)
+    ]], 30)
+    assert.matches("deadlock: every rank waits", result.output)
+    assert.is_false(result.ok)
+    return result.output
+  end
+
+  test("tells all ranks where they wait for locks of each other", function(run)
+    local output = deadlocks(run, 2, [[
+        win:lock(r)
+        comm:barrier()
+        win:lock(1 - r)]])
+    assert.matches("rank 0: [^\n]+:8: locking rank 1's array of a window", output)
+    assert.matches("rank 1: [^\n]+:8: locking rank 0's array of a window", output)
+  end)
+
+  test("tells all ranks where they wait for posts and for a lock of all", function(run)
+    local output = deadlocks(run, 3, [[
+        if r == 0 then win:start { 1 } end
+        if r == 1 then win:lock(0) comm:send("locked", 2) comm:recv(2) end
+        if r == 2 then comm:recv(1) win:lock_all() end]])
+    assert.matches("rank 0: [^\n]+:6: starting accesses to ranks that have not posted", output)
+    assert.matches("rank 1: [^\n]+:7: receiving from rank 2", output)
+    assert.matches("rank 2: [^\n]+:8: locking all arrays of a window", output)
+  end)
+
   test("refuses what is not in an epoch or past its end, by name", function(run)
     local result = run(2, [[
       local win = comm:window(mw.zeros(comm.rank + 3))

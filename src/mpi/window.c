@@ -3,6 +3,7 @@
  * An access is only allowed in an epoch, which is tracked here, since libraries differ in what they notice. The arrays of
  * an access are in use until the call that completes it. A window keeps its own array in use until it is freed, which
  * is collective: one that a script merely forgets is freed when the process ends. */
+#include "mpi/admission.h"
 #include "mpi/mpi.h"
 
 #include <limits.h>
@@ -26,8 +27,10 @@ struct mw_mpi_window {
   size_t element;
   const mw_type *dtype;
   pending *pending;
+  mpi_admission *admission; /* NULL for a window of one rank */
   bool is_fenced, is_locked_all, is_posted;
-  bool *is_open; /* by rank: locked, or started */
+  bool *is_open;      /* by rank: locked, or started */
+  bool *is_exclusive; /* by rank: how it is locked */
   bool is_started;
 };
 
@@ -42,8 +45,9 @@ static int gather_counts(mw_mpi_window *window, mw_array *array) {
   uint64_t own = mw_array_count(array);
   mpi_handle type;
   window->counts = mw_alloc((size_t)window->comm->size * sizeof *window->counts);
-  window->is_open = mw_alloc((size_t)window->comm->size * sizeof *window->is_open);
-  memset(window->is_open, 0, (size_t)window->comm->size * sizeof *window->is_open);
+  window->is_open = mw_alloc(2 * (size_t)window->comm->size * sizeof *window->is_open);
+  window->is_exclusive = window->is_open + window->comm->size;
+  memset(window->is_open, 0, 2 * (size_t)window->comm->size * sizeof *window->is_open);
   int code = mpi_block_type(sizeof own, &type);
   if (code != MW_SUCCESS) return code;
   code = mpi.Allgather(&own, 1, type, window->counts, 1, type, window->comm->data);
@@ -67,7 +71,7 @@ static int create(mw_mpi_window *window, mw_array *array) {
   result = mpi.Win_create(window->memory.address, (intptr_t)window->memory.bytes, (int)window->element, mpi.info_null,
                           window->comm->data, &window->handle);
   if (result == 0) result = mpi.Win_set_errhandler(window->handle, mpi.errors_return);
-  return result == 0 ? MW_SUCCESS : mpi_failed("MPI_Win_create", result);
+  return result == 0 ? mpi_admission_open(window->comm, &window->admission) : mpi_failed("MPI_Win_create", result);
 }
 
 int mw_mpi_window_new(mw_mpi_comm *comm, mw_array *array, mw_mpi_window **out) {
@@ -95,6 +99,7 @@ int mw_mpi_window_new(mw_mpi_comm *comm, mw_array *array, mw_mpi_window **out) {
 void mw_mpi_window_release(mw_mpi_window *window) {
   if (!window || !mw_refs_drop(&window->refs)) return;
   mw_mpi_release(window->comm);
+  free(window->admission); /* closed, but after a failure */
   free(window->counts);
   free(window->is_open);
   free(window);
@@ -131,6 +136,8 @@ int mw_mpi_window_free(mw_mpi_window *window) {
   *at = window->next;
   code = window->handle == ALONE ? 0 : mpi.Win_free(&window->handle);
   window->handle = 0;
+  mpi_admission_close(window->admission);
+  window->admission = NULL;
   complete(window, -1);
   mpi_operand_close(&window->memory);
   mw_mpi_window_release(window);
@@ -312,30 +319,66 @@ static int check_epoch(const mw_mpi_window *window, mw_mpi_epoch what, const int
   return MW_SUCCESS;
 }
 
-static int begin_or_end(mw_mpi_window *window, mw_mpi_epoch what, const int *ranks, int count, bool *is_done) {
+/* An epoch of a window of several ranks that somebody else may have to make way for. */
+typedef struct entry {
+  mw_mpi_window *window;
+  mw_mpi_epoch what;
+  const int *ranks;
+  int count, code;
+} entry;
+
+static bool is_entered(void *context) {
+  entry *self = context;
+  mpi_admission *admission = self->window->admission;
+  bool is_free = true;
+  int done = 0;
+  mpi_progress();
+  switch (self->what) {
+  case MW_MPI_LOCK_SHARED:
+  case MW_MPI_LOCK_EXCLUSIVE:
+    self->code = mpi_admission_lock(admission, self->ranks[0], self->what == MW_MPI_LOCK_EXCLUSIVE, &is_free);
+    break;
+  case MW_MPI_LOCK_ALL: self->code = mpi_admission_lock_all(admission, &is_free); break;
+  case MW_MPI_START: self->code = mpi_admission_start(admission, self->ranks, self->count, &is_free); break;
+  case MW_MPI_TEST:
+    self->code = mpi.Win_test(self->window->handle, &done);
+    is_free = done != 0;
+    break;
+  default: break;
+  }
+  return is_free || self->code != 0;
+}
+
+static int begin_or_end(mw_mpi_window *window, mw_mpi_epoch what, const int *ranks, int count, double seconds,
+                        bool *is_done) {
   mpi_handle handle = window->handle;
-  int done = 0, code;
+  int code;
   if (handle == ALONE) {
     if (what == MW_MPI_TEST) *is_done = !window->is_started;
     return 0;
   }
+  entry attempt = {.window = window, .what = what, .ranks = ranks, .count = count};
+  if (!mpi_poll(is_entered, &attempt, seconds)) return *is_done = false, 0;
+  if (attempt.code != 0) return attempt.code;
   switch (what) {
   case MW_MPI_FENCE: return mpi.Win_fence(0, handle);
   case MW_MPI_LAST_FENCE: return mpi.Win_fence(mpi.mode_nosucceed, handle);
-  case MW_MPI_LOCK_SHARED: return mpi.Win_lock(mpi.lock_shared, ranks[0], 0, handle);
-  case MW_MPI_LOCK_EXCLUSIVE: return mpi.Win_lock(mpi.lock_exclusive, ranks[0], 0, handle);
-  case MW_MPI_UNLOCK: return mpi.Win_unlock(ranks[0], handle);
+  case MW_MPI_LOCK_SHARED:
+  case MW_MPI_LOCK_EXCLUSIVE: return mpi.Win_lock(mpi.lock_shared, ranks[0], 0, handle);
+  case MW_MPI_UNLOCK:
+    code = mpi.Win_unlock(ranks[0], handle);
+    return code ? code : mpi_admission_unlock(window->admission, ranks[0], window->is_exclusive[ranks[0]]);
   case MW_MPI_LOCK_ALL: return mpi.Win_lock_all(0, handle);
-  case MW_MPI_UNLOCK_ALL: return mpi.Win_unlock_all(handle);
+  case MW_MPI_UNLOCK_ALL:
+    code = mpi.Win_unlock_all(handle);
+    return code ? code : mpi_admission_unlock_all(window->admission);
   case MW_MPI_FLUSH: return count ? mpi.Win_flush(ranks[0], handle) : mpi.Win_flush_all(handle);
   case MW_MPI_START: return with_group(window, ranks, count, mpi.Win_start);
   case MW_MPI_COMPLETE: return mpi.Win_complete(handle);
-  case MW_MPI_POST: return with_group(window, ranks, count, mpi.Win_post);
-  case MW_MPI_TEST:
-    mpi_progress();
-    code = mpi.Win_test(handle, &done);
-    *is_done = done != 0;
-    return code;
+  case MW_MPI_POST:
+    code = with_group(window, ranks, count, mpi.Win_post);
+    return code ? code : mpi_admission_post(window->admission, ranks, count);
+  case MW_MPI_TEST: break;
   }
   return 0;
 }
@@ -345,7 +388,10 @@ static void note(mw_mpi_window *window, mw_mpi_epoch what, const int *ranks, int
   case MW_MPI_FENCE: window->is_fenced = true; break;
   case MW_MPI_LAST_FENCE: window->is_fenced = false; break;
   case MW_MPI_LOCK_SHARED:
-  case MW_MPI_LOCK_EXCLUSIVE: window->is_open[ranks[0]] = true; break;
+  case MW_MPI_LOCK_EXCLUSIVE:
+    window->is_open[ranks[0]] = true;
+    window->is_exclusive[ranks[0]] = what == MW_MPI_LOCK_EXCLUSIVE;
+    break;
   case MW_MPI_UNLOCK: window->is_open[ranks[0]] = false; break;
   case MW_MPI_LOCK_ALL: window->is_locked_all = true; break;
   case MW_MPI_UNLOCK_ALL: window->is_locked_all = false; break;
@@ -368,12 +414,12 @@ static int settle(mw_mpi_window *window) {
   return mw_device_synchronize(mw_buffer_device(mw_array_buffer(window->memory.array)));
 }
 
-int mw_mpi_window_epoch(mw_mpi_window *window, mw_mpi_epoch what, const int *ranks, int count) {
+int mw_mpi_window_epoch(mw_mpi_window *window, mw_mpi_epoch what, const int *ranks, int count, double seconds) {
   int code = check_epoch(window, what, ranks, count);
   if (code == MW_SUCCESS) code = settle(window);
   if (code != MW_SUCCESS) return code;
   bool is_done = true;
-  int result = begin_or_end(window, what, ranks, count, &is_done);
+  int result = begin_or_end(window, what, ranks, count, seconds, &is_done);
   if (result != 0) return mpi_failed("an epoch of a window", result);
   if (!is_done) return MW_NOT_READY;
   mpi_completed++;

@@ -188,8 +188,15 @@ local function assign_late(window, rank)
 end
 
 local function epoch(window, what, ranks, completed)
-  raw.mpi_window_epoch(open_handle(window), what, ranks)
+  raw.mpi_window_epoch(open_handle(window), what, ranks, 0)
   if completed then assign_late(window, completed ~= "all" and completed or nil) end
+end
+
+-- An epoch that waits for other ranks.
+local function enter(window, what, ranks, describe)
+  local handle = open_handle(window)
+  if raw.mpi_window_epoch(handle, what, ranks, waiting.MOMENT) then return end
+  waiting.wait(function(seconds) return raw.mpi_window_epoch(handle, what, ranks, seconds) end, describe)
 end
 
 ---End the epoch that the last fence began, and begin the next one, on all ranks.
@@ -208,7 +215,8 @@ function mpi_window:lock(rank, kind)
   if kind ~= nil and kind ~= "exclusive" and kind ~= "shared" then
     usage('win:lock: a lock is "exclusive" or "shared", got %s', raw.describe(kind))
   end
-  epoch(self, kind == "shared" and LOCK_SHARED or LOCK_EXCLUSIVE, { rank })
+  enter(self, kind == "shared" and LOCK_SHARED or LOCK_EXCLUSIVE, { rank },
+    function() return ("locking rank %d's array of a window"):format(rank) end)
 end
 
 ---Unlock the rank's array. What was begun there is done.
@@ -219,7 +227,9 @@ function mpi_window:unlock(rank)
 end
 
 ---Lock the arrays of all ranks, shared, until win:unlock_all().
-function mpi_window:lock_all() epoch(self, LOCK_ALL) end
+function mpi_window:lock_all()
+  enter(self, LOCK_ALL, nil, function() return "locking all arrays of a window" end)
+end
 
 ---Unlock the arrays of all ranks. What was begun is done.
 function mpi_window:unlock_all() epoch(self, UNLOCK_ALL, nil, "all") end
@@ -239,7 +249,10 @@ end
 
 ---Begin accesses to ranks that post, which ends with win:complete().
 ---@param ranks integer[]
-function mpi_window:start(ranks) epoch(self, START, check_ranks(self, ranks, "win:start")) end
+function mpi_window:start(ranks)
+  enter(self, START, check_ranks(self, ranks, "win:start"),
+    function() return "starting accesses to ranks that have not posted" end)
+end
 
 ---End the accesses since win:start. They are done.
 function mpi_window:complete() epoch(self, COMPLETE, nil, "all") end
@@ -250,18 +263,11 @@ function mpi_window:post(ranks) epoch(self, POST, check_ranks(self, ranks, "win:
 
 ---Whether the ranks of win:post have completed; that ends it.
 ---@return boolean
-function mpi_window:test() return raw.mpi_window_epoch(open_handle(self), TEST) end
+function mpi_window:test() return raw.mpi_window_epoch(open_handle(self), TEST, nil, 0) end
 
 ---Wait until the ranks of win:post have completed.
 function mpi_window:wait()
-  local handle = open_handle(self)
-  waiting.wait(function(seconds)
-    local ends = raw.time() + seconds
-    repeat
-      if raw.mpi_window_epoch(handle, TEST) then return true end
-    until raw.time() > ends
-    return false
-  end, function() return "waiting for accesses to a window" end)
+  enter(self, TEST, nil, function() return "waiting for accesses to a window" end)
 end
 
 return mpi_window

@@ -50,7 +50,7 @@ static int mpi_window_access(lua_State *L) {
   return 0;
 }
 
-/* mpi_window_epoch(window, what, list of ranks or nil) -> whether it is done */
+/* mpi_window_epoch(window, what, list of ranks or nil, seconds) -> whether it is done */
 static int mpi_window_epoch(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mw_mpi_window *window = check_window(L, state);
@@ -61,7 +61,7 @@ static int mpi_window_epoch(lua_State *L) {
     ranks[i] = (int)lua_tonumber(L, -1);
     lua_pop(L, 1);
   }
-  int code = mw_mpi_window_epoch(window, (mw_mpi_epoch)mwl_mpi_int(L, 2), ranks, count);
+  int code = mw_mpi_window_epoch(window, (mw_mpi_epoch)mwl_mpi_int(L, 2), ranks, count, luaL_checknumber(L, 4));
   if (code != MW_NOT_READY) mwl_must(L, state, code);
   lua_pushboolean(L, code == MW_SUCCESS);
   return 1;

@@ -47,11 +47,11 @@ function raw.mpi_window_access(window, kind, operator, rank, first, origin, resu
   errors.must(C.mw_mpi_window_access(handle, access))
 end
 
--- mpi_window_epoch(window, what, list of ranks or nil) -> whether it is done
-function raw.mpi_window_epoch(window, what, ranks)
+-- mpi_window_epoch(window, what, list of ranks or nil, seconds) -> whether it is done
+function raw.mpi_window_epoch(window, what, ranks, seconds)
   local count = ranks and #ranks or 0
   local list = ffi.new("int[?]", count + 1, ranks or {})
-  local code = C.mw_mpi_window_epoch(check_window(window), what, list, count)
+  local code = C.mw_mpi_window_epoch(check_window(window), what, list, count, seconds)
   if code == C.MW_NOT_READY then return false end
   errors.must(code)
   return true
