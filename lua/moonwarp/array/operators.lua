@@ -204,36 +204,41 @@ end
 local metamethods = {}
 local array = raw.classes.array
 
+-- What decides, with the others' and out's, which kernel computes with an argument.
+local function kind_of(it)
+  if raw.type(it) == "array" then return tostring(it.dtype) end
+  if type(it) == "number" then return it % 1 == 0 and "whole" or "number" end
+  return promotion.is_complex(it) and "complex" or type(it)
+end
+
 for name, rule in pairs(rules) do
   local count = rule.arity or 2
   local shown = rule.sign or ("mw.%s"):format(name)
   local operate = raw.array_operator(count, function(...) return resolve(name, rule, count, ...) end)
   if rule.operator then metamethods[rule.operator] = operate end
-  local by_dtypes = {}
+  local by_kinds = {}
+  -- Compute into out. Makes no tables of arguments, which take longer than a small operation.
+  local function into(out, a, b, c)
+    if raw.type(out) ~= "array" then usage("%s: out is the array to write into, got %s", shown, raw.describe(out)) end
+    local key = out.device.name .. " " .. tostring(out.dtype) .. " " .. kind_of(a)
+    if count > 1 then key = key .. " " .. kind_of(b) end
+    if count > 2 then key = key .. " " .. kind_of(c) end
+    local f = by_kinds[key]
+    if not f then
+      f = make(name, rule, { a, b, c }, count, out.dtype)
+      by_kinds[key] = f
+    end
+    if count == 1 then raw.elementwise_run(f, out, a)
+    elseif count == 2 then raw.elementwise_run(f, out, a, b)
+    else raw.elementwise_run(f, out, a, b, c) end
+    return out
+  end
   -- With an options table at the end: {out = y} is written.
   local function call(...)
     local given = select("#", ...)
-    local options = given > count and (select(given, ...))
-    if type(options) == "table" then
-      local arguments = { ... }
-      local out = options.out
-      if raw.type(out) ~= "array" then usage("%s: out is the array to write into, got %s", shown, raw.describe(out)) end
-      local key = { out.dtype }
-      for i = 1, count do
-        local it = arguments[i]
-        local kind = type(it) == "number" and it % 1 == 0 and "whole" or promotion.is_complex(it) and "complex"
-        key[i + 1] = raw.type(it) == "array" and it.dtype or kind or type(it)
-      end
-      key = tostring(out.device.name) .. " " .. table.concat(key, " ")
-      local f = by_dtypes[key]
-      if not f then
-        f = make(name, rule, arguments, count, out.dtype)
-        by_dtypes[key] = f
-      end
-      arguments[given] = nil
-      raw.elementwise_run(f, out, (table.unpack or unpack)(arguments, 1, count))
-      return out
-    end
+    local a, b, c, d = ...
+    local options = count == 1 and b or count == 2 and c or count == 3 and d or nil
+    if given > count and type(options) == "table" then return into(options.out, a, b, c) end
     if given ~= count then
       usage("%s takes %d argument%s and perhaps {out = y}, got %d", shown, count, count == 1 and "" or "s", given)
     end

@@ -136,6 +136,22 @@ local function run_quickly(f, a, b, c)
   return array.adopt_as(made, handle, f.types[1], f.codes[1], tonumber(C.mw_array_bytes(handle)))
 end
 
+-- The same into an array; false if it takes the checks of `run`.
+local function run_into(f, out, a, b, c)
+  local values, count = f.values, f.count
+  if not f.is_quick or not array.is_open(out) or (count > 1 and not set_quickly(f, values, 2, a)) or
+    (count > 2 and not set_quickly(f, values, 3, b)) or (count > 3 and not set_quickly(f, values, 4, c)) then
+    return false
+  end
+  values[0].array = out._handle
+  -- The script is above this function, elementwise_run and the functions with {out = y} (array/operators.lua).
+  local code = C.mw_elementwise_run(f.handle, values, errors.site(4))
+  if code == 2 then return false end -- MW_MEMORY_ALLOCATION: `run` collects
+  if code ~= 0 then errors.must(code) end
+  f.device._pending = 1
+  return true
+end
+
 -- ---- operators ----
 
 local CODES, COMPLEX, WHOLE, FRACTION, BOOLEAN = 128, 124, 125, 126, 127
@@ -192,7 +208,11 @@ return {
       return copy
     end,
     -- elementwise_run(f, operands…): an array, a scalar, or nil for an output to be made -> the outputs that were made
-    elementwise_run = function(f, ...) return run(check(f, "elementwise_run"), { ... }) end,
+    elementwise_run = function(f, out, a, b, c, ...)
+      local state = check(f, "elementwise_run")
+      if out ~= nil and state.count <= 4 and run_into(state, out, a, b, c) then return end
+      return run(state, { out, a, b, c, ... })
+    end,
     array_operator = array_operator,
   },
 }
