@@ -108,8 +108,10 @@ __mw_device_template grid_group this_grid() { return grid_group(); }
 
 /* ---- the cluster ---- */
 
-/* Without clusters, a block is one of its own. */
-class cluster_group {
+/* Without clusters, a block is one of its own. A template, because only what is used of it may be compiled for a GPU that has
+   none: cluster.h. */
+namespace details {
+template <int> class cluster_members {
 public:
   struct arrival_token {};
   __mw_member static void sync() {
@@ -153,6 +155,9 @@ public:
   __mw_member static unsigned int num_threads() { return num_blocks() * thread_block::size(); }
   __mw_member static unsigned int size() { return num_threads(); }
 };
+} // namespace details
+
+typedef details::cluster_members<0> cluster_group;
 
 __mw_device_template cluster_group this_cluster() { return cluster_group(); }
 

@@ -9,19 +9,21 @@ namespace details {
 
 /* Instructions reduce 32-bit integers over lanes of a warp: __mw_whole(operator, reduce function, unsigned). */
 template <typename T, typename F> struct whole_warp {
-  static constexpr bool is_known = false;
+  enum { is_known = 0 };
 };
 #define __mw_whole(T, functor, function)                                                                               \
   template <> struct whole_warp<T, functor<T>> {                                                                       \
-    static constexpr bool is_known = true;                                                                             \
+    enum { is_known = 1 };                                                                                             \
     __mw_member static T reduce(unsigned int mask, T value) { return (T)function(mask, value); }                       \
   };                                                                                                                   \
   template <> struct whole_warp<T, functor<void>> : whole_warp<T, functor<T>> {};
+#if __CUDA_ARCH__ >= 800 /* before, there are none: lanes exchange values */
 __mw_whole(int, plus, __reduce_add_sync) __mw_whole(unsigned int, plus, __reduce_add_sync)
     __mw_whole(int, less, __reduce_min_sync) __mw_whole(unsigned int, less, __reduce_min_sync)
         __mw_whole(int, greater, __reduce_max_sync) __mw_whole(unsigned int, greater, __reduce_max_sync)
             __mw_whole(unsigned int, bit_and, __reduce_and_sync) __mw_whole(unsigned int, bit_or, __reduce_or_sync)
                 __mw_whole(unsigned int, bit_xor, __reduce_xor_sync)
+#endif
 #undef __mw_whole
 
 } // namespace details

@@ -134,6 +134,25 @@ bool ptx_translate_warp(const ptx_source *x) {
 
 /* ---- instructions without a type ---- */
 
+/* elect.sync d|p, mask: the lowest lane of the mask, and whether it is this one. */
+static bool translate_elect(const ptx_source *x) {
+  char first[PTX_NAME], second[PTX_NAME];
+  program *p = x->s->p;
+  LLVMBuilderRef b = x->s->b;
+  if (!ptx_has_modifier(x->i, "sync") || x->i->operand_count != 2) return false;
+  ptx_pair(x->i->operands[0], first, second);
+  LLVMValueRef arguments[2] = {ptx_read(x->s, x->i->operands[1], p->i32), LLVMConstInt(p->i1, 1, 0)};
+  LLVMValueRef lanes = call(x, "llvm.nvvm.vote.ballot.sync", arguments, 2);
+  LLVMValueRef counted[2] = {lanes, LLVMConstInt(p->i1, 0, 0)};
+  LLVMValueRef leader = call_intrinsic(p, b, "llvm.cttz", &p->i32, 1, counted, 2);
+  if (*second) {
+    LLVMValueRef lane = call(x, "llvm.nvvm.read.ptx.sreg.laneid", NULL, 0);
+    ptx_write(x->s, second, LLVMBuildICmp(b, LLVMIntEQ, lane, leader, ""));
+  }
+  if (strcmp(first, "_") != 0) ptx_write(x->s, first, leader);
+  return true;
+}
+
 /* bar.sync n; bar.sync n, threads; bar.arrive n, threads; bar.warp.sync mask */
 static bool translate_barrier(const ptx_source *x) {
   const ptx_instruction *i = x->i;
@@ -164,6 +183,7 @@ bool ptx_translate_effect(ptx_statement *s, const ptx_instruction *i) {
   ptx_source x = {.s = s, .i = i};
   if ((strcmp(name, "bar") == 0 || strcmp(name, "barrier") == 0) && !ptx_has_modifier(i, "red"))
     return translate_barrier(&x);
+  if (strcmp(name, "elect") == 0) return translate_elect(&x);
   if (strcmp(name, "membar") == 0 || strcmp(name, "fence") == 0) {
     call(&x, "llvm.nvvm.membar.gl", NULL, 0);
   } else if (strcmp(name, "trap") == 0) {
