@@ -2,18 +2,20 @@
 -- them, and measured, in turn in one process; ratios to the time without.
 --
 --   lua bench/checks/cost.lua [kernel …] [--only=memory,initialisation,races,barriers,all,measured] [--rounds=N]
+--       [--device=cpu]
+--
+-- On a GPU nothing is measured. compute-sanitizer --tool … lua bench/checks/cost.lua --device=cuda --only= has its times.
 --     [--launches=N]
 --
 -- --launches: how often the launch without checks is repeated in each round (1); after ten it is specialised.
 
 package.path = "./?.lua;" .. package.path
 local mw = require "moonwarp"
-mw.use "cpu"
 local problems = require "bench.problems.problems"
 local sheet = require "bench.sheet"
 
 local launches = 1
-local kinds, names, rounds = { "memory", "initialisation", "races", "barriers", "all", "measured" }, {}, 3
+local kinds, names, rounds, device = { "memory", "initialisation", "races", "barriers", "all", "measured" }, {}, 3, "cpu"
 for _, word in ipairs(arg) do
   local only, count = word:match "^%-%-only=(.*)", word:match "^%-%-rounds=(%d+)"
   launches = tonumber(word:match "^%-%-launches=(%d+)") or launches
@@ -22,11 +24,15 @@ for _, word in ipairs(arg) do
     for kind in only:gmatch "[^,]+" do kinds[#kinds + 1] = kind end
   elseif count then
     rounds = tonumber(count)
+  elseif word:match "^%-%-device=" then
+    device = word:match "=(.*)"
+    if device ~= "cpu" and kinds[#kinds] == "measured" then kinds[#kinds] = nil end
   elseif not word:match "^%-%-" then
     names[#names + 1] = word
   end
 end
 if #names == 0 then names = problems.classics end
+mw.use(device)
 
 local function seconds(run)
   mw.synchronize()

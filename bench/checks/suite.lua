@@ -7,7 +7,7 @@
 package.path = "./?.lua;./spec/?.lua;" .. package.path
 
 local function one(theme, number)
-  local suite = require "support.check_suite"
+  local suite = require "support.check_suite.suite"
   local mw = require "moonwarp"
   pcall(mw.limit, "time", 5)
   local case = require("support.check_suite." .. theme)[number]

@@ -5,64 +5,14 @@ local mw = require "moonwarp"
 mw.limit("time", 60)
 local failure = require "support.failure"
 
--- The text with each @{bug|repair} replaced by one side.
-local function variant(case, bug)
-  if bug and case.bug then return case.bug end
-  if not bug and case.clean then return case.clean end
-  return (case.text:gsub("@{(.-[^\\]?)|(.-)}", function(bad, good) return bug and bad or (good:gsub("\\|", "|")) end))
-end
-
-local function line_of(text, mark)
-  local number = 0
-  for line in (text .. "\n"):gmatch "(.-)\n" do
-    number = number + 1
-    for found in line:gmatch "//(%d)" do if found == mark then return number end end
-  end
-end
-
-local function argument(spec)
-  if type(spec) ~= "string" then return spec end
-  local dtype, count = spec:match "(%w+):(%d+)$"
-  return (spec:match "^empty " and mw.empty or mw.zeros)(tonumber(count), dtype)
-end
-
-local function launch(case, m, bug)
-  if case.call then return case.call(mw, m, bug) end
-  local grid, block, given, shared = case.run[1], case.run[2], case.run[3], case.run[4]
-  local arguments = {}
-  for i, spec in ipairs(given) do arguments[i] = argument(spec) end
-  m.k(grid, block, shared)((unpack or table.unpack)(arguments))
-end
-
-local function report_of(case, bug, checks)
-  local m = mw.compile { source = variant(case, bug), name = "case.cu" }
-  return mw.check(function() launch(case, m, bug) end, { checks = checks })
-end
-
--- Whether a finding is at the marked lines.
-local function is_there(finding, text)
-  local first, second = line_of(text, "1"), line_of(text, "2")
-  if not first then return true end
-  local other = finding.other and finding.other.line
-  if not second then return finding.line == first end
-  return finding.line == first and other == second or finding.line == second and other == first
-end
+local suite = require "support.check_suite.suite"
+local variant, report_of, count_found = suite.variant, suite.report_of, suite.count_found
 
 -- The checks that find a kind without following each thread: the code is vectorised then.
 local alone = { out_of_bounds = "memory", misaligned = "memory", use_after_free = "memory", invalid_free = "memory",
   leak = "memory", uninitialised = "initialisation" }
 
-local function count_found(case, report)
-  local text, count = variant(case, true), 0
-  for _, f in ipairs(report) do
-    if f.kind == case.kind and (case.lines == false or is_there(f, text)) then count = count + 1 end
-  end
-  return count
-end
-
-local themes = { "shared", "tiles", "cooperation", "global", "ordering", "memory", "bounds", "waits", "participation",
-  "initialisation", "values" }
-for _, theme in ipairs(themes) do
+for _, theme in ipairs(suite.themes) do
   describe("a checked run of " .. theme, function()
     for _, case in ipairs(require("support.check_suite." .. theme)) do
       local try = case.has_bug == false and function() end or it

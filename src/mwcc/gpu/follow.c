@@ -26,13 +26,12 @@ static void add_site(program *p, LLVMValueRef i, const char *name, uint64_t byte
   program_position(i, &file, &line, &column);
   mw_text_addf(&p->followed_sites, "//mw\tsite\t%u\t%u\t%s\t%s\n", line, (unsigned)bytes, name ? name : "",
                file ? file : "");
-  p->followed_site_count++;
 }
 
 /* The number of the instruction's place, for the named array. */
 static LLVMValueRef site_of(follower *f, LLVMValueRef i, const char *name, uint64_t bytes) {
   add_site(f->p, i, name, bytes);
-  return constant_i32(f->p, f->p->followed_site_count);
+  return constant_i32(f->p, ++f->p->followed_site_count);
 }
 
 static LLVMValueRef tell(follower *f, const char *name, LLVMValueRef *arguments, unsigned count) {
