@@ -4,7 +4,8 @@
 --   lua bench/checks/cost.lua [kernel …] [--only=memory,initialisation,races,barriers,all,measured] [--rounds=N]
 --       [--device=cpu]
 --
--- On a GPU nothing is measured. compute-sanitizer --tool … lua bench/checks/cost.lua --device=cuda --only= has its times.
+-- On a GPU nothing is measured. compute-sanitizer --tool … lua bench/checks/cost.lua --device=cuda --only= prints times
+-- under that.
 --     [--launches=N]
 --
 -- --launches: how often the launch without checks is repeated in each round (1); after ten it is specialised.
@@ -15,7 +16,8 @@ local problems = require "bench.problems.problems"
 local sheet = require "bench.sheet"
 
 local launches = 1
-local kinds, names, rounds, device = { "memory", "initialisation", "races", "barriers", "all", "measured" }, {}, 3, "cpu"
+local kinds, names = { "memory", "initialisation", "races", "barriers", "all", "measured" }, {}
+local rounds, device = 3, "cpu"
 for _, word in ipairs(arg) do
   local only, count = word:match "^%-%-only=(.*)", word:match "^%-%-rounds=(%d+)"
   launches = tonumber(word:match "^%-%-launches=(%d+)") or launches

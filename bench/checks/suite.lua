@@ -1,6 +1,6 @@
 -- The suite of planted bugs and clean twins on a device: how many a checked run finds, misses, and reports without
--- reason, by kind. Each case runs in a process of its own with a time limit, so that one that hangs, or loses a GPU, does
--- not stop the others.
+-- reason, by kind. Each case runs in a process of its own with a time limit, so that one that hangs, or loses a GPU,
+-- does not stop the others.
 --
 --   MOONWARP_DEVICE=cuda lua bench/checks/suite.lua [theme …] [--jobs=N] [--limit=SECONDS] [--all]
 
@@ -53,8 +53,8 @@ for _, theme in ipairs(themes) do
 end
 list:close()
 local interpreter = arg[-1]
-os.execute(("xargs -P %d -I CASE sh -c 'timeout -k 2 %d %s bench/checks/suite.lua --one=CASE >%s/CASE 2>%s/CASE.err; " ..
-  "echo \"END\t$?\" >>%s/CASE' <%s/list"):format(jobs, limit, interpreter, folder, folder, folder, folder))
+os.execute(("xargs -P %d -I CASE sh -c " ..
+  "'timeout -k 2 %d %s bench/checks/suite.lua --one=CASE >%s/CASE 2>%s/CASE.err; echo \"END\t$?\" >>%s/CASE' <%s/list"):format(jobs, limit, interpreter, folder, folder, folder, folder))
 
 local kinds, order, notes = {}, {}, {}
 local function count(kind, what)

@@ -68,12 +68,12 @@ end
 ---@field other? table
 
 ---Call a function, and check every launch of a kernel in it: accesses outside of arrays, races, divergent barriers,
----wrong warp masks, freed memory, values that nothing has written. Kernels compiled before are checked as well. On a
----GPU, what of the launches cannot be checked there is listed in `report.unchecked`, and by tostring. What is found is in the report, and no launch fails because of it; a launch ends at an access that
----is out of bounds.
----With schedule = "random", on the CPU device, the threads of a block, the blocks of a launch, and streams that nothing orders take turns by
----lot, so that a race shows the results that it can have: run it for several seeds and compare. Equal seeds draw equal
----orders.
+---wrong warp masks, freed memory, values that nothing has written. Kernels compiled before are checked as well. What is
+---found is in the report, and no launch fails because of it; a launch ends at an access that is out of bounds. What of
+---the launches a GPU cannot check is listed in `report.unchecked`, and by tostring.
+---With schedule = "random", on the CPU device, the threads of a block, the blocks of a launch, and streams that nothing
+---orders take turns by lot, so that a race shows the results that it can have: run it for several seeds and compare.
+---Equal seeds draw equal orders.
 ---@param f fun()
 ---@param options? { checks?: string|string[], schedule?: "random", seed?: integer } checks: "all", or some of "memory",
 ---"races", "barriers", "initialisation"; seed: from 1 on, 1 unless given

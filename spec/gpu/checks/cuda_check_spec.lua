@@ -1,5 +1,5 @@
--- Checked runs on a GPU: the report that the driver makes of what kernels find, with a fake libcuda whose kernels say that
--- they found something (support/fake/failing_kernels.h). follow_spec.lua has what the kernels do.
+-- Checked runs on a GPU: the report that the driver makes of what kernels find, with a fake libcuda whose kernels say
+-- that they found something (support/fake/failing_kernels.h). follow_spec.lua has what the kernels do.
 
 local gpu = require "support.fake.gpu"
 
@@ -53,13 +53,14 @@ describe("a checked run on a GPU", function()
 
   for kind, words in pairs {
     [2] = "uninitialised: kernel k, thread 3 of block 0 used a value that nothing has written at line 3; 3 times",
-    [3] = "barrier divergence: kernel k, thread 3 of block 0 waits at one barrier, and other threads of its block wait at " ..
-      "another at line 3 (thread 35 of block 0 at line 2); all threads of a block have to reach the same __syncthreads(); " ..
+    [3] = "barrier divergence: kernel k, thread 3 of block 0 waits at one barrier, and other threads of its block " ..
+      "wait at another at line 3 (thread 35 of block 0 at line 2); all threads of a block have to reach the same " ..
+      "__syncthreads(); 3 times",
+    [4] = "barrier divergence: kernel k, thread 3 of block 0 waits at a barrier that thread (5,0,0) never reaches: it " ..
+      "has returned at line 3; let threads without work skip the work, not the barrier; 3 times",
+    [5] = "warp mask: kernel k, thread 3 of block 0 calls a warp function with the mask 0x00000005, which does not " ..
+      "name its own lane, 3 at line 3; the mask names the lanes that call: __activemask() is no substitute for it; " ..
       "3 times",
-    [4] = "barrier divergence: kernel k, thread 3 of block 0 waits at a barrier that thread (5,0,0) never reaches: it has " ..
-      "returned at line 3; let threads without work skip the work, not the barrier; 3 times",
-    [5] = "warp mask: kernel k, thread 3 of block 0 calls a warp function with the mask 0x00000005, which does not name its " ..
-      "own lane, 3 at line 3; the mask names the lanes that call: __activemask() is no substitute for it; 3 times",
     [9] = "invalid free: kernel k, thread 3 of block 0 freed 0x5, which was freed before at line 3; 3 times",
   } do
     it("says what the CPU device says of a finding of kind " .. kind, function()
@@ -68,15 +69,15 @@ describe("a checked run on a GPU", function()
   end
 
   it("decides by the log which accesses fences and atomics order", function()
-    assert.matches("^race on x: thread 7 of block 1 writes it at line 2, thread 3 of block 0 reads it at line 3, and blocks",
+    assert.matches("^race on x: thread 7 of block 1 writes it at line 2, thread 3 of block 0 reads it at line 3, and b",
       (run("print(report())", "finds=100")))
     assert.equal("no findings\n", (run("print(report())", "finds=101")))
   end)
 
   it("names what it cannot check", function()
     local output = run("local r = report() print(#r.unchecked, r)", "finds=2 notes=3")
-    assert.matches("^2\tuninitialised: .-\nnot checked: races in shared memory of blocks with barriers for a part of " ..
-      "their threads\nnot checked: races in shared memory of clusters\n$", output)
+    assert.matches("^2\tuninitialised: .-\nnot checked: races in shared memory of blocks with barriers for a part " ..
+      "of their threads\nnot checked: races in shared memory of clusters\n$", output)
   end)
 
   it("keeps an access out of bounds as a finding, and the launch does not fail", function()

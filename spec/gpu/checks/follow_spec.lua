@@ -51,6 +51,8 @@ describe("a followed kernel", function()
   it("is built without warnings", function() assert.equal("", messages) end)
 
   for name, what in pairs(expected) do
-    it(("of %s finds %s"):format(name, what == "" and "nothing" or what), function() assert.equal(what, found[name]) end)
+    it(("of %s finds %s"):format(name, what == "" and "nothing" or what), function()
+      assert.equal(what, found[name])
+    end)
   end
 end)

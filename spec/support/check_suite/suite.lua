@@ -2,8 +2,8 @@
 
 local mw = require "moonwarp"
 
-local M = { themes = { "shared", "tiles", "cooperation", "global", "ordering", "memory", "bounds", "waits", "participation",
-  "initialisation", "values" } }
+local M = { themes = { "shared", "tiles", "cooperation", "global", "ordering", "memory", "bounds", "waits",
+  "participation", "initialisation", "values" } }
 
 -- The text with each @{bug|repair} replaced by one side.
 function M.variant(case, bug)
