@@ -53,8 +53,9 @@ for _, theme in ipairs(themes) do
 end
 list:close()
 local interpreter = arg[-1]
-os.execute(("xargs -P %d -I CASE sh -c " ..
-  "'timeout -k 2 %d %s bench/checks/suite.lua --one=CASE >%s/CASE 2>%s/CASE.err; echo \"END\t$?\" >>%s/CASE' <%s/list"):format(jobs, limit, interpreter, folder, folder, folder, folder))
+local command = "timeout -k 2 %d %s bench/checks/suite.lua --one=CASE >%s/CASE 2>%s/CASE.err; "
+command = "xargs -P %d -I CASE sh -c '" .. command .. "echo \"END\t$?\" >>%s/CASE' <%s/list"
+os.execute(command:format(jobs, limit, interpreter, folder, folder, folder, folder))
 
 local kinds, order, notes = {}, {}, {}
 local function count(kind, what)

@@ -56,8 +56,8 @@ describe("a checked run on a GPU", function()
     [3] = "barrier divergence: kernel k, thread 3 of block 0 waits at one barrier, and other threads of its block " ..
       "wait at another at line 3 (thread 35 of block 0 at line 2); all threads of a block have to reach the same " ..
       "__syncthreads(); 3 times",
-    [4] = "barrier divergence: kernel k, thread 3 of block 0 waits at a barrier that thread (5,0,0) never reaches: it " ..
-      "has returned at line 3; let threads without work skip the work, not the barrier; 3 times",
+    [4] = "barrier divergence: kernel k, thread 3 of block 0 waits at a barrier that thread (5,0,0) never reaches: " ..
+      "it has returned at line 3; let threads without work skip the work, not the barrier; 3 times",
     [5] = "warp mask: kernel k, thread 3 of block 0 calls a warp function with the mask 0x00000005, which does not " ..
       "name its own lane, 3 at line 3; the mask names the lanes that call: __activemask() is no substitute for it; " ..
       "3 times",
