@@ -111,6 +111,39 @@ __global__ void k(float *y) {
     assert.equal(0, q[1])
   end)
 
+  it("name the element that nothing has written, where it is read from", function()
+    local some = mw.compile [[
+      __global__ void shared(float *y) {
+        __shared__ float tile[64];
+        if (threadIdx.x < 20) tile[threadIdx.x] = 1;
+        __syncthreads();
+        y[threadIdx.x] = tile[threadIdx.x] * 2;
+      }
+      __global__ void global(const int *given, int *y) {
+        int v = given[threadIdx.x + 3];
+        y[threadIdx.x] = v + 1;
+      }
+      __global__ void local(float *y) {
+        float a[8];
+        a[0] = 1;
+        y[threadIdx.x] = a[(threadIdx.x + 5) % 8] + 1;
+      }
+    ]]
+    local function first(run)
+      local report = mw.check(run)
+      assert.equal(1, #report)
+      return { report[1].kind, report[1].array, report[1].index - report[1].thread[1] }, tostring(report)
+    end
+    local found, text = first(function() some.shared(1, 32)(mw.zeros(64)) end)
+    assert.same({ "uninitialised", "tile", 0 }, found)
+    assert.matches("used tile%[%d+%], which nothing has written, at line %d+", text)
+    found = first(function() some.global(1, 32)(mw.empty(40, "int"), mw.zeros(64, "int")) end)
+    assert.same({ "uninitialised", "given", 3 }, found)
+    found, text = first(function() some["local"](1, 32)(mw.zeros(64)) end)
+    assert.same({ "uninitialised", "a local array", 5 }, { found[1], found[2], found[3] % 8 })
+    assert.matches("used element %d of a local array, which nothing has written, at line", text)
+  end)
+
   it("leave kernels with large structs among their parameters alone", function()
     local large = mw.compile [[
       struct walk { long long rows, step[15]; };

@@ -34,10 +34,24 @@ local function race(f)
   return ("%s, and %s; %d %s"):format(both, f.hint, f.count, f.count == 1 and "pair" or "pairs")
 end
 
+-- "tile[17]", "element 3 of a local array", "x"
+local function element(f)
+  if not f.index then return f.array end
+  if f.array:match "^a " then return ("element %d of %s"):format(f.index, f.array) end
+  return ("%s[%d]"):format(f.array, f.index)
+end
+
+-- What the thread did.
+local function deed(f)
+  if f.kind ~= "uninitialised" or not f.array then return f.text end
+  return ("used %s, which nothing has written,"):format(element(f))
+end
+
 -- A finding as one line.
 local function sentence(f)
   if f.kind == "race" then return race(f) end
-  local text = ("%s: kernel %s, %s %s%s"):format(f.kind:gsub("_", " "), f.kernel or "?", who(f, true), f.text, place(f))
+  local kind = f.kind:gsub("_", " ")
+  local text = ("%s: kernel %s, %s %s%s"):format(kind, f.kernel or "?", who(f, true), deed(f), place(f))
   if f.other then text = ("%s (%s%s)"):format(text, who(f.other, true), place(f.other)) end
   if f.hint then text = text .. "; " .. f.hint end
   if f.count > 1 then text = ("%s; %d times"):format(text, f.count) end

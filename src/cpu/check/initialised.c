@@ -96,6 +96,36 @@ static bool take_absent(cpu_checked *self, uint32_t thread) {
   return was;
 }
 
+/* Remember a load of what nothing has written: where it is used, only its line is known. */
+static void remember(cpu_worker *worker, uint64_t address, uint64_t bytes, const uint8_t *bits) {
+  cpu_checked *self = worker->checked;
+  const cpu_read *read = &worker->latest_read;
+  uint64_t first = 0;
+  while (first < bytes && !bits[first]) first++;
+  if (first == bytes || !worker->holds_check) return;
+  check_unwritten_read *made = &self->unwritten[self->unwritten_count++ % CHECK_UNWRITTEN_READS];
+  *made = (check_unwritten_read){.thread = checked_thread_of(worker), .site = check_site_here(worker)};
+  if (read->address != address) return;
+  made->array = read->name;
+  made->has_index = read->name && read->object && read->bytes;
+  if (made->has_index) made->index = (int64_t)(address + first - read->object) / (int64_t)read->bytes;
+}
+
+/* The array of the thread's latest load of that kind at the line of `site`. */
+static void name_array(const cpu_worker *worker, uint32_t thread, uint32_t site, check_fact *fact) {
+  const cpu_checked *self = worker->checked;
+  const check_site *wanted = check_site_at(worker->session, site);
+  for (uint32_t n = self->unwritten_count, left = CHECK_UNWRITTEN_READS; n > 0 && left > 0 && wanted; left--) {
+    const check_unwritten_read *read = &self->unwritten[--n % CHECK_UNWRITTEN_READS];
+    const check_site *at = check_site_at(worker->session, read->site);
+    if (read->thread != thread || !at || at->line != wanted->line) continue;
+    fact->array = read->array;
+    fact->has_index = read->has_index;
+    fact->index = read->index;
+    return;
+  }
+}
+
 void cpu_check_shadow(mw_worker *base, mw_shadow_operation what, uint64_t address, uint64_t bytes, void *memory) {
   CPU_SERVICE_ENTER(base);
   cpu_worker *worker = (cpu_worker *)base;
@@ -106,7 +136,7 @@ void cpu_check_shadow(mw_worker *base, mw_shadow_operation what, uint64_t addres
   switch (what) {
   case MW_SHADOW_LOAD:
     if (bits)
-      memcpy(memory, bits, bytes);
+      memcpy(memory, bits, bytes), remember(worker, address, bytes, bits);
     else
       memset(memory, 0, bytes);
     return;
@@ -147,6 +177,7 @@ static void found_unwritten(cpu_worker *worker, uint64_t value, uint32_t thread,
     fact.text = "used what a shuffle read from a lane that does not take part in it: the value is undefined";
     fact.hint = "name all lanes that are read from, and let them call";
   }
+  if (origin == line && worker->holds_check) name_array(worker, thread, site, &fact);
   check_found(check, &fact);
 }
 

@@ -137,6 +137,15 @@ typedef struct checked_thread {
   view *seen;  /* read by relaxed atomics, and known after a fence; or NULL */
 } checked_thread;
 
+/* A load of what nothing has written: from which array, if that is known. */
+typedef struct check_unwritten_read {
+  uint32_t thread, site;
+  const char *array; /* or NULL */
+  bool has_index;
+  int64_t index;
+} check_unwritten_read;
+enum { CHECK_UNWRITTEN_READS = 32 };
+
 /* The worker's current block. */
 struct cpu_checked {
   cpu_check *check;
@@ -150,7 +159,9 @@ struct cpu_checked {
   struct {
     uintptr_t pc;
     uint32_t site;
-  } sites[64];          /* the latest, by code address */
+  } sites[64];                                           /* the latest, by code address */
+  check_unwritten_read unwritten[CHECK_UNWRITTEN_READS]; /* the latest, and the number of all */
+  uint32_t unwritten_count;
   uint64_t spinning_at; /* the latest word of an atomic access, by which thread, and how often in succession */
   uint32_t spinning, spins;
   unsigned accesses; /* since the last pause */

@@ -58,6 +58,12 @@ typedef struct cpu_seen {
 
 enum { CPU_SEEN = 4 };
 
+/* The latest access in bounds that reads, of checked code that follows each thread. */
+typedef struct cpu_read {
+  uint64_t address, bytes, object; /* object: where its array begins */
+  const char *name;                /* the array's, or NULL */
+} cpu_read;
+
 typedef struct cpu_worker cpu_worker;
 struct cpu_worker {
   mw_worker base;
@@ -94,6 +100,7 @@ struct cpu_worker {
      NULL. */
   struct cpu_check *session;
   struct cpu_checked *checked;
+  cpu_read latest_read;
   bool holds_check;
   uint64_t turns;    /* of a checked run with a seed: the state of the block's random numbers; 0: turns are in order */
   uint32_t screened; /* the latest screened launch that it has run, and where its shared memory was */

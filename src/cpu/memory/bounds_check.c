@@ -165,6 +165,7 @@ void cpu_check_access(mw_worker *base, uint64_t object, uint64_t address, uint64
   if (flags >> MW_ACCESS_ALIGN_SHIFT && address & ((1u << (flags >> MW_ACCESS_ALIGN_SHIFT)) - 1))
     refuse_alignment(worker, &a, 1u << (flags >> MW_ACCESS_ALIGN_SHIFT));
   check_bounds(worker, &a, object, size);
+  if (!a.is_store || flags & MW_ACCESS_UPDATE) worker->latest_read = (cpu_read){address, bytes, object, name};
   if ((flags & (MW_ACCESS_WATCHED | MW_ACCESS_INNER)) == MW_ACCESS_WATCHED)
     cpu_check_watch(worker, address, bytes, object, name, flags);
 }

@@ -179,6 +179,16 @@ __device__ inline void begin_extra(S *s, ull seed, int i, ull pair, ull step, un
   store_extra(s, words, columns, i);
 }
 
+/* The first store, to words that nothing has written. */
+__device__ inline void store_first(const philox *s, unsigned *w, int columns, int i) {
+  if (i == 0) w[2 * columns] = s->key.x, w[2 * columns + 1] = s->key.y;
+  w[i] = s->counter.x;
+  w[columns + i] = s->counter.y;
+}
+template <class S> __device__ inline void store_first(const S *s, unsigned *w, int columns, int i) {
+  s->store(w, columns, i);
+}
+
 /* Sets column i to word rows[i] of its subsequence or, if step is not 0, of the sequence with its own seed. */
 #define MW_COLUMNS_BEGIN(kind)                                                                                         \
   extern "C" __global__ void begin(unsigned low, unsigned high, ull step, int columns, const ull *rows,                \
@@ -188,7 +198,7 @@ __device__ inline void begin_extra(S *s, ull seed, int i, ull pair, ull step, un
     kind s;                                                                                                            \
     begin_extra(&s, (ull)high << 32 | low, i, pairs ? pairs[i] : 0, step, words, columns);                             \
     s.begin((ull)high << 32 | low, i, rows[i], step);                                                                  \
-    s.store(words, columns, i);                                                                                        \
+    store_first(&s, words, columns, i);                                                                                \
   }
 #define MW_COLUMNS_FILL(kind, what)                                                                                    \
   extern "C" __global__ void what(unsigned *words, int columns, int first, int units, double a, double b,              \
