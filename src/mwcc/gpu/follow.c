@@ -95,8 +95,11 @@ static unsigned flags_of(LLVMValueRef i, const gpu_access *a) {
     if (LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic)
       flags |= MW_FOLLOW_VOLATILE | order_flags(LLVMGetOrdering(i));
     return LLVMGetVolatile(i) ? flags | MW_FOLLOW_VOLATILE : flags;
-  case LLVMAtomicRMW: return flags | MW_FOLLOW_ATOMIC | order_flags(LLVMGetOrdering(i));
-  case LLVMAtomicCmpXchg: return flags | MW_FOLLOW_ATOMIC | order_flags(LLVMGetCmpXchgSuccessOrdering(i));
+  case LLVMAtomicRMW:
+    return flags | MW_FOLLOW_ATOMIC | order_flags(LLVMGetOrdering(i)) | (is_block_scope(i) ? MW_FOLLOW_BLOCK : 0);
+  case LLVMAtomicCmpXchg:
+    flags |= is_block_scope(i) ? MW_FOLLOW_BLOCK : 0;
+    return flags | MW_FOLLOW_ATOMIC | order_flags(LLVMGetCmpXchgSuccessOrdering(i));
   case LLVMCall:
     if (LLVMIsAInlineAsm(LLVMGetCalledValue(i))) return flags | inline_flags(i);
     if (starts_with(callee_name(i), "llvm.nvvm.atomic.")) return flags | MW_FOLLOW_ATOMIC;

@@ -295,9 +295,13 @@ static void check_found(checker *c, LLVMValueRef i, LLVMValueRef function, const
 }
 
 static void check(checker *c, LLVMValueRef i, LLVMValueRef function, const gpu_access *a) {
-  accessed o;
+  accessed o, inner;
   unsigned alignment = a->alignment > 16 ? 16 : a->alignment ? a->alignment : 1;
   if (!find_accessed(c->p, a->address, &o)) return;
+  if (c->p->options->checks && find_inner_array(c->p, c->b, a->address, &inner)) {
+    inner.name = o.name;
+    check_known(c, i, a, &inner, 1);
+  }
   if (o.size == MW_OBJECT_ALLOCATION)
     check_found(c, i, function, a, &o, alignment);
   else

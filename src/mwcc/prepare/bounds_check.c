@@ -127,9 +127,7 @@ static bool is_converted(LLVMValueRef root, int steps) {
 
 bool is_made_from_integer(LLVMValueRef root) { return is_converted(root, STEPS); }
 
-/* The innermost array of a struct or of an array of arrays that the address indexes, by a variable: the row in
-   m[i][j], the member in s.cells[i]. Arrays of one element stand for as many as follow the struct. */
-static bool find_inner(checker *c, LLVMValueRef address, accessed *inner) {
+bool find_inner_array(program *p, LLVMBuilderRef b, LLVMValueRef address, accessed *inner) {
   while (opcode_of(address) == LLVMAddrSpaceCast) address = LLVMGetOperand(address, 0);
   if (!LLVMIsAGetElementPtrInst(address)) return false;
   unsigned count = (unsigned)LLVMGetNumOperands(address);
@@ -145,10 +143,10 @@ static bool find_inner(checker *c, LLVMValueRef address, accessed *inner) {
       if (LLVMGetArrayLength2(type) < 2) return false;
       LLVMValueRef *indices = mw_alloc(count * sizeof *indices);
       for (unsigned k = 1; k < i; k++) indices[k - 1] = LLVMGetOperand(address, k);
-      LLVMPositionBuilderBefore(c->b, address);
+      LLVMPositionBuilderBefore(b, address);
       inner->base =
-          LLVMBuildGEP2(c->b, LLVMGetGEPSourceElementType(address), LLVMGetOperand(address, 0), indices, i - 1, "");
-      inner->size = LLVMABISizeOfType(c->p->layout, type);
+          LLVMBuildGEP2(b, LLVMGetGEPSourceElementType(address), LLVMGetOperand(address, 0), indices, i - 1, "");
+      inner->size = LLVMABISizeOfType(p->layout, type);
       free(indices);
       return true;
     }
@@ -178,7 +176,7 @@ static void add_check(checker *c, LLVMValueRef access, LLVMValueRef address, LLV
     call_check(c, &o, address, bytes, flags | MW_ACCESS_UNBOUND);
     return;
   }
-  bool has_inner = c->p->options->checks && find_inner(c, address, &inner);
+  bool has_inner = c->p->options->checks && find_inner_array(c->p, c->b, address, &inner);
   LLVMPositionBuilderBefore(c->b, access);
   if (has_inner) {
     inner.name = o.name;

@@ -25,6 +25,9 @@ void drop_scalar_code(program *p); /* deletes the kernel's code for single threa
 bool find_accessed(const program *p, LLVMValueRef address, accessed *out);
 void check_memory(program *p);
 bool is_made_from_integer(LLVMValueRef root);
+/* The innermost array of a struct or of an array of arrays that the address indexes, by a variable: the row in m[i][j], the
+   member in s.cells[i]. Arrays of one element stand for as many as follow the struct. */
+bool find_inner_array(program *p, LLVMBuilderRef b, LLVMValueRef address, accessed *inner);
 /* "syncscope(\"block\")" of an atomic: LLVM's C interface has no name of a scope. */
 bool is_block_scope(LLVMValueRef atomic);
 /* race_screen.c: which kernels can be screened, and which arrays' accesses these note; whether an access is noted. */
