@@ -122,4 +122,22 @@ describe("a kernel of segments of different lengths", function()
       assert.is_truthy(ir:find("vec.epilog.vector.body:", 1, true), processor)
     end
   end)
+
+  it("is what long launches compare with lanes where a thread sums its own row of integers", function()
+    local sums = [[extern "C" __global__ void sums(const unsigned char *rows, TYPE *out, int n) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      TYPE sum = 0;
+      for (int k = 0; k < n; k++) {
+        int d = rows[i * n + k] - k % 256;
+        sum += (d < 0 ? -d : d) * (k ^ 3) + (k & 5) * (d | 1) - (d ^ k) + (k + d >> 2);
+      }
+      out[i] = sum;
+    }]]
+    local function candidates(type)
+      local text = mwcc.run(sums:gsub("TYPE", type), "--report --mcpu=x86-64-v4 --launch=sums:128x1x1")
+      return text:match "long launches measure other gangs: ([^\n]*)"
+    end
+    assert.equal("1 x 1 lanes", candidates "int")
+    assert.is_nil(candidates "float")
+  end)
 end)

@@ -106,10 +106,11 @@ void list_candidates(const program *p, kernel *k, const graph *g, const order *o
   int native = register_lanes(p);
   if (!f.has_same_bits) return;
   bool gathers = f.gathers * RARE >= f.instructions && f.gathers, is_long = g->value_count > LONG;
-  bool doubtful = gathers || f.divergent_loops || f.local_accesses || is_long;
+  bool doubtful = gathers || f.divergent_loops || f.local_accesses || is_long, stores;
   bool carries_much = f.has_loops && carries_many_vectors(g, o, s, own->lanes * own->vectors);
   /* one thread after the other: no masks, no gathers, and LLVM's own optimisation of local arrays */
-  if (doubtful && !k->waits) add(k, 1, 1);
+  bool walks_own_rows = has_pass(p, PASS_THREAD_LOOPS) && has_vectorisable_loops(g, o, s, &stores);
+  if ((doubtful || walks_own_rows) && !k->waits) add(k, 1, 1);
   if (own->lanes < native) add(k, native, 1);
   if (doubtful || carries_much || k->waits) add(k, native, 1);
   if (f.local_accesses) add(k, 2 * native, 1);
