@@ -31,6 +31,27 @@ describe("a library for Fourier transforms", function()
     end
   end)
 
+  it("transforms columns side by side as it transforms lines", function()
+    if not is_there then return pending "no library" end
+    for _, dtype in ipairs { "float", "double" } do
+      -- outer, n, inner: fewer columns than a panel has, one more than panels have, short and long ones
+      for _, sizes in ipairs { { 3, 1024, 1 }, { 2, 1000, 3 }, { 1, 128, 33 }, { 3, 67, 250 }, { 1, 8, 5001 } } do
+        local outer, n, inner = sizes[1], sizes[2], sizes[3]
+        local x = mw.random(3):uniform({ outer, n, inner }, { dtype = dtype })
+        local lines = x:permute(1, 3, 2):contiguous()
+        local function same(y, z, what)
+          local limit = (dtype == "float" and 1e-6 or 2e-15) * tonumber(z:abs():norm())
+          assert.is_true(tonumber((y - z:permute(1, 3, 2)):abs():norm()) <= limit, what .. table.concat(sizes, " "))
+        end
+        local y, z = mw.fft.rfft(x, { axis = 2 }), mw.fft.rfft(lines)
+        same(y, z, "rfft ")
+        same(mw.fft.irfft(y, { n = n, axis = 2 }), mw.fft.irfft(z, n), "irfft ")
+        same(mw.fft.fft(x, { axis = 2 }), mw.fft.fft(lines), "fft ")
+        same(mw.fft.ifft(y, { axis = 2 }), mw.fft.ifft(z), "ifft ")
+      end
+    end
+  end)
+
   it("takes its place in the stream, and retains what it transforms", function()
     if not is_there then return pending "no library" end
     local y = mw.zeros(4096, "complex64")

@@ -1,11 +1,12 @@
 /* Transforms by FFTW as commands of a stream: fftw.h.
  *
  * Outer transforms are distributed over the device's workers in pieces of a multiple of 16, so that all pieces are
- * aligned as the first one is and share its plan. Plans are made without measuring, and kept; FFTW's planner runs in one
+ * aligned as the first one is and share its plan; transforms side by side in panels of columns (panel.h). Plans are made without measuring, and kept; FFTW's planner runs in one
  * thread at a time, its plans in any number. (FFTW 3 manual, "guru interface", "thread safety") */
 #include "fftw.h"
 #include "base/shared_library.h"
 #include "cpu/schedule/stream.h"
+#include "panel.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -83,7 +84,8 @@ typedef struct plan_key {
   mw_fourier_kind kind;
   bool is_double;
   int from_alignment, to_alignment;
-  size_t count, n, inner; /* count transforms in a piece */
+  size_t count, n, inner;    /* count transforms in a piece */
+  size_t from_line, to_line; /* numbers from one to the next */
 } plan_key;
 
 typedef struct kept_plan {
@@ -98,15 +100,16 @@ static kept_plan *plans;
 
 static bool same_key(const plan_key *a, const plan_key *b) {
   return a->kind == b->kind && a->is_double == b->is_double && a->from_alignment == b->from_alignment &&
-         a->to_alignment == b->to_alignment && a->count == b->count && a->n == b->n && a->inner == b->inner;
+         a->to_alignment == b->to_alignment && a->count == b->count && a->n == b->n && a->inner == b->inner &&
+         a->from_line == b->from_line && a->to_line == b->to_line;
 }
 
 static void *make_plan(const plan_key *key, void *from, void *to) {
   fftw *f = &libraries[key->is_double];
-  ptrdiff_t n = (ptrdiff_t)key->n, inner = (ptrdiff_t)key->inner, half = n / 2 + 1;
-  ptrdiff_t in = key->kind == MW_FOURIER_REAL_INVERSE ? half : n, out = key->kind == MW_FOURIER_REAL ? half : n;
+  ptrdiff_t n = (ptrdiff_t)key->n, inner = (ptrdiff_t)key->inner;
   const dimension line = {n, inner, inner};
-  const dimension more[2] = {{(ptrdiff_t)key->count, in * inner, out * inner}, {inner, 1, 1}};
+  const dimension more[2] = {{(ptrdiff_t)key->count, (ptrdiff_t)key->from_line, (ptrdiff_t)key->to_line},
+                             {inner, 1, 1}};
   unsigned flags = ESTIMATE | PRESERVE_INPUT;
   switch (key->kind) {
   case MW_FOURIER_REAL: return f->plan_real(1, &line, 2, more, from, to, flags);
@@ -164,21 +167,34 @@ static void release_plan(kept_plan *plan) {
 
 /* ---- commands ---- */
 
+/* Memory for the lines of a panel, before and after. */
+typedef struct scratch {
+  struct scratch *next;
+  char *from, *to;
+} scratch;
+
 typedef struct transform_job {
   mw_transform transform;
   size_t piece;                /* outer ones of a block; the last block may have fewer */
   kept_plan *plan, *last;      /* last: NULL if all are alike */
   size_t from_bytes, to_bytes; /* of an outer one */
+  bool by_panels;
+  size_t panels; /* of an outer one */
+  cpu_panel from, to;
+  pthread_mutex_t lock; /* guards unused */
+  scratch *unused;
   mw_completion completion;
 } transform_job;
+
+static execute *function_of(const mw_transform *t) {
+  const fftw *f = &libraries[t->is_double];
+  return t->kind == MW_FOURIER_REAL ? f->run_real : t->kind == MW_FOURIER_REAL_INVERSE ? f->run_inverse : f->run;
+}
 
 static void run_blocks(void *context, uint64_t first, uint64_t last) {
   const transform_job *job = context;
   const mw_transform *t = &job->transform;
-  const fftw *f = &libraries[t->is_double];
-  execute *run = t->kind == MW_FOURIER_REAL           ? f->run_real
-                 : t->kind == MW_FOURIER_REAL_INVERSE ? f->run_inverse
-                                                      : f->run;
+  execute *run = function_of(t);
   for (uint64_t block = first; block < last; block++) {
     size_t at = block * job->piece;
     bool is_short = job->last && at + job->piece > t->outer;
@@ -187,12 +203,81 @@ static void run_blocks(void *context, uint64_t first, uint64_t last) {
   }
 }
 
+/* ---- by panels ---- */
+
+static char *new_lines(const cpu_panel *panel) {
+  size_t bytes = panel->line * panel->columns * panel->size;
+  char *lines = aligned_alloc(64, (bytes + 63) / 64 * 64);
+  if (lines) memset(lines, 0, bytes); /* the last panel may have fewer columns, and the others are transformed too */
+  return lines;
+}
+
+static void drop_scratch(scratch *it) {
+  free(it->from);
+  free(it->to);
+  free(it);
+}
+
+static scratch *new_scratch(const transform_job *job) {
+  scratch *it = mw_alloc(sizeof *it);
+  it->from = new_lines(&job->from);
+  it->to = new_lines(&job->to);
+  if (it->from && it->to) return it;
+  drop_scratch(it);
+  return NULL;
+}
+
+/* The first scratch is there before the command is queued; workers that get no more memory wait for their turn. */
+static scratch *take_scratch(transform_job *job) {
+  mw_lock(&job->lock);
+  scratch *it = job->unused;
+  if (it) job->unused = it->next;
+  mw_unlock(&job->lock);
+  while (!it && !(it = new_scratch(job))) {
+    mw_lock(&job->lock);
+    it = job->unused;
+    if (it) job->unused = it->next;
+    mw_unlock(&job->lock);
+  }
+  return it;
+}
+
+static void run_panels(void *context, uint64_t first, uint64_t last) {
+  transform_job *job = context;
+  const mw_transform *t = &job->transform;
+  execute *run = function_of(t);
+  scratch *room = take_scratch(job);
+  for (uint64_t block = first; block < last; block++) {
+    size_t outer = block / job->panels, column = block % job->panels * job->from.columns;
+    cpu_panel from = job->from, to = job->to;
+    if (column + from.columns > t->inner) from.columns = to.columns = t->inner - column;
+    cpu_panel_gather(&from, (char *)(uintptr_t)t->from + outer * job->from_bytes + column * from.size, room->from);
+    run(job->plan->plan, room->from, room->to);
+    cpu_panel_scatter(&to, room->to, (char *)(uintptr_t)t->to + outer * job->to_bytes + column * to.size);
+  }
+  mw_lock(&job->lock);
+  room->next = job->unused;
+  job->unused = room;
+  mw_unlock(&job->lock);
+}
+
+/* ---- queueing ---- */
+
+static void drop_job(transform_job *job) {
+  release_plan(job->plan);
+  release_plan(job->last);
+  for (scratch *it = job->unused, *next; it; it = next) {
+    next = it->next;
+    drop_scratch(it);
+  }
+  pthread_mutex_destroy(&job->lock);
+  free(job);
+}
+
 static void finish(void *context) {
   transform_job *job = context;
   mw_completion completion = job->completion;
-  release_plan(job->plan);
-  release_plan(job->last);
-  free(job);
+  drop_job(job);
   if (completion.done) completion.done(completion.context);
 }
 
@@ -203,29 +288,72 @@ static size_t piece_of(const mw_transform *t, int workers) {
   return piece < t->outer ? piece : t->outer;
 }
 
+/* Columns of a panel: at least a few cache lines, and enough work for a block. 0: panels do not pay. */
+static size_t columns_of(const mw_transform *t) {
+  enum { LEAST = 16, WORK = 4096, MOST = 1 << 20 };
+  if (t->inner == 1 || t->n > MOST) return 0;
+  size_t columns = (WORK / t->n + LEAST - 1) / LEAST * LEAST;
+  if (columns < LEAST) columns = LEAST;
+  if (columns > t->inner) columns = t->inner;
+  return columns * t->n < WORK / 4 ? 0 : columns;
+}
+
+static void plan_panels(transform_job *job, size_t columns, size_t from_size, size_t to_size) {
+  const mw_transform *t = &job->transform;
+  const fftw *f = &libraries[t->is_double];
+  size_t half = t->n / 2 + 1, in = t->kind == MW_FOURIER_REAL_INVERSE ? half : t->n;
+  size_t out = t->kind == MW_FOURIER_REAL ? half : t->n;
+  job->by_panels = true;
+  job->panels = (t->inner + columns - 1) / columns;
+  job->from = (cpu_panel){from_size, in, columns, t->inner, cpu_panel_line(in, from_size)};
+  job->to = (cpu_panel){to_size, out, columns, t->inner, cpu_panel_line(out, to_size)};
+  if (!(job->unused = new_scratch(job))) return;
+  plan_key key = {
+      t->kind,        t->is_double, f->alignment(job->unused->from), f->alignment(job->unused->to), columns, t->n, 1,
+      job->from.line, job->to.line};
+  job->plan = plan_for(&key, job->unused->from, job->unused->to);
+}
+
+static void plan_pieces(transform_job *job, size_t from_size, size_t to_size) {
+  const mw_transform *t = &job->transform;
+  const fftw *f = &libraries[t->is_double];
+  void *from = (void *)(uintptr_t)t->from, *to = (void *)(uintptr_t)t->to;
+  plan_key key = {t->kind, t->is_double, f->alignment(from),          f->alignment(to),       job->piece,
+                  t->n,    t->inner,     job->from_bytes / from_size, job->to_bytes / to_size};
+  job->plan = plan_for(&key, from, to);
+  key.count = t->outer % job->piece;
+  if (!key.count) return;
+  job->last = plan_for(&key, from, to);
+  if (job->last) return;
+  release_plan(job->plan);
+  job->plan = NULL;
+}
+
 static int queue_transform(void *stream_handle, const mw_transform *t, mw_completion completion) {
   cpu_stream *stream = stream_handle;
-  fftw *f = &libraries[t->is_double];
   pthread_once(&once, load);
-  if (f->problem) return fail(MW_NOT_SUPPORTED, "%s", f->problem);
-  size_t real = t->is_double ? 8 : 4, line = t->inner * 2 * real, half = (t->n / 2 + 1) * line, full = t->n * line;
-  transform_job job = {.transform = *t, .completion = completion, .piece = piece_of(t, stream->device->workers)};
-  job.from_bytes = t->kind == MW_FOURIER_REAL ? full / 2 : t->kind == MW_FOURIER_REAL_INVERSE ? half : full;
-  job.to_bytes = t->kind == MW_FOURIER_REAL ? half : t->kind == MW_FOURIER_REAL_INVERSE ? full / 2 : full;
-  void *from = (void *)(uintptr_t)t->from, *to = (void *)(uintptr_t)t->to;
-  plan_key key = {t->kind, t->is_double, f->alignment(from), f->alignment(to), job.piece, t->n, t->inner};
-  job.plan = plan_for(&key, from, to);
-  key.count = t->outer % job.piece;
-  if (key.count) job.last = plan_for(&key, from, to);
-  if (!job.plan || (key.count && !job.last)) {
-    release_plan(job.plan);
-    release_plan(job.last);
+  if (libraries[t->is_double].problem) return fail(MW_NOT_SUPPORTED, "%s", libraries[t->is_double].problem);
+  size_t real = t->is_double ? 8 : 4, columns = columns_of(t);
+  size_t line = t->inner * 2 * real, half = (t->n / 2 + 1) * line, full = t->n * line;
+  transform_job *job = mw_alloc(sizeof *job);
+  *job = (transform_job){.transform = *t, .completion = completion, .piece = piece_of(t, stream->device->workers)};
+  mw_lock_init(&job->lock);
+  job->from_bytes = t->kind == MW_FOURIER_REAL ? full / 2 : t->kind == MW_FOURIER_REAL_INVERSE ? half : full;
+  job->to_bytes = t->kind == MW_FOURIER_REAL ? half : t->kind == MW_FOURIER_REAL_INVERSE ? full / 2 : full;
+  size_t from_size = t->kind == MW_FOURIER_REAL ? real : 2 * real;
+  size_t to_size = t->kind == MW_FOURIER_REAL_INVERSE ? real : 2 * real;
+  if (columns)
+    plan_panels(job, columns, from_size, to_size);
+  else
+    plan_pieces(job, from_size, to_size);
+  if (!job->plan) {
+    drop_job(job);
     return fail(MW_NOT_SUPPORTED, "FFTW has no plan for %zu numbers", t->n);
   }
-  transform_job *kept = mw_alloc(sizeof *kept);
-  *kept = job;
-  return cpu_stream_function(stream, run_blocks, kept, (t->outer + job.piece - 1) / job.piece,
-                             (mw_completion){finish, kept});
+  if (job->by_panels)
+    return cpu_stream_function(stream, run_panels, job, t->outer * job->panels, (mw_completion){finish, job});
+  return cpu_stream_function(stream, run_blocks, job, (t->outer + job->piece - 1) / job->piece,
+                             (mw_completion){finish, job});
 }
 
 /* ---- names ---- */
