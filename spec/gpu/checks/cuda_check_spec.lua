@@ -52,7 +52,7 @@ describe("a checked run on a GPU", function()
   end)
 
   for kind, words in pairs {
-    [2] = "uninitialised: kernel k, thread 3 of block 0 used a value that nothing has written at line 3; 3 times",
+    [2] = "uninitialised: kernel k, thread 3 of block 0 used x[10], which nothing has written, at line 3; 3 times",
     [3] = "barrier divergence: kernel k, thread 3 of block 0 waits at one barrier, and other threads of its block " ..
       "wait at another at line 3 (thread 35 of block 0 at line 2); all threads of a block have to reach the same " ..
       "__syncthreads(); 3 times",
@@ -61,7 +61,7 @@ describe("a checked run on a GPU", function()
     [5] = "warp mask: kernel k, thread 3 of block 0 calls a warp function with the mask 0x00000005, which does not " ..
       "name its own lane, 3 at line 3; the mask names the lanes that call: __activemask() is no substitute for it; " ..
       "3 times",
-    [9] = "invalid free: kernel k, thread 3 of block 0 freed 0x5, which was freed before at line 3; 3 times",
+    [9] = "invalid free: kernel k, thread 3 of block 0 freed memory that was freed before at line 3; 3 times",
   } do
     it("says what the CPU device says of a finding of kind " .. kind, function()
       assert.equal(words .. "\n", (run("print(report())", "value=5 finds=" .. kind)))

@@ -104,6 +104,12 @@ static const char *scope_of(const check_session *check, const mw_follow_finding 
   return f->here.thread / MW_FOLLOW_LANES == f->other.thread / MW_FOLLOW_LANES ? "warp" : "block";
 }
 
+static void add_index(mw_finding *made, const mw_follow_finding *f) {
+  if (!f->object || !f->bytes || f->bytes > 16) return;
+  made->has_index = 1;
+  made->index = (int64_t)(f->address - f->object) / (int64_t)f->bytes;
+}
+
 static void add_race(check_session *check, const mw_follow_finding *f) {
   const check_launch *here = check_launch_of(check, f->here.run), *other = check_launch_of(check, f->other.run);
   if (here != other && here && other && check_happens_before(other, here)) return;
@@ -121,10 +127,7 @@ static void add_race(check_session *check, const mw_follow_finding *f) {
                      .count = f->count,
                      .scope = scope,
                      .hint = advice_of(f, scope)};
-  if (f->object && f->bytes && f->bytes <= 16) {
-    made.has_index = 1;
-    made.index = (int64_t)(f->address - f->object) / (int64_t)f->bytes;
-  }
+  add_index(&made, f);
   check_add(check, &made);
 }
 
@@ -166,8 +169,8 @@ static char *text_of(const check_session *check, const mw_follow_finding *f) {
     return mw_strdup("calls a warp function, and other lanes of its mask call another one instead");
   case MW_FOLLOW_ABSENT:
     return mw_format("reads lane %u in a shuffle in which that lane does not take part: the value is undefined", low);
-  case MW_FOLLOW_FREED_TWICE: return mw_format("freed 0x%llx, which was freed before", (unsigned long long)f->value);
-  default: return mw_format("freed 0x%llx, which malloc did not return", (unsigned long long)f->value);
+  case MW_FOLLOW_FREED_TWICE: return mw_strdup("freed memory that was freed before");
+  default: return mw_strdup("freed memory that malloc did not return");
   }
 }
 
@@ -184,6 +187,10 @@ static void add_other(check_session *check, const mw_follow_finding *f) {
   if (two) {
     made.other = end_of(check, &f->other, NULL);
     if (is_at(&made.here, &made.other)) return;
+  }
+  if (f->kind == MW_FOLLOW_UNWRITTEN && site_of(check, f->here.site)->name) {
+    made.array = site_of(check, f->here.site)->name;
+    add_index(&made, f);
   }
   char *text = text_of(check, f);
   made.text = text;

@@ -33,6 +33,17 @@ __mw_follow_function bool __mw_precedes(const __mw_touch &a, __mw_u64 who, __mw_
   return run - launch->base < launch->blocks && ((__mw_u32)what >> 16) < __mw_load(&block->grids);
 }
 
+/* The access of a new finding; NULL: it is none. */
+__mw_follow_inline void __mw_show(const __mw_touch &a, mw_follow_finding *f) {
+  if (!f) return;
+  f->address = a.address;
+  f->object = a.object;
+  f->bytes = a.bytes;
+  f->is_shared = a.is_shared;
+  __mw_order();
+  f->ready = 1;
+}
+
 __mw_follow_function void __mw_tell_race(const __mw_touch &a, __mw_u64 who, __mw_u64 what) {
   mw_follow_end here = __mw_end_of(&a.self, a.site, a.flags);
   mw_follow_end other = {(__mw_u32)(what >> 44), __mw_run_of(who),   __mw_thread_of(who),
@@ -48,14 +59,7 @@ __mw_follow_function void __mw_tell_race(const __mw_touch &a, __mw_u64 who, __mw
     }
     return;
   }
-  mw_follow_finding *f = __mw_found(&a.self, MW_FOLLOW_RACE, here, other, 0);
-  if (!f) return;
-  f->address = a.address;
-  f->object = a.object;
-  f->bytes = a.bytes;
-  f->is_shared = a.is_shared;
-  __mw_order();
-  f->ready = 1;
+  __mw_show(a, __mw_found(&a.self, MW_FOLLOW_RACE, here, other, 0));
 }
 
 /* Atomic and volatile accesses do not race, unless the scope of one is too small; but volatile ones do not keep the lanes of
@@ -177,7 +181,9 @@ __mw_follow_function void __mw_follow_bytes(const __mw_touch &a) {
     if (end - word * 4 < 4) bytes &= (1u << (end - word * 4)) - 1;
     unwritten |= a.is_shared ? __mw_follow_shared_word(a, word, bytes) : __mw_follow_global_word(a, word, bytes);
   }
-  if (unwritten) __mw_found_here(&a.self, MW_FOLLOW_UNWRITTEN, a.site, a.address);
+  if (!unwritten) return;
+  mw_follow_end here = __mw_end_of(&a.self, a.site, a.flags), none = {};
+  __mw_show(a, __mw_found(&a.self, MW_FOLLOW_UNWRITTEN, here, none, 0));
 }
 
 #endif
