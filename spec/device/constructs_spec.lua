@@ -178,6 +178,152 @@ local constructs = {
       cg::wait_prior<0>(block);
       p[threadIdx.x] = s[threadIdx.x];
     }]],
+  ["clusters by __cluster_dims__"] = [[
+    #include <cooperative_groups.h>
+    namespace cg = cooperative_groups;
+    __global__ void __cluster_dims__(2, 1, 1) k(int *p) {
+      __shared__ int s;
+      cg::cluster_group cluster = cg::this_cluster();
+      s = cluster.block_rank();
+      cluster.sync();
+      p[blockIdx.x] = *cluster.map_shared_rank(&s, cluster.block_rank() ^ 1) + cluster.num_threads();
+      auto token = cluster.barrier_arrive();
+      cluster.barrier_wait(static_cast<cg::cluster_group::arrival_token &&>(token));
+      p[1] = cluster.query_shared_rank(&s) + cluster.dim_blocks().x + cluster.thread_rank();
+    }]],
+  ["clusters without cooperative groups"] = [[
+    __global__ void k(int *p) {
+      __shared__ int s;
+      p[0] = __clusterDimIsSpecified() + __clusterDim().x + __clusterRelativeBlockIdx().x + __clusterIdx().x +
+             __clusterGridDimInClusters().x + __clusterRelativeBlockRank() + __clusterSizeInBlocks();
+      __cluster_barrier_arrive();
+      __cluster_barrier_wait();
+      p[1] = *(int *)__cluster_map_shared_rank(&s, 0) + __cluster_query_shared_rank(&s) + __isClusterShared(&s);
+    }]],
+  ["distributed shared memory in PTX"] = [[
+    __shared__ int s;
+    unsigned at = (unsigned)__cvta_generic_to_shared(&s), other, rank;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(other) : "r"(at), "r"(0));
+    asm volatile("st.shared::cluster.u32 [%0], %1;" : : "r"(other), "r"(1) : "memory");
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    asm volatile("barrier.cluster.arrive.aligned;\n barrier.cluster.wait.aligned;" : : : "memory");
+    p[0] = rank;]],
+  ["barriers with transaction counts"] = [[
+    #include <cuda/barrier>
+    __global__ void k(const int *g, int *p) {
+      __shared__ alignas(16) int s[64];
+      __shared__ cuda::barrier<cuda::thread_scope_block> b;
+      if (threadIdx.x == 0) init(&b, blockDim.x);
+      __syncthreads();
+      cuda::barrier<cuda::thread_scope_block>::arrival_token token;
+      if (threadIdx.x == 0) {
+        cuda::device::memcpy_async_tx(s, g, cuda::aligned_size_t<16>(sizeof s), b);
+        token = cuda::device::barrier_arrive_tx(b, 1, sizeof s);
+      } else {
+        token = b.arrive();
+      }
+      b.wait(static_cast<decltype(token) &&>(token));
+      cuda::device::barrier_expect_tx(b, 0);
+      p[threadIdx.x] = s[threadIdx.x];
+    }]],
+  ["bulk copies"] = [[
+    #include <cuda/barrier>
+    namespace cde = cuda::device::experimental;
+    __global__ void k(const int *g, int *p) {
+      __shared__ alignas(16) int s[64];
+      __shared__ cuda::barrier<cuda::thread_scope_block> b;
+      if (threadIdx.x == 0) { init(&b, 1); cde::fence_proxy_async_shared_cta(); }
+      __syncthreads();
+      if (threadIdx.x == 0) {
+        cde::cp_async_bulk_global_to_shared(s, g, sizeof s, b);
+        b.wait(cuda::device::barrier_arrive_tx(b, 1, sizeof s));
+        cde::fence_proxy_async_shared_cta();
+        cde::cp_async_bulk_shared_to_global(p, s, sizeof s);
+        cde::cp_async_bulk_commit_group();
+        cde::cp_async_bulk_wait_group_read<0>();
+      }
+    }]],
+  ["copies by tensor maps"] = [[
+    #include <cuda.h>
+    #include <cuda/barrier>
+    namespace cde = cuda::device::experimental;
+    __global__ void k(const __grid_constant__ CUtensorMap map, const __grid_constant__ CUtensorMap to) {
+      __shared__ alignas(128) int s[8][8];
+      __shared__ cuda::barrier<cuda::thread_scope_block> b;
+      if (threadIdx.x == 0) { init(&b, 1); cde::fence_proxy_async_shared_cta(); }
+      __syncthreads();
+      if (threadIdx.x == 0) {
+        cde::cp_async_bulk_tensor_2d_global_to_shared(s, &map, 0, 0, b);
+        b.wait(cuda::device::barrier_arrive_tx(b, 1, sizeof s));
+        cde::cp_async_bulk_tensor_2d_shared_to_global(&to, 0, 0, s);
+        cde::cp_async_bulk_commit_group();
+        cde::cp_async_bulk_wait_group_read<0>();
+      }
+    }]],
+  ["conditions of graphs"] = [[
+    __global__ void k(cudaGraphConditionalHandle handle, int *p) { cudaGraphSetConditional(handle, p[0] > 0); }]],
+  ["elect.sync"] = [[
+    unsigned lane, chosen;
+    asm volatile("{\n .reg .pred q;\n elect.sync %0|q, 0xffffffff;\n selp.u32 %1, 1, 0, q;\n}"
+                 : "=r"(lane), "=r"(chosen));
+    p[threadIdx.x] = lane + chosen;]],
+  ["tensor cores"] = [[
+    #include <mma.h>
+    using namespace nvcuda;
+    __global__ void k(const half *a, const half *b, float *c) {
+      wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> x;
+      wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> y;
+      wmma::fragment<wmma::accumulator, 16, 16, 16, float> z;
+      wmma::fill_fragment(z, 0.0f);
+      wmma::load_matrix_sync(x, a, 16);
+      wmma::load_matrix_sync(y, b, 16);
+      wmma::mma_sync(z, x, y, z);
+      wmma::store_matrix_sync(c, z, 16, wmma::mem_row_major);
+    }]],
+  ["video instructions"] = [[
+    int r;
+    asm("vadd.s32.s32.s32.sat %0, %1.b0, %2.h1;" : "=r"(r) : "r"(p[1]), "r"(p[2]));
+    asm("vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;" : "=r"(p[0]) : "r"(p[1]), "r"(p[2]), "r"(r));
+    asm("vset.u32.s32.lt %0, %1, %2;" : "=r"(p[3]) : "r"(p[1]), "r"(p[2]));
+    asm("vshl.u32.u32.u32.wrap %0, %1, %2;" : "=r"(p[4]) : "r"(p[1]), "r"(p[2]));
+    asm("vmad.s32.s32.s32 %0, %1, %2, %3;" : "=r"(p[5]) : "r"(p[1]), "r"(p[2]), "r"(r));
+    asm("vmax2.s32.s32.s32 %0, %1, %2, %3;" : "=r"(p[6]) : "r"(p[1]), "r"(p[2]), "r"(r));]],
+  ["SIMD in a word, all widths"] = [[
+    p[0] = __vabs2(p[1]) ^ __vmaxs4(p[1], p[2]) ^ __vadd4(p[1], p[2]) ^ __vsadu4(p[1], p[2]) ^ __vneg4(p[1]) ^
+           __vavgu2(p[1], p[2]) ^ __vhaddu4(p[1], p[2]) ^ __vcmpgts2(p[1], p[2]) ^ __vsetges4(p[1], p[2]) ^
+           __vsubss2(p[1], p[2]) ^ __vminu2(p[1], p[2]) ^ __vabsss4(p[1]);]],
+  ["loads and stores with cache hints"] = [[
+    #include <cuda_fp16.h>
+    #include <cuda_bf16.h>
+    __global__ void k(__half2 *h, __nv_bfloat16 *b, float4 *f, double2 *d) {
+      __stcs(h, __ldcs(h + 1));
+      __stcg(b, __ldcg(b + 1));
+      __stwt(f, __ldca(f + 1));
+      __stwb(d, __ldcv(d + 1));
+      f[2] = __ldg(f + 3);
+      h[4] = __ldlu(h + 5);
+    }]],
+  ["shared memory configurations and host attributes"] = [[
+    cudaFuncCache c = cudaFuncCachePreferL1;
+    cudaLimit l = cudaLimitDevRuntimePendingLaunchCount;
+    cudaLaunchAttributeID a = cudaLaunchAttributeClusterDimension;
+    p[0] = c + l + a + cudaGraphCondTypeWhile + cudaStreamNonBlocking;]],
+  ["reductions of structs over lanes"] = [[
+    #include <cooperative_groups.h>
+    #include <cooperative_groups/reduce.h>
+    namespace cg = cooperative_groups;
+    struct pair { float value; int index; };
+    struct larger { __device__ pair operator()(pair a, pair b) const { return a.value > b.value ? a : b; } };
+    __global__ void k(const float *x, int *p) {
+      auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+      pair best = cg::reduce(warp, pair{x[threadIdx.x], (int)threadIdx.x}, larger());
+      p[threadIdx.x] = best.index;
+    }]],
+  ["uses of asm as nvcc takes it"] = [[
+    int r;
+    asm("add.s32 %0, %1 , %2;" : "=r"(r) : "r"(p[1]), "r"(p[2]));
+    asm volatile("membar.gl;");
+    p[0] = r;]],
 }
 
 local names = {}
