@@ -98,6 +98,31 @@ describe("streams of device code:", function()
     assert.same({ one + 1, one + 1, one, one, one, one, one, one }, out)
   end)
 
+  it("copies and fills of rows and of slices, in order with grids", function()
+    if suite.on_gpu then return pending "CPU device only: as the fills above" end
+    local out = run([[
+      __global__ void add(int *p) { p[threadIdx.x] += 1; }
+      __global__ void k(int *p) {
+        cudaMemset2DAsync(p, 4 * sizeof(int), 1, 2 * sizeof(int), 2);
+        add<<<1, 8>>>(p);
+        cudaMemcpy2DAsync(p + 16, 2 * sizeof(int), p, 4 * sizeof(int), 2 * sizeof(int), 2, cudaMemcpyDeviceToDevice);
+        cudaMemset3DAsync(make_cudaPitchedPtr(p + 24, 8, 8, 2), 0, make_cudaExtent(4, 1, 2));
+      }
+    ]], 32, 1, 1)
+    local one = 0x01010101 + 1
+    assert.same({ one, one, 1, 1, one, one, 1, 1 }, { table.unpack(out, 1, 8) })
+    assert.same({ one, one, one, one }, { table.unpack(out, 17, 20) })
+  end)
+
+  it("what is the same on every device of the capability is known", function()
+    assert.same({ 0, 32, 1024, 0 }, run([[
+      __global__ void k(int *p) {
+        p[0] = cudaDeviceGetAttribute(&p[1], cudaDevAttrWarpSize, 0);
+        p[3] = cudaDeviceGetAttribute(&p[2], cudaDevAttrMaxThreadsPerBlock, 0);
+      }
+    ]], 4, 1, 1))
+  end)
+
   it("copies outside of device memory are refused", function()
     if suite.on_gpu then return pending "CPU device only: a GPU does not look at addresses" end
     assert.same({ 1, 1 }, run([[

@@ -151,6 +151,37 @@ __mw_device cudaError_t cudaMemsetAsync(void *target, int value, size_t bytes, c
   return (cudaError_t)__mw_device_runtime(__MW_FILL, &r);
 }
 
+/* Rows, one command each. */
+__mw_device cudaError_t cudaMemcpy2DAsync(void *target, size_t target_pitch, const void *source, size_t source_pitch,
+                                          size_t width, size_t height, cudaMemcpyKind kind = cudaMemcpyDefault,
+                                          cudaStream_t stream = 0) {
+  if (width > target_pitch || width > source_pitch) return cudaErrorInvalidPitchValue;
+  for (size_t y = 0; y < height; y++) {
+    cudaError_t code = cudaMemcpyAsync((char *)target + y * target_pitch, (const char *)source + y * source_pitch,
+                                       width, kind, stream);
+    if (code != cudaSuccess) return code;
+  }
+  return cudaSuccess;
+}
+__mw_device cudaError_t cudaMemset2DAsync(void *target, size_t pitch, int value, size_t width, size_t height,
+                                          cudaStream_t stream = 0) {
+  if (width > pitch) return cudaErrorInvalidPitchValue;
+  for (size_t y = 0; y < height; y++) {
+    cudaError_t code = cudaMemsetAsync((char *)target + y * pitch, value, width, stream);
+    if (code != cudaSuccess) return code;
+  }
+  return cudaSuccess;
+}
+__mw_device cudaError_t cudaMemset3DAsync(cudaPitchedPtr target, int value, cudaExtent extent,
+                                          cudaStream_t stream = 0) {
+  for (size_t z = 0; z < extent.depth; z++) {
+    char *slice = (char *)target.ptr + z * target.pitch * target.ysize;
+    cudaError_t code = cudaMemset2DAsync(slice, target.pitch, value, extent.width, extent.height, stream);
+    if (code != cudaSuccess) return code;
+  }
+  return cudaSuccess;
+}
+
 /* Handles are numbers: see device_objects.c. */
 __mw_device cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags) {
   __mw_device_request r = {};
@@ -190,6 +221,24 @@ __mw_device cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t eve
 __mw_device cudaError_t cudaGetDevice(int *device) {
   *device = 0;
   return cudaSuccess;
+}
+/* What is the same on every device of the capability; the host knows the rest. */
+__mw_device cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device) {
+  if (device != 0) return cudaErrorInvalidDevice;
+  switch ((int)attribute) {
+  case cudaDevAttrMaxThreadsPerBlock:
+  case cudaDevAttrMaxBlockDimX:
+  case cudaDevAttrMaxBlockDimY: *value = 1024; return cudaSuccess;
+  case cudaDevAttrMaxBlockDimZ: *value = 64; return cudaSuccess;
+  case cudaDevAttrMaxGridDimX: *value = 0x7fffffff; return cudaSuccess;
+  case cudaDevAttrMaxGridDimY:
+  case cudaDevAttrMaxGridDimZ: *value = 65535; return cudaSuccess;
+  case cudaDevAttrMaxSharedMemoryPerBlock: *value = 48 << 10; return cudaSuccess;
+  case cudaDevAttrWarpSize: *value = 32; return cudaSuccess;
+  case cudaDevAttrComputeCapabilityMajor: *value = __CUDA_ARCH__ / 100; return cudaSuccess;
+  case cudaDevAttrComputeCapabilityMinor: *value = __CUDA_ARCH__ / 10 % 10; return cudaSuccess;
+  }
+  return cudaErrorNotSupported;
 }
 __mw_device cudaError_t cudaGetDeviceCount(int *count) {
   *count = 1;
