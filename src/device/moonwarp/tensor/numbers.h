@@ -75,6 +75,8 @@ struct __mw_tensor_to_float {
     __mw_int8 is_inexact;
     return nearest(__mw_tensor_cut(sum, &is_inexact));
   }
+  /* A sum that was rounded towards zero, and is not NaN. */
+  static __mw_member __mw_uint8 rounded(__mw_float8 cut, __mw_int8) { return (__mw_uint8)cut; }
 };
 struct __mw_tensor_to_half {
   static __mw_member float least() { return 0x1p-14f; }
@@ -84,10 +86,13 @@ struct __mw_tensor_to_half {
     __mw_uint8 bits = __builtin_convertvector((__mw_ushort8) __builtin_convertvector(x, __mw_half8), __mw_uint8);
     return x == x ? bits : (__mw_uint8)0x7fffu;
   }
-  /* Rounding to odd first keeps what decides about the rounding to nearest after it. */
   static __mw_member __mw_uint8 rounded(__mw_double8 sum) {
     __mw_int8 is_inexact;
     __mw_float8 cut = __mw_tensor_cut(sum, &is_inexact);
+    return rounded(cut, is_inexact);
+  }
+  /* Rounding to odd first keeps what decides about the rounding to nearest after it. */
+  static __mw_member __mw_uint8 rounded(__mw_float8 cut, __mw_int8 is_inexact) {
     __mw_uint8 bits = nearest((__mw_float8)((__mw_int8)cut | (is_inexact & 1)));
     return bits == 0x8000u ? (__mw_uint8)0u : bits; /* no sum is -0 */
   }
