@@ -187,16 +187,22 @@ static void follow_unknown(follower *f, LLVMValueRef i, unsigned what) {
   tell(f, "__mw_guard_follow_unknown", &argument, 1);
 }
 
-/* A barrier in shared memory that counts arrivals: `arrives` publishes what the thread did, else it learns. */
-static void follow_word(follower *f, LLVMValueRef i, bool arrives) {
-  if (arrives)
-    LLVMPositionBuilderBefore(f->b, i);
-  else
-    after(f, i);
-  unsigned count = LLVMGetNumArgOperands(i);
-  if (!count || LLVMTypeOf(LLVMGetOperand(i, 0)) != f->p->i32) return;
-  LLVMValueRef arguments[] = {LLVMGetOperand(i, 0), constant_i32(f->p, arrives)};
-  tell(f, "__mw_guard_follow_word", arguments, 2);
+/* A barrier in shared memory that counts arrivals. Starting it is a store; who arrives publishes what it did, and who has
+   waited learns it. */
+static void follow_word(follower *f, LLVMValueRef i, bool arrives, unsigned flags) {
+  enum { SHARED = 3, BYTES = 8 };
+  if (!LLVMGetNumArgOperands(i) || LLVMTypeOf(LLVMGetOperand(i, 0)) != f->p->i32) return;
+  LLVMPositionBuilderBefore(f->b, i);
+  LLVMValueRef offset = LLVMGetOperand(i, 0);
+  LLVMTypeRef type = LLVMPointerTypeInContext(f->p->context, SHARED);
+  LLVMValueRef address = plain(f, LLVMBuildIntToPtr(f->b, offset, type, ""));
+  tell(f, "__mw_guard_follow",
+       (LLVMValueRef[]){address, constant_i64(f->p, BYTES), address, site_of(f, i, NULL, BYTES),
+                        constant_i32(f->p, flags)},
+       5);
+  if (!(flags & MW_FOLLOW_VOLATILE)) return;
+  if (!arrives) after(f, i);
+  tell(f, "__mw_guard_follow_word", (LLVMValueRef[]){offset, constant_i32(f->p, arrives)}, 2);
 }
 
 static void follow_inline(follower *f, LLVMValueRef i) {
@@ -212,10 +218,12 @@ static void follow_inline(follower *f, LLVMValueRef i) {
     follow_fence(f, i, 1);
   else if (strstr(text, "membar.") || starts_with(text, "fence.acq_rel") || starts_with(text, "fence.sc"))
     follow_fence(f, i, 0);
+  else if (strstr(text, "mbarrier.init"))
+    follow_word(f, i, false, MW_FOLLOW_STORE);
   else if (strstr(text, "mbarrier.arrive"))
-    follow_word(f, i, true);
+    follow_word(f, i, true, MW_FOLLOW_STORE | MW_FOLLOW_VOLATILE);
   else if (strstr(text, "mbarrier.test_wait") || strstr(text, "mbarrier.try_wait"))
-    follow_word(f, i, false);
+    follow_word(f, i, false, MW_FOLLOW_VOLATILE);
   else if (strstr(text, "barrier.cluster") || strstr(text, "mapa."))
     follow_unknown(f, i, MW_FOLLOW_CLUSTERS);
   else if (strstr(text, "cp.async") || strstr(text, "cp.reduce"))

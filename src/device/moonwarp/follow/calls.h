@@ -150,7 +150,7 @@ __mw_follow_called int __mw_guard_follow_vote(int predicate, __mw_u32 what, __mw
 
 __mw_follow_called __mw_u32 __mw_guard_follow_mask(__mw_u32 mask, __mw_u32 site) {
   __mw_self self;
-  return __mw_follow_self(&self) ? __mw_gather(&self, mask, self.launch->first_site + site) : mask;
+  return __mw_follow_self(&self) ? __mw_gather(&self, mask, self.launch->first_site + site, true) : mask;
 }
 
 __mw_follow_called void __mw_guard_follow_warp(__mw_u32 mask, __mw_u32 site) {
@@ -160,7 +160,7 @@ __mw_follow_called void __mw_guard_follow_warp(__mw_u32 mask, __mw_u32 site) {
     return;
   }
   if (self.launch->kinds & MW_BARRIERS)
-    mask = __mw_gather(&self, mask, self.launch->first_site + site);
+    mask = __mw_gather(&self, mask, self.launch->first_site + site, false);
   else
     __mw_follow_converge(mask);
   __mw_join_lanes(&self, mask & __mw_existing(&self) & ~__mw_load(&__mw_warp_of(&self)->exited));
@@ -181,7 +181,7 @@ __mw_follow_called __mw_u32 __mw_guard_follow_shuffle(__mw_u32 mask, __mw_u32 by
   __mw_self self;
   if (!__mw_follow_self(&self)) return mask;
   site += self.launch->first_site;
-  __mw_u32 lanes = __mw_gather(&self, mask, site), from = __mw_source_lane(self.id % 32, by, clamp, mode);
+  __mw_u32 lanes = __mw_gather(&self, mask, site, true), from = __mw_source_lane(self.id % 32, by, clamp, mode);
   if (!(lanes >> from & 1) && __mw_existing(&self) >> from & 1) __mw_found_here(&self, MW_FOLLOW_ABSENT, site, from);
   return lanes;
 }

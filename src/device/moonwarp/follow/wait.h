@@ -98,10 +98,11 @@ __mw_follow_function void __mw_end_gathering(const __mw_self *self, mw_follow_gr
 }
 
 /* Wait until all lanes of the mask have arrived, or those that have not can no longer. */
-__mw_follow_function void __mw_wait_for_lanes(const __mw_self *self, mw_follow_group *g, __mw_u32 mask, __mw_u32 site) {
+__mw_follow_function void __mw_wait_for_lanes(const __mw_self *self, mw_follow_group *g, __mw_u32 mask, __mw_u32 site,
+                                              bool compares) {
   mw_follow_warp *w = __mw_warp_of(self);
   __mw_u32 bit = 1u << self->id % 32, generation = __mw_load(&g->generation), stuck = 0;
-  __mw_compare_places(self, &g->site, &g->lane, site, MW_FOLLOW_OTHER_CALL);
+  if (compares) __mw_compare_places(self, &g->site, &g->lane, site, MW_FOLLOW_OTHER_CALL);
   __mw_or(&g->arrived, bit);
   __mw_or(&w->gathers, bit);
   while (__mw_load(&g->generation) == generation) {
@@ -116,8 +117,8 @@ __mw_follow_function void __mw_wait_for_lanes(const __mw_self *self, mw_follow_g
   __mw_order();
 }
 
-/* Wait for the lanes of the mask; returns those that do call. */
-__mw_follow_function __mw_u32 __mw_gather(const __mw_self *self, __mw_u32 mask, __mw_u32 site) {
+/* Wait for the lanes of the mask; returns those that do call. compares: they have to make the same call. */
+__mw_follow_function __mw_u32 __mw_gather(const __mw_self *self, __mw_u32 mask, __mw_u32 site, bool compares) {
   __mw_u32 bit = 1u << self->id % 32;
   mask &= __mw_existing(self);
   if (!(mask & bit)) {
@@ -129,7 +130,7 @@ __mw_follow_function __mw_u32 __mw_gather(const __mw_self *self, __mw_u32 mask, 
     __mw_note(self->session, MW_FOLLOW_MASKS);
     return mask;
   }
-  __mw_wait_for_lanes(self, g, mask, site);
+  __mw_wait_for_lanes(self, g, mask, site, compares);
   __mw_u32 takes_part = __mw_load(&g->takes_part);
   __mw_follow_converge(takes_part);
   return takes_part;
