@@ -107,6 +107,29 @@ describe("a reduction", function()
     end
   end)
 
+  it("takes many short lines, of any length, with NaN among them", function()
+    local nan = 0 / 0
+    for length = 1, 9 do
+      local lines = random(300, 900)
+      local list, sums, greatest, places = {}, {}, {}, {}
+      for o = 1, lines do
+        sums[o], places[o] = 0, 0
+        for k = 1, length do
+          local value = random(1, 3) == 1 and nan or random(-9, 9)
+          list[#list + 1] = value
+          if value == value then sums[o] = sums[o] + value end
+          if value == value and (places[o] == 0 or value > greatest[o]) then greatest[o], places[o] = value, k end
+        end
+      end
+      local a = mw.array(list):reshape(lines, length)
+      assert.same(places, a:argmax { axis = 2 }:totable())
+      for o, value in ipairs(a:max { axis = 2 }:totable()) do
+        assert.is_true(value == greatest[o] or (value ~= value and greatest[o] == nil))
+      end
+      assert.same(sums, mw.where(a:isnan(), 0, a):sum { axis = 2 }:totable())
+    end
+  end)
+
   it("sums doubles in twice their precision", function()
     assert.equal(1, mw.array({ 1e300, 1, -1e300 }, "double"):sum())
     local list = {}

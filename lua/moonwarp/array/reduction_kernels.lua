@@ -4,6 +4,13 @@
 -- stay in their column of `inner`; a block of columns.
 return [[
 $SPEC
+// Of line o of N elements, which neighbours read together.
+template <int N> __device__ inline A_ line_(const T_ *x, long long o) {
+  A_ a = init_();
+#pragma unroll
+  for (int k = 0; k < N; k++) a = combine_(a, map_(x[o * N + k], k));
+  return a;
+}
 
 // kernels
 // One thread for each output: for short lengths.
@@ -20,9 +27,12 @@ extern "C" __global__ void each(long long outputs, long long length, long long i
 extern "C" __global__ void few(long long outputs, long long length, const T_ *x, R_ *y) {
   long long o = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (o >= outputs) return;
-  const T_ *first = x + o * length;
   A_ a = init_();
-  for (long long k = 0; k < length; k++) a = combine_(a, map_(first[k], k));
+  if (length == 2) a = line_<2>(x, o);
+  else if (length == 3) a = line_<3>(x, o);
+  else if (length == 4) a = line_<4>(x, o);
+  else
+    for (long long k = 0; k < length; k++) a = combine_(a, map_(x[o * length + k], k));
   y[o] = finish_(a, length);
 }
 

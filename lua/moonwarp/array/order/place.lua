@@ -45,11 +45,25 @@ __device__ inline long long place_of_(const T_ *x, int length, long long inner) 
   for (int k = length; k > 0; k--) at = map_(x[(k - 1) * inner], 0) == value ? k : at;
   return at;
 }
+// The same of line o of N elements, which neighbours read together.
+template <int N> __device__ inline int line_(const T_ *x, long long o) {
+  A_ value = init_();
+  int at = 0;
+#pragma unroll
+  for (int k = 0; k < N; k++) value = combine_(value, map_(x[o * N + k], 0));
+#pragma unroll
+  for (int k = N; k > 0; k--) at = map_(x[o * N + k - 1], 0) == value ? k : at;
+  return at;
+}
 // kernels
 // A thread for each line: lines one after the other; or side by side, counted by x, and by y one after the other.
 extern "C" __global__ void few(long long lines, int length, const T_ *x, long long *y) {
   long long o = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-  if (o < lines) y[o] = place_of_(x + o * length, length, 1);
+  if (o >= lines) return;
+  if (length == 2) y[o] = line_<2>(x, o);
+  else if (length == 3) y[o] = line_<3>(x, o);
+  else if (length == 4) y[o] = line_<4>(x, o);
+  else y[o] = place_of_(x + o * length, length, 1);
 }
 extern "C" __global__ void down(int length, long long inner, const T_ *x, long long *y) {
   long long c = (long long)blockIdx.x * blockDim.x + threadIdx.x;
