@@ -334,11 +334,13 @@ typedef struct mw_bounds {
 /* The value of mw_worker.block while code of several blocks runs together: the report of a fault then names no
    block. */
 #define MW_SEVERAL_BLOCKS UINT64_MAX
+/* With the number of a pack's first block, while its blocks run together. */
+#define MW_PACKED_BLOCKS (UINT64_C(1) << 63)
 
 /* The part of a worker that generated code uses; the driver's own part follows it in memory. */
 struct mw_worker {
   unsigned char *shared; /* this block's shared memory: static part first, then dynamic */
-  uint64_t block;        /* the running block: generated code writes it before each block; or MW_SEVERAL_BLOCKS */
+  uint64_t block;        /* the running block: generated code writes it before each block; or one of the above */
   uint32_t thread;       /* fiber tier: the linear id of the running thread; else ~0u */
   uint32_t shared_bytes; /* of that memory */
   /* For a grid-stride loop: the range of the iterations to do now, counted in elements. Only generated code reads and

@@ -72,4 +72,22 @@ describe("blocks of few threads", function()
       end
     end
   end)
+
+  it("names the pack's first block when one of them fails", function()
+    local before = mw.limit("specialise", 0)
+    finally(function() mw.limit("specialise", before) end)
+    local m = mw.compile [[__global__ void strays(int *out, int where) {
+      int i = blockIdx.x;
+      out[i == where ? 100000000 : i] = i;
+    }]]
+    local out = mw.zeros(300, "int")
+    local ok, why = pcall(function()
+      m.strays(300, 1)(out, 150)
+      mw.synchronize()
+    end)
+    assert.is_false(ok)
+    local first, others = tostring(why):match "block %((%d+),0,0%) or one of the (%d+) after it"
+    assert.is_truthy(first, why)
+    assert.is_true(tonumber(first) <= 150 and 150 <= first + others, why)
+  end)
 end)

@@ -124,9 +124,11 @@ mw_error *cpu_fault_report(struct cpu_worker *worker, const struct cpu_command *
   /* A worker that could not be prepared has run no block. */
   error.has_block = worker && worker->area && fault->kind != CPU_FAULT_NONE && worker->base.block != MW_SEVERAL_BLOCKS;
   if (error.has_block) {
-    cpu_unfold(worker->base.block, frame->grid, error.block);
+    bool packed = worker->base.block & MW_PACKED_BLOCKS;
+    cpu_unfold(worker->base.block & ~MW_PACKED_BLOCKS, frame->grid, error.block);
     mw_text_addf(&text, "%s block (%u,%u,%u)%s", error.file ? "," : ";", error.block[0], error.block[1], error.block[2],
                  kernel->image->merged > 1 ? " or the one beside it" : "");
+    if (packed) mw_text_addf(&text, " or one of the %u after it", kernel->image->packed - 1);
   }
   error.has_thread = error.has_block && worker->base.thread != ~0u;
   if (error.has_thread) {

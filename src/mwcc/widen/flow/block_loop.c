@@ -90,7 +90,7 @@ void begin_blocks(emission *e, block_loop *l) {
   continue_at(e, body);
   l->count = e->shared_gangs ? begin_block_range(e, block, end, &block) : constant_i64(p, 1);
   if (p->packed > 1) l->count = constant_i64(p, p->packed);
-  note_block(w, p->packed > 1 ? constant_i64(p, MW_SEVERAL_BLOCKS)
+  note_block(w, p->packed > 1 ? LLVMBuildOr(w->b, block, constant_i64(p, MW_PACKED_BLOCKS), "")
                               : LLVMBuildMul(w->b, block, constant_i64(p, p->merged), ""));
   LLVMValueRef gx = grid_size(w, 0), gy = grid_size(w, 1), rest = LLVMBuildUDiv(w->b, block, gx, "");
   LLVMValueRef ids[3] = {LLVMBuildURem(w->b, block, gx, ""), LLVMBuildURem(w->b, rest, gy, ""),
