@@ -134,8 +134,8 @@ describe("a kernel of segments of different lengths", function()
       out[i] = sum;
     }]]
     local function candidates(type)
-      local report = mwcc.run(sums:gsub("TYPE", type), "--report --mcpu=x86-64-v4 --launch=sums:128x1x1")
-      return report:match "long launches measure other gangs: ([^\n]*)"
+      local said = mwcc.run(sums:gsub("TYPE", type), "--report --mcpu=x86-64-v4 --launch=sums:128x1x1")
+      return said:match "long launches measure other gangs: ([^\n]*)"
     end
     assert.equal("1 x 1 lanes", candidates "int")
     assert.is_nil(candidates "float")
