@@ -1,89 +1,147 @@
 -- The suite of planted bugs and clean twins on a device: how many a checked run finds, misses, and reports without
--- reason, by kind. Each case runs in a process of its own with a time limit, so that one that hangs, or loses a GPU,
--- does not stop the others.
+-- reason, by kind. Several processes do some cases each, with a limit of time; where one ends, hangs or loses a GPU,
+-- the case counts as lost, and another process goes on after it.
 --
---   MOONWARP_DEVICE=cuda lua bench/checks/suite.lua [theme …] [--jobs=N] [--limit=SECONDS] [--all]
+--   MOONWARP_DEVICE=cuda lua bench/checks/suite.lua [theme …] [--jobs=N] [--limit=SECONDS] [--deadline=SECONDS] [--all]
+--
+-- limit: of one process; deadline: no case begins later.
 
 package.path = "./?.lua;./spec/?.lua;" .. package.path
 
-local function one(theme, number)
+local themes = { "shared", "tiles", "cooperation", "global", "ordering", "memory", "bounds", "waits", "participation",
+  "initialisation", "values" }
+local words, options = {}, { jobs = "4", limit = "60", deadline = "3600" }
+for _, word in ipairs(arg) do
+  local name, value = word:match "^%-%-(%w+)=?(.*)"
+  if name then options[name] = value else words[#words + 1] = word end
+end
+local last = tonumber(options.last) or os.time() + tonumber(options.deadline)
+
+local function case_of(id)
+  local theme, number = id:match "(%w+):(%d+)"
+  return require("support.check_suite." .. theme)[tonumber(number)]
+end
+
+local function flat(text) return (tostring(text):gsub("%s+", " ")) end
+
+-- ---- a process that runs cases, one after the other ----
+
+local function try(suite, case, bug)
+  local ok, report = pcall(suite.report_of, case, bug, nil, "all")
+  if not ok then return "failed", flat(report) end
+  local found = bug and suite.count_found(case, report) > 0
+  local verdict = found and "found" or #report > 0 and "other" or #report.unchecked > 0 and "unchecked" or "none"
+  return verdict, flat(report)
+end
+
+local function run(list)
   local suite = require "support.check_suite.suite"
   local mw = require "moonwarp"
-  pcall(mw.limit, "time", 5)
-  local case = require("support.check_suite." .. theme)[number]
-  local function tried(bug)
-    local ok, report = pcall(suite.report_of, case, bug)
-    if not ok then return "failed", tostring(report) end
-    local found = suite.count_found(case, report) > 0
-    local verdict = found and "found" or #report > 0 and "other" or #report.unchecked > 0 and "unchecked" or "none"
-    return verdict, tostring(report)
+  pcall(mw.limit, "time", 4)
+  for id in list:gmatch "[^,]+" do
+    if os.time() > last then break end
+    io.write("CASE\t", id, "\n")
+    io.flush()
+    local case = case_of(id)
+    local bug, why = "-", ""
+    if case.has_bug ~= false then bug, why = try(suite, case, true) end
+    io.write("BUG\t", bug, "\t", why, "\n")
+    io.flush()
+    io.write("CLEAN\t", table.concat({ try(suite, case, false) }, "\t"), "\n")
+    io.flush()
   end
-  local bug, said = "-", ""
-  if case.has_bug ~= false then bug, said = tried(true) end
-  io.write(("BUG\t%s\t%s\n"):format(bug, (said:gsub("%s+", " "))))
-  io.flush()
-  local clean, why = tried(false)
-  if clean == "found" then clean = "other" end
-  io.write(("CLEAN\t%s\t%s\n"):format(clean, (why:gsub("%s+", " "))))
+  io.write "END\n"
   io.flush()
   os.exit(0, false)
 end
 
-local words, jobs, limit, all = {}, 4, 30, false
-for _, word in ipairs(arg) do
-  local name, value = word:match "^%-%-(%w+)=?(.*)"
-  if name == "one" then return one(value:match "(%w+):(%d+)", tonumber(value:match ":(%d+)")) end
-  if name == "jobs" then jobs = tonumber(value) end
-  if name == "limit" then limit = tonumber(value) end
-  if name == "all" then all = true end
-  if not name then words[#words + 1] = word end
+-- ---- one that starts such processes for its share of the cases ----
+
+local function work(list, path)
+  local rest, file = {}, io.open(path, "w")
+  for id in list:gmatch "[^,]+" do rest[#rest + 1] = id end
+  while #rest > 0 and os.time() <= last do
+    local command = ("timeout -k 2 %s %s bench/checks/suite.lua --cases=%s --last=%d 2>/dev/null"):format(options.limit,
+      arg[-1], table.concat(rest, ","), last)
+    local done = false
+    for line in io.popen(command):lines() do
+      file:write(line, "\n")
+      file:flush()
+      if line:match "^CASE" then table.remove(rest, 1) end
+      done = done or line == "END"
+    end
+    if done then break end
+    file:write "LOST\n"
+  end
+  file:close()
 end
 
-local themes = #words > 0 and words or { "shared", "tiles", "cooperation", "global", "ordering", "memory", "bounds",
-  "waits", "participation", "initialisation", "values" }
-local folder = os.tmpname()
+if options.cases then return run(options.cases) end
+if options.share then return work(options.share, options.out) end
+
+-- ---- all ----
+
+local folder, jobs, cases, shares = os.tmpname(), tonumber(options.jobs), {}, {}
 os.remove(folder)
 os.execute("mkdir -p " .. folder)
-local list, cases = io.open(folder .. "/list", "w"), {}
-for _, theme in ipairs(themes) do
-  for number, case in ipairs(require("support.check_suite." .. theme)) do
-    cases[#cases + 1] = { theme = theme, number = number, case = case }
-    list:write(theme, ":", number, "\n")
+for _, theme in ipairs(#words > 0 and words or themes) do
+  for number in ipairs(require("support.check_suite." .. theme)) do
+    cases[#cases + 1] = ("%s:%d"):format(theme, number)
+    local share = #cases % jobs + 1
+    shares[share] = shares[share] and shares[share] .. "," .. cases[#cases] or cases[#cases]
   end
 end
-list:close()
-local interpreter = arg[-1]
-local command = "timeout -k 2 %d %s bench/checks/suite.lua --one=CASE >%s/CASE 2>%s/CASE.err; "
-command = "xargs -P %d -I CASE sh -c '" .. command .. "echo \"END\t$?\" >>%s/CASE' <%s/list"
-os.execute(command:format(jobs, limit, interpreter, folder, folder, folder, folder))
+local commands = {}
+for i, share in ipairs(shares) do
+  commands[i] = ("%s bench/checks/suite.lua --share=%s --out=%s/%d --last=%d --limit=%s &"):format(arg[-1], share,
+    folder, i, last, options.limit)
+end
+os.execute(table.concat(commands, "\n") .. "\nwait")
 
-local kinds, order, notes = {}, {}, {}
-local function count(kind, what)
-  if not kinds[kind] then kinds[kind], order[#order + 1] = {}, kind end
-  kinds[kind][what] = (kinds[kind][what] or 0) + 1
-end
-for _, c in ipairs(cases) do
-  local name = ("%s:%d"):format(c.theme, c.number)
-  local text = {}
-  for line in io.lines(folder .. "/" .. name) do
-    local what, verdict, said = line:match "^(%u+)\t(%S+)\t?(.*)"
-    if what then text[what], text[what .. "said"] = verdict, said end
-  end
-  local bug, clean = text.BUG or "lost", text.CLEAN or (text.BUG and "lost" or "not run")
-  if bug ~= "-" then count(c.case.kind, "bug " .. bug) end
-  count(c.case.kind, "clean " .. clean)
-  if (bug ~= "found" and bug ~= "-") or clean ~= "none" then
-    notes[#notes + 1] = ("%-18s %-44s %s %s | %s"):format(name, c.case[1]:sub(1, 44), bug, clean,
-      ((bug ~= "found" and text.BUGsaid or text.CLEANsaid) or ""):sub(1, all and 400 or 90))
+local results = {}
+for i in ipairs(shares) do
+  local current
+  for line in io.lines(folder .. "/" .. i) do
+    local what, verdict, said = line:match "^(%u+)\t?(%S*)\t?(.*)"
+    if what == "CASE" then
+      current = { said = {} }
+      results[verdict] = current
+    elseif current and (what == "BUG" or what == "CLEAN") then
+      current[what], current.said[what] = verdict, said
+    end
   end
 end
-local columns = { "bug found", "bug other", "bug none", "bug unchecked", "bug failed", "bug lost", "clean none",
-  "clean other", "clean unchecked", "clean failed", "clean lost", "clean not run" }
-print(("%-20s %s"):format("kind", table.concat(columns, ", ")))
-for _, kind in ipairs(order) do
-  local cells = {}
-  for i, column in ipairs(columns) do cells[i] = kinds[kind][column] or 0 end
-  print(("%-20s %s"):format(kind, table.concat(cells, "  ")))
-end
-for _, note in ipairs(notes) do print(note) end
 os.execute("rm -rf " .. folder)
+
+local columns = { "bug found", "other", "none", "unchecked", "failed", "lost", "clean none", "other", "unchecked",
+  "failed", "lost" }
+local place = { BUG = { found = 1, other = 2, none = 3, unchecked = 4, failed = 5, lost = 6 },
+  CLEAN = { none = 7, other = 8, unchecked = 9, failed = 10, lost = 11 } }
+local kinds, order, notes, left = {}, {}, {}, 0
+local function count(kind, at)
+  if not kinds[kind] then
+    kinds[kind], order[#order + 1] = {}, kind
+    for i in ipairs(columns) do kinds[kind][i] = 0 end
+  end
+  kinds[kind][at] = kinds[kind][at] + 1
+end
+for _, id in ipairs(cases) do
+  local result, case = results[id], case_of(id)
+  if result then
+    local bug = result.BUG or "lost"
+    local clean = result.CLEAN or result.BUG and "lost"
+    if bug ~= "-" then count(case.kind, place.BUG[bug]) end
+    if clean then count(case.kind, place.CLEAN[clean]) end
+    if (bug ~= "found" and bug ~= "-") or (clean and clean ~= "none") then
+      local said = result.said[bug ~= "found" and bug ~= "-" and "BUG" or "CLEAN"] or ""
+      notes[#notes + 1] = ("%-18s %-40s %s/%s %s"):format(id, case[1]:sub(1, 40), bug, clean or "-",
+        said:sub(1, options.all and 400 or 90))
+    end
+  else
+    left = left + 1
+  end
+end
+print(("%-20s %s"):format("kind", table.concat(columns, " | ")))
+for _, kind in ipairs(order) do print(("%-20s %s"):format(kind, table.concat(kinds[kind], "  "))) end
+if left > 0 then print(left .. " cases were not begun") end
+for _, note in ipairs(notes) do print(note) end

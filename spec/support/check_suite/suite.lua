@@ -34,8 +34,9 @@ local function launch(case, m, bug)
   m.k(grid, block, shared)((unpack or table.unpack)(arguments))
 end
 
-function M.report_of(case, bug, checks)
-  local m = mw.compile { source = M.variant(case, bug), name = "case.cu" }
+-- compiled: for which checks the module is compiled, or nil.
+function M.report_of(case, bug, checks, compiled)
+  local m = mw.compile { source = M.variant(case, bug), name = "case.cu", checks = compiled }
   return mw.check(function() launch(case, m, bug) end, { checks = checks })
 end
 

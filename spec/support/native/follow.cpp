@@ -54,6 +54,8 @@ static __mw_u32 __mw_add(__mw_u32 *at, __mw_u32 value) { return __atomic_fetch_a
 static __mw_u32 __mw_or(__mw_u32 *at, __mw_u32 value) { return __atomic_fetch_or(at, value, __ATOMIC_SEQ_CST); }
 static __mw_u32 __mw_and(__mw_u32 *at, __mw_u32 value) { return __atomic_fetch_and(at, value, __ATOMIC_SEQ_CST); }
 static void __mw_order() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+static thread_local bool stopped;
+static void __mw_stop_grid() { stopped = true; }
 static void __mw_wait_a_little() { sched_yield(); }
 static bool __mw_follow_is_shared(const void *address) {
   return (char *)address >= memory->shared && (char *)address < memory->shared + SHARED;
@@ -125,8 +127,8 @@ static void open_session() {
 }
 
 static std::string found() {
-  static const char *const kinds[] = {"",      "race",  "unwritten", "diverged",    "returned",  "own lane",
-                                      "never", "other", "absent",    "freed twice", "not malloc"};
+  static const char *const kinds[] = {"",      "race",   "unwritten",   "diverged",   "returned", "own lane", "never",
+                                      "other", "absent", "freed twice", "not malloc", "past",     "freed"};
   std::vector<const mw_follow_finding *> list;
   std::string text;
   for (auto &f : findings)
@@ -279,6 +281,13 @@ static void run_global() {
   run("an atomic and a plain access", 1, 64, [] {
     update(global(61), 1);
     if (T == 0) load(global(61), 2);
+  });
+  run("past a block of malloc", 1, 1, [] {
+    char *p = (char *)malloc(8);
+    __mw_guard_follow_given(p, 8, 1);
+    __mw_guard_follow(p + 4, 4, p, 2, MW_FOLLOW_STORE), __mw_guard_follow(p + 8, 4, p, 3, MW_FOLLOW_STORE);
+    __mw_guard_follow(p - 4, 4, p, 4, MW_FOLLOW_STORE), __mw_guard_follow_free(p, 5);
+    __mw_guard_follow(p + 4, 4, p, 6, MW_FOLLOW_USED);
   });
   run("blocks of malloc", 1, 3, [] {
     void *p = malloc(8);

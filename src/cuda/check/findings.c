@@ -149,11 +149,15 @@ static const words words_of[] = {
     [MW_FOLLOW_ABSENT] = {"warp_mask", "warp", "name all lanes that are read from, and let them call"},
     [MW_FOLLOW_FREED_TWICE] = {"invalid_free", NULL, NULL},
     [MW_FOLLOW_NOT_MALLOC] = {"invalid_free", NULL, NULL},
+    [MW_FOLLOW_PAST_BLOCK] = {"out_of_bounds", NULL, NULL},
+    [MW_FOLLOW_FREED_BLOCK] = {"use_after_free", NULL, NULL},
 };
 
 static char *text_of(const check_session *check, const mw_follow_finding *f) {
   const check_launch *launch = check_launch_of(check, f->here.run);
   unsigned low = (unsigned)f->value, high = (unsigned)(f->value >> 32), id[3] = {0};
+  bool wrote = f->here.flags & MW_FOLLOW_STORE;
+  long long distance = (long long)(f->address - f->object);
   switch (f->kind) {
   case MW_FOLLOW_UNWRITTEN: return mw_strdup("used a value that nothing has written");
   case MW_FOLLOW_DIVERGED: return mw_strdup("waits at one barrier, and other threads of its block wait at another");
@@ -170,8 +174,16 @@ static char *text_of(const check_session *check, const mw_follow_finding *f) {
   case MW_FOLLOW_ABSENT:
     return mw_format("reads lane %u in a shuffle in which that lane does not take part: the value is undefined", low);
   case MW_FOLLOW_FREED_TWICE: return mw_strdup("freed memory that was freed before");
-  default: return mw_strdup("freed memory that malloc did not return");
+  case MW_FOLLOW_NOT_MALLOC: return mw_strdup("freed memory that malloc did not return");
+  case MW_FOLLOW_FREED_BLOCK: return mw_format("%s a block of malloc that was freed", wrote ? "wrote to" : "read");
+  default:
+    return mw_format("%s bytes %lld to %lld of a block of malloc, and it has %u", wrote ? "wrote to" : "read", distance,
+                     distance + (long long)f->bytes - 1, low);
   }
+}
+
+static bool is_access(const mw_follow_finding *f) {
+  return f->kind == MW_FOLLOW_UNWRITTEN || f->kind == MW_FOLLOW_PAST_BLOCK || f->kind == MW_FOLLOW_FREED_BLOCK;
 }
 
 static void add_other(check_session *check, const mw_follow_finding *f) {
@@ -179,7 +191,7 @@ static void add_other(check_session *check, const mw_follow_finding *f) {
   const words *w = &words_of[f->kind];
   bool two = f->kind == MW_FOLLOW_DIVERGED || f->kind == MW_FOLLOW_OTHER_CALL;
   mw_finding made = {.kind = w->kind,
-                     .here = end_of(check, &f->here, f->kind == MW_FOLLOW_UNWRITTEN ? "read" : NULL),
+                     .here = end_of(check, &f->here, is_access(f) ? verb_of(f->here.flags) : NULL),
                      .count = f->count,
                      .scope = w->scope,
                      .hint = w->hint,
@@ -188,7 +200,7 @@ static void add_other(check_session *check, const mw_follow_finding *f) {
     made.other = end_of(check, &f->other, NULL);
     if (is_at(&made.here, &made.other)) return;
   }
-  if (f->kind == MW_FOLLOW_UNWRITTEN && site_of(check, f->here.site)->name) {
+  if (is_access(f) && site_of(check, f->here.site)->name) {
     made.array = site_of(check, f->here.site)->name;
     add_index(&made, f);
   }

@@ -6,7 +6,7 @@
 #include "moonwarp/follow/cells.h"
 #include "moonwarp/follow/wait.h"
 
-enum { MW_RACES = 2, MW_BARRIERS = 4 }; /* of mw_check_kind */
+enum { MW_MEMORY = 1, MW_RACES = 2, MW_BARRIERS = 4 }; /* of mw_check_kind */
 
 /* ---- a block ---- */
 
@@ -78,6 +78,34 @@ __mw_follow_called void __mw_guard_follow_unknown(__mw_u32 what) {
   *(volatile __mw_u32 *)&self.block->unfollowed = 1;
 }
 
+/* ---- blocks of malloc ---- */
+
+__mw_follow_function mw_follow_malloc *__mw_malloc_of(mw_follow_session *session, __mw_u64 address, bool makes) {
+  mw_follow_malloc *list = (mw_follow_malloc *)session->mallocs;
+  __mw_u64 at = __mw_hash(address);
+  for (__mw_u32 tries = 0; tries < 64; tries++, at++) {
+    mw_follow_malloc *m = &list[at & (session->malloc_room - 1)];
+    __mw_u64 found = __mw_load64(&m->address);
+    if (!found && makes) found = __mw_cas64(&m->address, 0, address);
+    if (found == address || (!found && makes)) return m;
+    if (!found) return 0;
+  }
+  return 0;
+}
+
+/* An access by a pointer that malloc returned: whether it stays in the block, which is there. */
+__mw_follow_function void __mw_check_block(const __mw_touch &a) {
+  const mw_follow_malloc *m = __mw_malloc_of(a.self.session, a.object, false);
+  if (!m) return;
+  __mw_u32 kind = __mw_load(&m->is_freed)                                           ? MW_FOLLOW_FREED_BLOCK
+                  : a.address - a.object > m->bytes - a.bytes || a.bytes > m->bytes ? MW_FOLLOW_PAST_BLOCK
+                                                                                    : 0;
+  if (!kind) return;
+  mw_follow_end here = __mw_end_of(&a.self, a.site, a.flags), none = {};
+  __mw_show(a, __mw_found(&a.self, kind, here, none, m->bytes));
+  __mw_stop_grid();
+}
+
 /* ---- accesses ---- */
 
 __mw_follow_called void __mw_guard_follow(const void *address, __mw_u64 bytes, const void *object, __mw_u32 site,
@@ -91,6 +119,7 @@ __mw_follow_called void __mw_guard_follow(const void *address, __mw_u64 bytes, c
   a.bytes = bytes;
   a.site = a.self.launch->first_site + site;
   a.flags = flags;
+  if (a.self.launch->kinds & MW_MEMORY && __mw_load(&a.self.session->malloc_count)) __mw_check_block(a);
   __mw_follow_bytes(a);
   if (!(a.self.launch->kinds & MW_RACES)) return;
   bool strong = flags & (MW_FOLLOW_ATOMIC | MW_FOLLOW_VOLATILE);
@@ -194,19 +223,6 @@ __mw_follow_called void __mw_guard_follow_grid() {
 
 /* ---- malloc and free ---- */
 
-__mw_follow_function mw_follow_malloc *__mw_malloc_of(mw_follow_session *session, __mw_u64 address, bool makes) {
-  mw_follow_malloc *list = (mw_follow_malloc *)session->mallocs;
-  __mw_u64 at = __mw_hash(address);
-  for (__mw_u32 tries = 0; tries < 64; tries++, at++) {
-    mw_follow_malloc *m = &list[at & (session->malloc_room - 1)];
-    __mw_u64 found = __mw_load64(&m->address);
-    if (!found && makes) found = __mw_cas64(&m->address, 0, address);
-    if (found == address || (!found && makes)) return m;
-    if (!found) return 0;
-  }
-  return 0;
-}
-
 __mw_follow_called void __mw_guard_follow_given(void *pointer, __mw_u64 bytes, __mw_u32 site) {
   __mw_self self;
   if (!pointer || !__mw_follow_self(&self)) return;
@@ -215,6 +231,7 @@ __mw_follow_called void __mw_guard_follow_given(void *pointer, __mw_u64 bytes, _
     __mw_note(self.session, MW_FOLLOW_LIST_FULL);
     return;
   }
+  if (!__mw_load(&self.session->malloc_count)) __mw_or(&self.session->malloc_count, 1);
   m->bytes = (__mw_u32)bytes;
   m->site = self.launch->first_site + site;
   m->run = self.block->run;

@@ -41,7 +41,9 @@ enum mw_follow_kind {
   MW_FOLLOW_OTHER_CALL, /* other: the other lane's */
   MW_FOLLOW_ABSENT,     /* a shuffle reads a lane that does not take part; value: it */
   MW_FOLLOW_FREED_TWICE,
-  MW_FOLLOW_NOT_MALLOC /* free of an address that malloc did not return; value: it */
+  MW_FOLLOW_NOT_MALLOC, /* free of an address that malloc did not return; value: it */
+  MW_FOLLOW_PAST_BLOCK, /* an access outside of a block of malloc; value: its bytes */
+  MW_FOLLOW_FREED_BLOCK /* an access to one that was freed */
 };
 
 /* The latest accesses to four bytes: a write, two readers, an atomic operation. who: run << 32 | epoch << 14 | thread << 4
@@ -106,7 +108,7 @@ typedef struct mw_follow_page {
 typedef struct mw_follow_session {
   unsigned long long pages, findings, pairs, log, heads, mallocs;
   unsigned int page_room, finding_room, pair_room, log_room, head_room, malloc_room;
-  unsigned int pair_count, log_count, notes, malloc_count;
+  unsigned int pair_count, log_count, notes, malloc_count; /* malloc_count: 0, or 1 if there were blocks */
 } mw_follow_session;
 
 /* A launch, followed by a bit for each slot that says whether a block has it, and by the slots. */

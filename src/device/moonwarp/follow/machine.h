@@ -63,6 +63,12 @@ __mw_follow_inline __mw_u32 __mw_and(__mw_u32 *at, __mw_u32 value) {
   return old;
 }
 __mw_follow_inline void __mw_order() { asm volatile("membar.gl;" : : : "memory"); }
+/* End the thread, and all of its grid when they poll. */
+__mw_follow_inline void __mw_stop_grid() {
+  __mw_u64 grid = __mw_grid_id();
+  __mw_exchange(&__mw_guard_shared()->stops[grid % MW_GUARD_LAUNCHES], (__mw_u32)grid << 1);
+  __mw_end_thread();
+}
 __mw_follow_inline void __mw_wait_a_little() { __mw_poll(); }
 __mw_follow_inline bool __mw_follow_is_shared(const void *address) { return __isShared(address); }
 __mw_follow_inline bool __mw_follow_is_global(const void *address) { return __isGlobal(address); }
