@@ -1,5 +1,5 @@
 -- MT19937: 8192 states of 624 words, 2^2048 steps apart, whose words are interleaved in rows. On the CPU device a
--- thread has a state; on GPUs 32 warps share 32 of them. (src/device/moonwarp/random/mt19937.h, mt19937_stream.h)
+-- thread has a state; on GPUs 16 warps share 32 of them. (src/device/moonwarp/random/mt19937.h, mt19937_stream.h)
 
 local raw = require "moonwarp.binding"
 local sources = require "moonwarp.random.sources"
@@ -10,7 +10,7 @@ M.__index = M
 local STATES, WORDS = 8192, 624
 local TURN = STATES * WORDS -- numbers until all states must advance
 local STRETCH = 20568 -- words of the sequence that a jump reads
-local WARPS = 32 -- that share 32 states on GPUs
+local WARPS = 16 -- that share 32 states on GPUs
 local SIDE_BY_SIDE = 64 -- blocks that run a jump at the same time
 do
   local kernels = { begin = "MW_MT_BEGIN\n", sort = "MW_MT_BEGIN\n", jump = "MW_MT_BEGIN\n" }

@@ -1,9 +1,9 @@
--- MT19937's stream with a block's states shared by 32 warps, as GPUs run it, beside one thread a state.
+-- MT19937's stream with a block's states shared by 16 warps, as GPUs run it, beside one thread a state.
 -- Lua 5.4 only: this tests device headers.
 
 local mw = require "moonwarp"
 
-describe("MT19937 by 32 warps a block", function()
+describe("MT19937 by 16 warps a block", function()
   local TURN = 8192 * 624
   local COUNT = 2 * TURN + 12345
   local m, generator, begun, words
@@ -12,7 +12,7 @@ describe("MT19937 by 32 warps a block", function()
       #include <moonwarp/random/mt19937_stream.h>
       MW_MT_FILL(bits)
       MW_MT_FILL(uniform_double)
-    ]], options = { "-DMW_MT_WARPS=32" } }
+    ]], options = { "-DMW_MT_WARPS=16" } }
     generator = mw.random(7, "mt19937")
     generator.stream:prepare()
     begun = generator.stream.states:copy()
@@ -22,14 +22,14 @@ describe("MT19937 by 32 warps a block", function()
   for _, from in ipairs { 0, 3, 4, TURN - 1 } do
     it(("makes the same words from number %d on"):format(from), function()
       local out = mw.zeros(COUNT - from, "uint")
-      m.bits(256, { 32, 32 })(begun:copy(), 1, 3, from, COUNT, 0, 0, out)
+      m.bits(256, { 32, 16 })(begun:copy(), 1, 3, from, COUNT, 0, 0, out)
       assert.is_true(out:eq(words[{ { from + 1, COUNT } }]):all())
     end)
   end
 
   it("makes doubles, and leaves turns out", function()
     local out = mw.zeros(TURN, "double")
-    m.uniform_double(256, { 32, 32 })(begun:copy(), 2, 1, 0, TURN, 0, 0, out)
+    m.uniform_double(256, { 32, 16 })(begun:copy(), 2, 1, 0, TURN, 0, 0, out)
     local expected = (words[{ { TURN + 1, 2 * TURN } }]:to "double" + 0.5) * 2 ^ -32
     assert.is_true(out:eq(expected):all())
   end)

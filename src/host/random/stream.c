@@ -158,7 +158,7 @@ static int mtgp_draw(random_generator *g, random_what what, uint64_t out, size_t
 
 #define MT "#include <moonwarp/random/mt19937_stream.h>\n"
 
-enum { MT_STATES = 8192, MT_WORDS = 624, MT_STRETCH = 20568, MT_SIDE_BY_SIDE = 64, MT_THREADS = 640, MT_WARPS = 32 };
+enum { MT_STATES = 8192, MT_WORDS = 624, MT_STRETCH = 20568, MT_SIDE_BY_SIDE = 64, MT_THREADS = 640, MT_WARPS = 16 };
 
 /* The first state is the seed's. Jumps of 1, 8, 64, … states make 8 times as many each. */
 static int mt_begin(random_generator *g) {
@@ -213,10 +213,10 @@ static int mt_draw(random_generator *g, random_what what, uint64_t out, size_t c
 
 /* ---- Sobol's sequences ---- */
 
-/* The logarithm to the base 2 of a dimension's threads: on GPUs all dimensions have some 2^18. */
+/* The logarithm to the base 2 of a dimension's threads: on GPUs all dimensions have some 2^17. */
 static int threads_of(const random_generator *g) {
   if (!random_on_gpu(g)) return 12;
-  int k = 18;
+  int k = 17;
   for (unsigned dimensions = 1; k > 10 && dimensions < g->dimensions; dimensions *= 2) k--;
   return k;
 }

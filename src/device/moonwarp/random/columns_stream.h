@@ -8,7 +8,6 @@
 #define MOONWARP_RANDOM_COLUMNS_STREAM_H
 
 #include <curand_kernel.h>
-#include <moonwarp/random/draws.h>
 
 typedef unsigned long long ull;
 
@@ -163,7 +162,6 @@ __device__ inline void fill_columns(unsigned *words, int columns, int first, int
   Unit::begin(s, words, columns, column);
   int rounds = units / columns;
   V *to = out + i;
-  MW_UNROLLED_ON_GPUS(5)
   for (int round = 0; round < rounds; round++, to += columns) *to = Unit::make(s, a, b);
   if (i < units - rounds * columns) *to = Unit::make(s, a, b);
   state.store(words, columns, column);

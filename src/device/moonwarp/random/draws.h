@@ -5,14 +5,6 @@
 
 #include <curand_kernel.h>
 
-/* A loop that GPUs unroll, whose threads are few and wait for each instruction; on the CPU device lanes are many. */
-#define MW_PRAGMA(...) _Pragma(#__VA_ARGS__)
-#if defined __MW_NVPTX__ || defined __MW_NVRTC__
-#define MW_UNROLLED_ON_GPUS(times) MW_PRAGMA(unroll times)
-#else
-#define MW_UNROLLED_ON_GPUS(times) MW_PRAGMA(unroll 1)
-#endif
-
 #define MW_DRAW(what, type, of_word)                                                                                   \
   struct draw_##what {                                                                                                 \
     template <class W> static __device__ type make(W x, double a, double b) { return of_word; }                        \

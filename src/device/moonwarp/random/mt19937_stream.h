@@ -1,6 +1,6 @@
-/* The kernels of MT19937's host stream. On the CPU device a thread is a state, and blocks have 32 threads; on GPUs 32 warps
- * share a block's 32 states, a lane each (MW_MT_WARPS). MW_MT_BEGIN or MW_MT_FILL(what) after this header is a module's
- * text. */
+/* The kernels of MT19937's host stream. On the CPU device a thread is a state, and blocks have 32 threads; on GPUs 16
+ * warps share a block's 32 states, a lane each (MW_MT_WARPS). MW_MT_BEGIN or MW_MT_FILL(what) after this header is a
+ * module's text. */
 #ifndef MOONWARP_RANDOM_MT19937_STREAM_H
 #define MOONWARP_RANDOM_MT19937_STREAM_H
 
@@ -11,7 +11,7 @@
 typedef unsigned long long ull;
 
 #if defined __MW_NVPTX__ || defined __MW_NVRTC__
-#define MW_MT_WARPS 32
+#define MW_MT_WARPS 16
 #endif
 
 #ifdef MW_MT_WARPS
@@ -31,14 +31,19 @@ __device__ inline void advance_part(unsigned *state, int first, int end) {
     if (begin + j < end) state[(begin + j) * __mw_mt_tile] = __mw_mt_next(words[j], words[j + 1], middles[j]);
   __syncthreads();
 }
-/* Words 227 after each other do not depend on each other. */
+/* Words depend on those 227 and 624 before them, so that as many may be made together. */
 __device__ inline void advance_states(unsigned *state) {
-  advance_part(state, 0, 227);
-  advance_part(state, 227, 454);
-  advance_part(state, 454, 624);
+  const int part = 8 * MW_MT_WARPS;
+  for (int first = 0; first < __mw_mt_words;) {
+    int limit = first < 227 ? 227 : first < 454 ? 454 : __mw_mt_words, end = min(first + part, limit);
+    advance_part(state, first, end);
+    first = end;
+  }
 }
+#define MW_MT_BOUNDS __launch_bounds__(32 * MW_MT_WARPS, 2) /* two blocks a multiprocessor */
 #else
 __device__ inline void advance_states(unsigned *state) { __mw_mt_advance(state); }
+#define MW_MT_BOUNDS
 #endif
 
 /* Eight numbers that stand together; GPUs store 16 bytes at a time where they are aligned. */
@@ -123,8 +128,9 @@ typedef draw_poisson draw_rows_poisson;
       __mw_mt_jump(starts, places, __mw_mt_state(words, i - by), __mw_mt_state(words, i), stretch);                    \
   }
 #define MW_MT_FILL(what)                                                                                               \
-  extern "C" __global__ void what(unsigned *words, int advances, int turns, long long from, long long end, double a,   \
-                                  double b, decltype(draw_rows_##what::make(0u, 0., 0.)) *out) {                       \
+  extern "C" __global__ void MW_MT_BOUNDS what(unsigned *words, int advances, int turns, long long from,               \
+                                               long long end, double a, double b,                                      \
+                                               decltype(draw_rows_##what::make(0u, 0., 0.)) *out) {                    \
     fill_rows<draw_rows_##what>(words, advances, turns, from, end, a, b, out);                                         \
   }
 

@@ -21,11 +21,11 @@ struct mtgp_table {
 };
 
 /* `rounds` turns of all states. Elements below `from` and from `end` on do not belong to the call. If the last turn is
- * `partial`, the states are not advanced by it: the next call repeats it. `end` is below 2^31, and `from` within the first
- * turn, so that a block's part of a turn is from `low` to `high` of it.
+ * `partial`, the states are not advanced by it: the next call repeats it. `end` is below 2^31, and `from` within the
+ * first turn, so that a block's part of a turn is from `low` to `high` of it.
  *
- * A state's ring has the last MTGPDC_N words before word `offset + MTGPDC_N`. Here they move along a line of 8 turns, so
- * that neighbours read neighbours and no index wraps; at its end the last ones move to its begin. */
+ * A state's ring has the last MTGPDC_N words before word `offset + MTGPDC_N`. Here they move along a line of 8 turns,
+ * so that neighbours read neighbours and no index wraps; at its end the last ones move to its begin. */
 template <class Draw, class Out>
 __device__ inline void fill_turns(curandStateMtgp32_t *states, mtgp32_kernel_params_t *k, int rounds, int partial,
                                   long long from, long long end, double a, double b, Out *out) {

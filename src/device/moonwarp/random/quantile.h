@@ -1,11 +1,11 @@
 /* The normal distribution's quantile on the CPU device, for numbers that are made by the inverse of the distribution.
  *
- * p is the probability above z, x = 1 - 2p and v = 1 - x^2 = 4 p (1 - p). z / x is a function of v that is analytic but for
- * 0 and negative v, so a quotient of two polynomials converges, and needs no logarithm: z = x (2 + N(v) / D(v)). It was
- * interpolated at the squares of dn at equal distances (Zolotarev's points), to 2^-54 of z, or 2^-33 for floats. The
- * coefficients of D are positive, and those of N have the sign of the sum where they count, so that little cancels. It covers
- * 99.8 % of all numbers or more; beyond it z is a polynomial in r = sqrt(-log v), plus sqrt(2) r (Giles, "Approximating the erfinv function",
- * 2012). */
+ * p is the probability above z, x = 1 - 2p and v = 1 - x^2 = 4 p (1 - p). z / x is a function of v that is analytic but
+ * for 0 and negative v, so a quotient of two polynomials converges, and needs no logarithm: z = x (2 + N(v) / D(v)). It
+ * interpolates at the squares of dn at equal distances (Zolotarev's points), to 2^-54 of z, or 2^-31 for floats. The
+ * coefficients of D are positive, and those of N have the sign of the sum where they count, so that little cancels. It
+ * covers 99.8 % of all numbers or more; beyond it z is sqrt(2) r plus a polynomial in r = sqrt(-log v). (Giles,
+ * "Approximating the erfinv function", 2012) */
 #ifndef MOONWARP_RANDOM_QUANTILE_H
 #define MOONWARP_RANDOM_QUANTILE_H
 
@@ -13,8 +13,8 @@
 
 #if !defined __MW_NVPTX__ && !defined __MW_NVRTC__
 
-/* log v for normal v up to 1, to 2^-53 and half a unit of itself: k ln 2 + log(1 + f); log(1 + f) = f - s (f - r(s^2)), where
- * s = f / (2 + f). */
+/* log v for normal v up to 1, to 2^-53 and half a unit of itself: k ln 2 + log(1 + f); log(1 + f) = f - s (f - r(s^2)),
+ * where s = f / (2 + f). */
 __mw_device_template double __mw_short_log(double v) {
   long long bits = __mw_bits(v) - 0x3fe5555555555555; /* 2/3 */
   double k = (double)(int)(bits >> 52), f = __mw_double((bits & 0xfffffffffffff) + 0x3fe5555555555555) - 1.0;
@@ -60,7 +60,7 @@ __mw_device_template double __mw_upper_quantile(double p) {
   return x * (2.0 + numerator / denominator);
 }
 
-/* The same to 2^-33 of itself, for 2^-33 <= p <= 1/2. */
+/* The same to 2^-31 of itself, for 2^-33 <= p <= 1/2. */
 __mw_device_template double __mw_rough_upper_quantile(double p) {
   double q = 2.0 * p, x = 1.0 - q, v = q * (2.0 - q);
   if (v < 0x1p-9) {

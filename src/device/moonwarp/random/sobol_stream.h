@@ -2,8 +2,9 @@
  * dimensions are n / d elements of the first, then those of the second, and so on.
  *
  * Element i is the exclusive or of the direction vectors at the bits of i's Gray code. A thread computes elements at
- * distances of 2^k, in fours: from one to the next, the Gray code changes at bit k - 1 and at one higher bit, which is the
- * same for all threads, and within a four is k or k + 1. A module's source is MW_SOBOL_FILL(word, what) after this header. */
+ * distances of 2^k, in fours: from one to the next, the Gray code changes at bit k - 1 and at one higher bit, which is
+ * the same for all threads, and within a four is k or k + 1. A module's source is MW_SOBOL_FILL(word, what) after this
+ * header. */
 #ifndef MOONWARP_RANDOM_SOBOL_STREAM_H
 #define MOONWARP_RANDOM_SOBOL_STREAM_H
 
@@ -22,12 +23,20 @@ __device__ inline void fill_points(const word *vectors, const word *begins, int 
   Out *to = out + (ull)blockIdx.y * count;
   word base = first >> k >> 2 << 2 << k, at = base + thread;
   word gray = at ^ at >> 1, x = begins[blockIdx.y];
+#if defined __MW_NVPTX__ || defined __MW_NVRTC__
+  for (int bit = 0; gray != 0; bit++, gray >>= 1) x ^= gray & 1 ? v[bit] : 0;
+#else
   for (int bit = 0; bit < bits; bit++) x ^= gray >> bit & 1 ? v[bit] : 0;
+#endif
   int lead = (int)(first - base), fours = (int)(((long long)lead + count + 4ll * stride - 1) >> k >> 2);
   word four_at = base >> k >> 2, by = v[k - 1], by_low = by ^ v[k], by_high = by ^ v[k + 1 & bits - 1];
   int i = thread - lead;
   for (int four = 0; four < fours; four++) {
-    MW_UNROLLED_ON_GPUS(4)
+#if defined __MW_NVPTX__ || defined __MW_NVRTC__
+#pragma unroll
+#else /* of which the code of normal numbers would be long */
+#pragma unroll 1
+#endif
     for (int element = 0; element < 4; element++, i += stride) {
       if (i >= 0 && i < count) to[i] = Draw::make(x, a, b);
       if (element < 3) x ^= element == 1 ? by_high : by_low;
