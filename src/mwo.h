@@ -76,7 +76,7 @@ enum {
   MW_ACCESS_RELEASE = 64,
   MW_ACCESS_WATCHED = 128,
   MW_ACCESS_INNER = 256,     /* a second check, of an array within the array or struct */
-  MW_ACCESS_USED = 512,      /* what is read decides something or is computed with, and is not only moved */
+  MW_ACCESS_USED = 512,      /* what is read is not only moved; of a store that is screened: the array is read, too */
   MW_ACCESS_UNBOUND = 1024,  /* by an address of which nothing is known: its bounds are not checked */
   MW_ACCESS_SCREENED = 2048, /* in screened code: it is noted in the cells of what it touches */
   MW_ACCESS_ALIGN_SHIFT = 12 /* above: log2 of the required alignment */

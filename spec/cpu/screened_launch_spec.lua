@@ -15,7 +15,15 @@ local function elements(array, count)
   return list
 end
 
-describe("a screened launch", function()
+for _, specialise in ipairs { math.huge, 0 } do
+describe(specialise == 0 and "a screened launch of specialised code" or "a screened launch", function()
+  local before
+  setup(function()
+    before = mw.limit "specialise"
+    if specialise == 0 then mw.limit("specialise", 0) end
+  end)
+  teardown(function() mw.limit("specialise", before) end)
+
   it("has the effects of one run, where it is run again", function()
     local y, z = mw.zeros(64, "int"), mw.zeros(1, "int")
     local report = check([[
@@ -136,3 +144,4 @@ __global__ void k(int *out) {
     assert.equal(199 * 100, out[4096])
   end)
 end)
+end

@@ -346,8 +346,10 @@ static void settle_observed(options *o) {
 static void settle_checked(options *o) {
   enum { REGISTERS = 64 }; /* of a GPU, with which a block of 1024 threads can be launched whatever is inserted */
   if (o->gpu && o->checks && !o->registers) o->registers = REGISTERS;
-  static const pass_id off[] = {PASS_STAGING, PASS_BLOCK_MERGE, PASS_LANE_AXIS, PASS_BLOCK_ROWS};
+  static const pass_id off[] = {PASS_STAGING, PASS_BLOCK_MERGE, PASS_LANE_AXIS, PASS_BLOCK_ROWS},
+                       screened[] = {PASS_GRID_STRIDE, PASS_BLOCK_PACKING, PASS_GANG_SHARING, PASS_THREAD_LOOPS};
   for (size_t i = 0; i < MW_COUNT(off) && !o->gpu; i++) o->without[off[i]] = true;
+  for (size_t i = 0; i < MW_COUNT(screened) && o->checks & MW_CHECKED_SCREEN; i++) o->without[screened[i]] = true;
 }
 
 static bool is_named(const char *name, const char *ending) {

@@ -208,22 +208,20 @@ typedef struct kernel {
   bool has_block_wait;       /* it waits for a cuda::barrier: some threads of a block may wait while others continue */
   mw_mwo_separate *separate; /* as in mw_mwo_kernel: scalar_promotion.c */
   size_t separate_count;
-  bool any_order;                   /* no block can observe which others ran before it: block_independence.c */
-  LLVMValueRef run;                 /* its mw_block_function, from workitem_loops.c */
-  LLVMValueRef outlined;            /* a region of the only variant as a function, or NULL: outline.c */
-  LLVMMetadataRef outlined_scope;   /* the debug scope for one */
-  LLVMValueRef fits;                /* a function: whether `run` supports a launch; NULL: it supports all */
-  unsigned max_threads, cluster[3]; /* __launch_bounds__, __cluster_dims__; 0: none */
-  size_t shared_bytes;              /* static, a multiple of 16 */
-  bool dynamic_shared;
-  size_t *references; /* indices of the reference variables that it may read: tier_selection.c */
+  bool any_order;                         /* no block can observe which others ran before it: block_independence.c */
+  LLVMValueRef run;                       /* its mw_block_function, from workitem_loops.c */
+  LLVMValueRef outlined;                  /* a region of the only variant as a function, or NULL: outline.c */
+  LLVMMetadataRef outlined_scope;         /* the debug scope for one */
+  LLVMValueRef fits;                      /* a function: whether `run` supports a launch; NULL: it supports all */
+  unsigned max_threads, cluster[3];       /* __launch_bounds__, __cluster_dims__; 0: none */
+  size_t shared_bytes;                    /* static, a multiple of 16 */
+  bool dynamic_shared, iterations_signed; /* the latter: of iterations_end */
+  size_t *references;                     /* indices of the reference variables that it may read: tier_selection.c */
   size_t reference_count;
   const char *tier, *tier_reason;
-  bool screened; /* as in mw_mwo_kernel, if it is widened; so are: race_screen.c */
-  uint64_t writes, notes;
-  bool gather_bound, vectorisable, stores_rows; /* mostly gathers: scalar code, which LLVM vectorises: variants.c */
+  uint64_t reads, writes, notes; /* as in mw_mwo_kernel, if screened and widened: race_screen.c */
+  bool screened, gather_bound, vectorisable, stores_rows; /* scalar code, for LLVM to vectorise: variants.c */
   LLVMValueRef iterations_end; /* the bound of the grid-stride loop whose iterations it runs, or NULL: interchange.c */
-  bool iterations_signed;
   /* The memory that its iterations access; none if they may depend on each other: parallel_iterations.c. */
   footprints iteration_footprints;
   LLVMValueRef iterations; /* as in mw_mwo_kernel; or NULL */

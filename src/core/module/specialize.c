@@ -276,10 +276,13 @@ void *mw_module_special(mw_module *module, const mw_kernel_info *info, void *han
   void *general = kinds ? checked_kernel(module, info, handle, kinds) : handle;
   uint64_t threads = (uint64_t)grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2] * times * weight;
   *settled = !kinds;
-  if (kinds & followed && general != handle) return screened_kernel(module, info, handle, general, kinds);
-  if (!weight || kinds & followed || (kinds && general == handle)) return general;
+  if (kinds && general == handle) return general;
+  void *checked = general;
+  if (kinds & followed) general = screened_kernel(module, info, handle, checked, kinds);
+  if (!weight || (kinds & followed && general == checked)) return general;
   mw_launch_class wanted = class_of(device, grid, block);
   wanted.checked = kinds;
+  wanted.screened = general != checked;
   void *found = class_kernel(module, info, handle, general, &wanted, threads, settled);
   if (kinds) *settled = false;
   return found;

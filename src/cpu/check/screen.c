@@ -6,7 +6,8 @@
  * Else the launch is done. So findings are the same as without, and launches without them are fast.
  *
  * Cells show races of one launch. So launches are screened only in the legacy default stream, while there are no
- * non-blocking streams: all other work of the device then happens before the launch or after it. */
+ * non-blocking streams: all other work of the device then happens before the launch or after it. What is not found: a race
+ * between such a launch and one in a non-blocking stream that was made after it. */
 #include "screen.h"
 #include "session.h"
 
@@ -20,7 +21,7 @@
 #include <sys/mman.h>
 
 enum { WORD = 4, PIECE = 1 << 20, WRITES = 0, READS = 1, MOST = 64 /* parameters */ };
-static const uint64_t kept_most = (uint64_t)4 << 30;
+static const uint64_t kept_most = (uint64_t)4 << 30, kept_between = (uint64_t)256 << 20;
 
 /* A device's: address space of cells for all its memory, and memory for what is kept. Launches of its legacy stream take
    turns with them. */
@@ -78,10 +79,13 @@ void cpu_screen_close(cpu_device *device) {
   device->cells = NULL;
 }
 
-/* Cells of arrays are empty now. The system may take their memory, and that of what was kept, if it needs it. */
+/* What was kept stays for the next checked run, unless it is much. Cells of arrays are empty. */
 void cpu_screen_session_end(cpu_device *device) {
   struct cpu_cells *cells = device->cells;
-  if (cells && cells->kept) (void)madvise(cells->kept, cells->kept_size, MADV_FREE);
+  if (!cells || cells->kept_size <= kept_between) return;
+  munmap(cells->kept, cells->kept_size);
+  cells->kept = NULL;
+  cells->kept_size = 0;
 }
 
 static uint32_t *cell_at(const struct cpu_cells *cells, int which, uint64_t address) {
@@ -245,32 +249,54 @@ void cpu_screen_restore(void *context, uint64_t first, uint64_t last) {
   }
 }
 
-/* Each word was touched by one block; and by how many words that is. */
+enum { LANES = 16 };
+typedef uint32_t lanes __attribute__((vector_size(LANES * sizeof(uint32_t)), aligned(4), may_alias));
+
+static uint64_t sum_of(lanes counts) {
+  uint64_t sum = 0;
+  for (int i = 0; i < LANES; i++) sum += counts[i];
+  return sum;
+}
+
+/* The number of cells that are not empty, which are emptied. Arrays begin and end at multiples of a vector. */
+static uint64_t empty(uint32_t *cells, uint64_t count) {
+  lanes used = {0};
+  for (uint64_t k = 0; k < count; k += LANES) {
+    lanes *at = (lanes *)(void *)(cells + k);
+    used -= (lanes)(*at != 0);
+  }
+  uint64_t sum = sum_of(used);
+  if (sum) memset(cells, 0, count * WORD);
+  return sum;
+}
+
+/* Whether a word was written by one block and read by another. */
+static bool is_apart(const uint32_t *writes, const uint32_t *reads, uint64_t count, uint32_t block_bits) {
+  lanes apart = {0};
+  for (uint64_t k = 0; k < count; k += LANES) {
+    lanes wrote = *(const lanes *)(const void *)(writes + k), read = *(const lanes *)(const void *)(reads + k);
+    apart |= (lanes)(wrote != 0) & (lanes)(read != 0) & (wrote ^ read) & block_bits;
+  }
+  return sum_of((lanes)(apart != 0) & 1);
+}
+
+/* Each word was touched by one block; and how many words that is. What was not noted at all needs no look. */
 void cpu_screen_compare(void *context, uint64_t first, uint64_t last) {
-  enum { PART = 1024 };
+  enum { PART = 2048 };
   cpu_screen *s = context;
   const struct cpu_cells *cells = s->device->cells;
+  bool wrote = atomic_load(&s->claims[WRITES]), read = atomic_load(&s->claims[READS]), apart = false;
   uint64_t found[2] = {0};
-  bool apart = false;
   for (uint64_t i = first; i < end_of(s, last); i++) {
     piece p = piece_at(s, i);
-    uint64_t words = (p.bytes + WORD - 1) / WORD;
+    uint64_t words = (p.bytes + LANES * WORD - 1) / (LANES * WORD) * LANES;
     if (!p.array->noted) continue;
     for (uint64_t at = 0, part; at < words; at += part) {
       uint32_t *writes = cell_at(cells, WRITES, p.address) + at, *reads = cell_at(cells, READS, p.address) + at;
-      uint32_t wrote = 0, read = 0, bad = 0;
       part = words - at < PART ? words - at : PART;
-      for (uint64_t k = 0; k < part; k++) {
-        uint32_t differs = (writes[k] ^ reads[k]) & s->block_bits;
-        wrote += writes[k] != 0;
-        read += reads[k] != 0;
-        bad |= writes[k] && reads[k] ? differs : 0;
-      }
-      apart = apart || bad;
-      found[WRITES] += wrote;
-      found[READS] += read;
-      if (wrote) memset(writes, 0, part * WORD);
-      if (read) memset(reads, 0, part * WORD);
+      if (wrote && read) apart = apart || is_apart(writes, reads, part, s->block_bits);
+      if (wrote) found[WRITES] += empty(writes, part);
+      if (read) found[READS] += empty(reads, part);
     }
   }
   if (apart) atomic_store(&s->suspicious, 1);

@@ -59,7 +59,7 @@ static int fail_unsuited(const mw_kernel_info *info, const mw_launch_request *re
 
 int cpu_launch_configure(cpu_device *device, const mw_launch_request *request, cpu_kernel_work *out) {
   const cpu_kernel *asked = request->kernel;
-  if (asked->unit->image->checks & MW_CHECKED_SCREEN && asked->otherwise) asked = asked->otherwise;
+  while (asked->unit->image->checks & MW_CHECKED_SCREEN && asked->otherwise) asked = asked->otherwise;
   mw_frame *frame = &out->frame;
   fill_frame(frame, device, asked, request);
   bool fits = !asked->image->fits || asked->image->fits(frame);

@@ -183,7 +183,7 @@ static void add_check(checker *c, LLVMValueRef access, LLVMValueRef address, LLV
     call_check(c, &inner, address, bytes, flags | MW_ACCESS_INNER);
   }
   if (is_screened(c->p) && c->p->options->checks & MW_CHECK_RACES && is_noted(c->p, access, &o))
-    flags |= MW_ACCESS_SCREENED;
+    flags |= MW_ACCESS_SCREENED | (is_read_too(c->p, access, &o) ? MW_ACCESS_USED : 0);
   call_check(c, &o, address, bytes, flags);
 }
 

@@ -33,9 +33,10 @@ bool is_block_scope(LLVMValueRef atomic);
 /* race_screen.c: which kernels can be screened, and which arrays' accesses these note; whether an access is noted. */
 void choose_screened(program *p);
 bool is_noted(const program *p, LLVMValueRef access, const accessed *o);
-bool is_event_of_values(LLVMValueRef call); /* MW_CHECK_UNWRITTEN */
-void mark_watched(program *p);              /* watch_markers.c */
-void mark_steps(program *p);                /* step_markers.c */
+bool is_read_too(const program *p, LLVMValueRef access, const accessed *o); /* shared memory, or the array */
+bool is_event_of_values(LLVMValueRef call);                                 /* MW_CHECK_UNWRITTEN */
+void mark_watched(program *p);                                              /* watch_markers.c */
+void mark_steps(program *p);                                                /* step_markers.c */
 void keep_calls(program *p);
 void check_values(program *p);    /* value_check.c */
 void promote_scalars(program *p); /* scalar_promotion.c */

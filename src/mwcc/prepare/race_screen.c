@@ -127,17 +127,31 @@ void choose_screened(program *p) {
     for (size_t n = 0; n < list.count && s.fits; n++) note_instruction(&s, list.items[n]);
     free(list.items);
     owner->screened = s.fits;
+    owner->reads = s.arrays[READS];
     owner->writes = s.arrays[STORES] | s.arrays[ATOMICS];
     owner->notes = s.arrays[STORES] | (s.arrays[ATOMICS] & s.arrays[READS]);
   }
 }
 
-bool is_noted(const program *p, LLVMValueRef access, const accessed *o) {
+/* The kernel that the access is a part of, if it is screened. */
+static const kernel *screened_kernel(const program *p, LLVMValueRef access) {
   LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInstructionParent(access));
-  for (size_t k = 0; k < p->kernel_count; k++) {
-    const kernel *owner = &p->kernels[k];
-    if (owner->body != function || !owner->screened) continue;
-    return is_shared(p, o->base) || (o->param && o->param <= 64 && owner->notes & bit_of(o->param));
-  }
-  return false;
+  for (size_t k = 0; k < p->kernel_count; k++)
+    if (p->kernels[k].body == function && p->kernels[k].screened) return &p->kernels[k];
+  return NULL;
+}
+
+static bool has_array(uint64_t arrays, const accessed *o) {
+  return o->param && o->param <= 64 && arrays & bit_of(o->param);
+}
+
+bool is_noted(const program *p, LLVMValueRef access, const accessed *o) {
+  const kernel *owner = screened_kernel(p, access);
+  return owner && (is_shared(p, o->base) || has_array(owner->notes, o));
+}
+
+/* Another parameter may point into the same array, if the accesses through both are noted. */
+bool is_read_too(const program *p, LLVMValueRef access, const accessed *o) {
+  const kernel *owner = screened_kernel(p, access);
+  return owner && (is_shared(p, o->base) || owner->reads & owner->notes);
 }

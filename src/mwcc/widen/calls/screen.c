@@ -21,9 +21,9 @@ enum { WORD = 4, WIDEST = 16, WRITES = 0, READS = 1 /* mw_worker.cells and .clai
 /* An access of a gang. */
 typedef struct noted {
   widener *w;
-  bool is_global, stores, is_atomic;
-  LLVMValueRef tag, thread_bits, block_bits; /* of thread 0; scalars */
-  LLVMValueRef bad;                          /* whether there may be a race: an i1 */
+  bool is_global, stores, is_atomic, is_read; /* is_read: what is stored to is read, too */
+  LLVMValueRef tag, thread_bits, block_bits;  /* of thread 0; scalars */
+  LLVMValueRef bad;                           /* whether there may be a race: an i1 */
 } noted;
 
 /* The cells that one vector of code looks at. */
@@ -171,7 +171,8 @@ static void note_reads(noted *n, const cells *c) {
 static void note_writes(noted *n, const cells *c) {
   LLVMBuilderRef b = n->w->b;
   LLVMValueRef found = load_cells(n, c, WRITES);
-  suspect(n, c, LLVMBuildOr(b, conflicts(n, c, found), conflicts(n, c, load_cells(n, c, READS)), ""));
+  suspect(n, c, conflicts(n, c, found));
+  if (n->is_read) suspect(n, c, conflicts(n, c, load_cells(n, c, READS)));
   store_cells(n, c, WRITES, c->tags, c->active);
   if (!c->distinct && !n->is_atomic) suspect(n, c, LLVMBuildICmp(b, LLVMIntNE, load_cells(n, c, WRITES), c->tags, ""));
   claim(n, c, WRITES, is_empty(n, c, found));
@@ -303,6 +304,7 @@ void screen_access(widener *w, LLVMValueRef call, mask m) {
   }
   noted n = {.w = w, .is_global = LLVMConstIntGetZExtValue(LLVMGetOperand(call, PARAM)) != 0};
   n.stores = flags & MW_ACCESS_STORE;
+  n.is_read = flags & MW_ACCESS_USED;
   n.is_atomic = flags & MW_ACCESS_ATOMIC;
   n.tag = load_word(w, n.is_global ? offsetof(mw_worker, tag) : offsetof(mw_worker, shared_tag));
   n.thread_bits = n.is_global ? load_invariant(p, w->b, p->i32, w->worker, offsetof(mw_worker, thread_bits))

@@ -3,6 +3,7 @@
  * A kernel that can be widened has several variants, by how the launch's blocks can be cut into gangs (struct cut),
  * and the loop or fiber variant for launches outside of the class that the others are compiled for: a very large
  * grid, or parameters that the shapes do not hold for (simt.h). variant_dispatch.c selects one at the launch. */
+#include "mwcc/support/checked_access.h"
 #include "mwcc/widen/widen.h"
 #include "mwcc/target/tuning.h"
 #include "mwcc/analysis/analysis.h"
@@ -231,7 +232,7 @@ static void add_watched_variants(variant_query *q, int lanes) {
 }
 
 static bool pays(variant_query *q, const shapes *s) {
-  q->k->gather_bound = !q->k->waits && !q->p->options->width && mostly_gathers(q->g, q->o, s);
+  q->k->gather_bound = !q->k->waits && !is_screened(q->p) && !q->p->options->width && mostly_gathers(q->g, q->o, s);
   q->k->vectorisable = q->k->gather_bound && has_pass(q->p, PASS_THREAD_LOOPS) &&
                        has_vectorisable_loops(q->g, q->o, s, &q->k->stores_rows);
   if (q->k->gather_bound)
@@ -402,7 +403,8 @@ static int whole_block(const program *p, const kernel *k, int *lanes) {
 }
 
 static void widen_one(program *p, kernel *k, int lanes, int vector_count) {
-  int block_lanes = lanes, whole = whole_block(p, k, &block_lanes);
+  /* notes of a whole block's accesses would be much code */
+  int block_lanes = lanes, whole = is_screened(p) ? 0 : whole_block(p, k, &block_lanes);
   if (whole && widen_with_cut(p, k, block_lanes, whole, true)) return;
   if (!widen_with_cut(p, k, lanes, vector_count, false)) {
     if (p->options->report) printf("kernel %s: %s: %s\n", k->name, k->tier, k->tier_reason);
