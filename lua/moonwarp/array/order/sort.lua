@@ -79,7 +79,7 @@ extern "C" __global__ __launch_bounds__($THREADS, 2) void pass_$NAME(const K *fr
 }
 ]]
 
-local THREADS, TILE = 512, { 8192, 8192, nil, 8192 } -- onesweep.h's
+local THREADS, TILE = 512, { 8192, 8192, nil, 7168 } -- onesweep.h's
 TILE[8] = 4096
 
 local kinds = { bool = "RADIX_UNSIGNED", uint = "RADIX_UNSIGNED", int = "RADIX_SIGNED", float = "RADIX_FLOAT" }

@@ -22,12 +22,12 @@ enum { ONESWEEP_UNROLL = 32 };
 enum { ONESWEEP_UNROLL = 1 };
 #endif
 
-/* Of the passes. With two blocks on a multiprocessor, this and the number of keys were the fastest of 30 on an H200. */
+/* Of the passes. With two blocks on a multiprocessor, this and the number of keys were the fastest of 9 on an H100. */
 enum { ONESWEEP_THREADS = 512, ONESWEEP_WARPS = ONESWEEP_THREADS / 32 };
 
-/* Keys that a thread and a block have: a tile of 32 KiB, or less where keys are short. */
+/* Keys that a thread and a block have: a tile of 28 to 32 KiB, or less where keys are short. */
 template <typename K> struct onesweep_tile {
-  static constexpr int items = sizeof(K) == 8 ? 8 : 16, size = items * ONESWEEP_THREADS;
+  static constexpr int items = sizeof(K) == 8 ? 8 : sizeof(K) == 4 ? 14 : 16, size = items * ONESWEEP_THREADS;
 };
 
 /* What a tile publishes of a digit: a count, and in the two highest bits whether it is its own or includes those of all
