@@ -1,5 +1,5 @@
--- Measured accesses by patterns that occur again, alternate or never repeat, beside a plain loop over warps and lanes, in
--- many blocks.
+-- Measured accesses by patterns that occur again, alternate or never repeat, beside a plain loop over warps and
+-- lanes, in many blocks.
 -- CPU device only: no other can watch launches
 
 local mw = require "moonwarp"

@@ -20,9 +20,9 @@ __global__ void increment(int *data, int offset, int shift) {
   __syncthreads();
   barrier::arrival_token token;
   if (threadIdx.x == 0) {
-    cuda::memcpy_async(tile, data + offset, cuda::aligned_size_t<16>(sizeof tile), bar);
-    cde::cp_async_bulk_global_to_shared(tile, data + offset, sizeof tile, bar);
-    token = cuda::device::barrier_arrive_tx(bar, 1, sizeof tile);
+    cuda::memcpy_async(tile, data + offset, cuda::aligned_size_t<16>(sizeof tile / 2), bar);
+    cde::cp_async_bulk_global_to_shared(tile + 128, data + offset + 128, sizeof tile / 2, bar);
+    token = cuda::device::barrier_arrive_tx(bar, 1, sizeof tile / 2);
   } else {
     token = bar.arrive();
   }

@@ -45,10 +45,6 @@ static void check_whole(mw_worker *base, uint64_t target, uint64_t source, uint6
   refuse(base, MW_MISALIGNED_ADDRESS, what);
 }
 
-void cpu_bulk_wrote(mw_worker *base, uint64_t target, uint64_t bytes) {
-  if (((cpu_worker *)base)->holds_check) cpu_check_shadow(base, MW_SHADOW_CLEAN, target, bytes, NULL);
-}
-
 /* ---- copies of memory ---- */
 
 uint64_t cpu_bulk_at_rank(const mw_worker *base, uint64_t address, uint32_t rank) {
@@ -60,18 +56,20 @@ uint64_t cpu_bulk_at_rank(const mw_worker *base, uint64_t address, uint32_t rank
 static void copy(mw_worker *base, uint64_t target, uint64_t source, uint64_t bytes, uint32_t ranks, uint64_t barrier) {
   check_whole(base, target, source, bytes);
   check_range(base, source, bytes, "reads");
+  cpu_check_bulk(base, source, bytes, 0);
   for (uint32_t rank = 0; rank < MW_CLUSTER_MOST; rank++) {
     if (ranks ? !(ranks >> rank & 1) : rank > 0) continue;
     uint64_t to = ranks ? cpu_bulk_at_rank(base, target, rank) : target;
     check_range(base, to, bytes, "writes");
+    cpu_check_bulk(base, to, bytes, MW_ACCESS_STORE);
     memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)source, bytes);
-    cpu_bulk_wrote(base, to, bytes);
     if (barrier) cpu_bulk_arrived(base, ranks ? cpu_bulk_at_rank(base, barrier, rank) : barrier, bytes);
   }
 }
 
 void cpu_bulk_arrived(mw_worker *base, uint64_t barrier, uint64_t bytes) {
   check_range(base, barrier, sizeof(uint64_t), "writes");
+  cpu_check_counted(base, barrier);
   count_bytes(barrier, bytes);
 }
 
@@ -82,6 +80,8 @@ static void reduce(mw_worker *base, uint64_t target, uint64_t source, uint64_t b
   check_whole(base, target, source, bytes);
   check_range(base, source, bytes, "reads");
   check_range(base, target, bytes, "writes");
+  cpu_check_bulk(base, source, bytes, 0);
+  cpu_check_bulk(base, target, bytes, MW_ACCESS_STORE | MW_ACCESS_UPDATE | MW_ACCESS_ATOMIC);
   for (uint64_t i = 0; i < bytes; i += size)
     cpu_bulk_update((unsigned char *)(uintptr_t)target + i, (const unsigned char *)(uintptr_t)source + i, operation,
                     type);

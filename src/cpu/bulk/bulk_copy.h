@@ -12,8 +12,6 @@ void cpu_bulk_update(void *target, const void *source, mw_bulk_operation operati
 
 /* End the launch unless the device's address range has these bytes; `which`: "reads", "writes". */
 void cpu_bulk_check(mw_worker *worker, uint64_t address, uint64_t bytes, const char *which);
-/* For checked runs: these bytes have been written. */
-void cpu_bulk_wrote(mw_worker *worker, uint64_t target, uint64_t bytes);
 /* The same address in the shared memory of another block of the cluster. */
 uint64_t cpu_bulk_at_rank(const mw_worker *worker, uint64_t address, uint32_t rank);
 /* The barrier's bytes have been copied. */

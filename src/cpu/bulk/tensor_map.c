@@ -4,6 +4,7 @@
  * left alone by stores. With swizzling, pieces of 16 bytes change places within lines of 32, 64 or 128 bytes: the number of
  * the piece is combined by exclusive or with the bits of the address above 128 bytes. */
 #include "bulk_copy.h"
+#include "cpu/check/check.h"
 #include "cpu/execution/services.h"
 
 #include <stdio.h>
@@ -111,8 +112,11 @@ static void load(mw_worker *base, const box *b, uint64_t target) {
     uint64_t from = row_address(b, row), to = target + row * bytes;
     int64_t inside = from ? last - first : 0;
     unsigned char line[PIECE];
-    if (inside > 0)
-      cpu_bulk_check(base, from + (uint64_t)(b->at[0] + first) * b->size, (uint64_t)inside * b->size, "reads");
+    if (inside > 0) {
+      uint64_t start = from + (uint64_t)(b->at[0] + first) * b->size;
+      cpu_bulk_check(base, start, (uint64_t)inside * b->size, "reads");
+      cpu_check_bulk(base, start, (uint64_t)inside * b->size, 0);
+    }
     for (size_t at = 0; at < bytes; at += PIECE) {
       size_t piece = bytes - at < PIECE ? bytes - at : PIECE;
       for (size_t i = 0; i < piece; i += b->size) {
@@ -138,8 +142,8 @@ void cpu_tensor_load(mw_worker *base, const mw_tensor_map *map, uint32_t dimensi
     if (ranks ? !(ranks >> rank & 1) : rank > 0) continue;
     uint64_t to = ranks ? cpu_bulk_at_rank(base, target, rank) : target;
     cpu_bulk_check(base, to, bytes, "writes");
+    cpu_check_bulk(base, to, bytes, MW_ACCESS_STORE);
     load(base, &b, to);
-    cpu_bulk_wrote(base, to, bytes);
     if (barrier) cpu_bulk_arrived(base, ranks ? cpu_bulk_at_rank(base, barrier, rank) : barrier, bytes);
   }
 }
@@ -152,11 +156,15 @@ void cpu_tensor_store(mw_worker *base, const mw_tensor_map *map, uint32_t dimens
   size_t bytes = b.row * b.size;
   int64_t first, last;
   find_inside(&b, &first, &last);
+  uint32_t flags = MW_ACCESS_STORE | (operation == MW_BULK_SET ? 0 : MW_ACCESS_UPDATE | MW_ACCESS_ATOMIC);
   cpu_bulk_check(base, source, b.rows * bytes, "reads");
+  cpu_check_bulk(base, source, b.rows * bytes, 0);
   for (uint64_t row = 0; row < b.rows; row++) {
     uint64_t to = row_address(&b, row), from = source + row * bytes;
     if (!to || last == first) continue;
-    cpu_bulk_check(base, to + (uint64_t)(at[0] + first) * b.size, (uint64_t)(last - first) * b.size, "writes");
+    uint64_t start = to + (uint64_t)(at[0] + first) * b.size;
+    cpu_bulk_check(base, start, (uint64_t)(last - first) * b.size, "writes");
+    cpu_check_bulk(base, start, (uint64_t)(last - first) * b.size, flags);
     for (int64_t i = first; i < last; i++) {
       void *cell = (char *)(uintptr_t)to + (at[0] + i) * (int64_t)b.size;
       const void *value = (const void *)(uintptr_t)swizzled(&b, from + (uint64_t)i * b.size);

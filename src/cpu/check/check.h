@@ -7,6 +7,7 @@
  *   race.c      the latest accesses to each byte, and races between them
  *   wait.c      barriers and warp functions that not all threads reach
  *   initialised.c  values that nothing has written
+ *   bulk.c      bulk copies
  *   turns.c     whose turn is next, where a seed says so
  *   lifetime.c  memory that was freed, and blocks of malloc in kernels
  *
@@ -83,6 +84,13 @@ void cpu_check_mask(cpu_worker *worker, uint32_t thread, uint32_t mask);
 void cpu_check_group(cpu_worker *worker, uint32_t thread, uint32_t group);
 void cpu_check_places(cpu_worker *worker, uint32_t first, uint32_t group);
 void cpu_check_absent(cpu_worker *worker, uint32_t thread, uint32_t from);
+
+/* ---- bulk.c: in a service that copies ---- */
+
+/* A bulk copy of the current thread's reads or writes (MW_ACCESS_STORE, MW_ACCESS_UPDATE) memory; its copies so far are
+   counted by the barrier, and no others. */
+void cpu_check_bulk(mw_worker *worker, uint64_t address, uint64_t bytes, uint32_t flags);
+void cpu_check_counted(mw_worker *worker, uint64_t barrier);
 
 /* ---- turns.c ---- */
 

@@ -193,7 +193,7 @@ void cpu_check_block(cpu_worker *worker, uint32_t count) {
   self->block = (uint32_t)worker->base.block;
   self->count = count;
   self->epoch = self->grids = 0;
-  self->accesses = 0;
+  self->accesses = self->counted_count = self->unwritten_count = 0;
   memset(self->sites, 0, sizeof self->sites);
   if (check_wants(check, MW_CHECK_INITIALISATION))
     check_set_unwritten(check, (uint64_t)(uintptr_t)worker->base.shared, worker->command->kernel.shared);
@@ -351,7 +351,40 @@ void cpu_check_event(mw_worker *base, mw_check_event event, uint64_t value) {
   cpu_service_leave(worker);
 }
 
+/* The phase of a barrier that counts bytes (src/device/moonwarp/sync/mbarrier.h). */
+static uint32_t phase_of(uint64_t barrier) {
+  return (uint32_t)(__atomic_load_n((const uint64_t *)(uintptr_t)barrier, __ATOMIC_RELAXED) >> 61);
+}
+
+static void publish_counted(cpu_checked *self, const check_counted *c) {
+  learn_copies(self, c->thread, c->group,
+               &publish_at(c->shared ? self->published : self->check->published, c->barrier)->known);
+}
+
+void checked_count(cpu_worker *worker, uint32_t thread, uint64_t barrier) {
+  cpu_checked *self = worker->checked;
+  check_counted c = {.barrier = barrier, .thread = thread, .phase = phase_of(barrier)};
+  c.group = ++self->threads[thread].groups;
+  c.shared = is_in_shared(worker, barrier);
+  if (self->counted_count == CHECK_COUNTED)
+    publish_counted(self, &c);
+  else
+    self->counted[self->counted_count++] = c;
+}
+
+/* Copies of phases that have ended. */
+static void settle_counted(cpu_checked *self) {
+  uint32_t left = 0;
+  for (const check_counted *c = self->counted; c < self->counted + self->counted_count; c++)
+    if (phase_of(c->barrier) == c->phase)
+      self->counted[left++] = *c;
+    else
+      publish_counted(self, c);
+  self->counted_count = left;
+}
+
 void checked_acquire(cpu_checked *self, uint32_t thread, uint64_t address, bool shared, bool is_relaxed) {
+  if (self->counted_count) settle_counted(self);
   const views *all = shared ? self->published : self->check->published;
   if (!all->count) return;
   const published *p = place_of(all, address);

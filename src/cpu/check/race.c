@@ -158,7 +158,8 @@ static bool happened(const touch *a, const record *r, uint32_t which) {
            (a->self && checked_knows(a->self, a->thread, r->launch, r->block, thread, r->time));
   if (!a->self) return true;
   if (is_agent) {
-    if (32u * me->warp + (uint32_t)__builtin_ctz(me->lanes) == thread && r->time == me->time) return true;
+    bool same = r->block == me->block && 32u * me->warp + (uint32_t)__builtin_ctz(me->lanes) == thread;
+    if (same && r->time == me->time) return true;
   } else if (r->block == me->block) {
     if (thread == a->thread || check_epoch(r->time) < a->self->epoch) return true;
   } else if (r->grids < me->grids) {

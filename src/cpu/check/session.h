@@ -146,6 +146,14 @@ typedef struct check_unwritten_read {
 } check_unwritten_read;
 enum { CHECK_UNWRITTEN_READS = 32 };
 
+/* A bulk copy that a barrier counts, in the phase that it had then: known to who waits when that has ended. */
+typedef struct check_counted {
+  uint64_t barrier;
+  uint32_t thread, group, phase;
+  bool shared;
+} check_counted;
+enum { CHECK_COUNTED = 64 };
+
 /* The worker's current block. */
 struct cpu_checked {
   cpu_check *check;
@@ -162,6 +170,8 @@ struct cpu_checked {
   } sites[64];                                           /* the latest, by code address */
   check_unwritten_read unwritten[CHECK_UNWRITTEN_READS]; /* the latest, and the number of all */
   uint32_t unwritten_count;
+  check_counted counted[CHECK_COUNTED]; /* of phases that had not ended */
+  uint32_t counted_count;
   uint64_t spinning_at; /* the latest word of an atomic access, by which thread, and how often in succession */
   uint32_t spinning, spins;
   unsigned accesses; /* since the last pause */
@@ -169,6 +179,8 @@ struct cpu_checked {
 
 cpu_checked *checked_of(const cpu_worker *worker);
 uint32_t checked_thread_of(const cpu_worker *worker);
+/* The thread's copies so far are counted by the barrier. */
+void checked_count(cpu_worker *worker, uint32_t thread, uint64_t barrier);
 /* Whether the current thread knows what this thread did up to `time`. */
 bool checked_knows(const cpu_checked *self, uint32_t thread, uint32_t launch, uint32_t block, uint32_t other,
                    check_time time);

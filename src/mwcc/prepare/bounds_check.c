@@ -171,7 +171,7 @@ static void add_check(checker *c, LLVMValueRef access, LLVMValueRef address, LLV
   accessed o, inner = {0};
   if (!find_accessed(c->p, address, &o)) return;
   if (is_made_from_integer(o.base)) {
-    if (!(flags & MW_ACCESS_WATCHED) || !(flags & MW_ACCESS_STORE)) return;
+    if (!(flags & MW_ACCESS_WATCHED) || !(flags & (MW_ACCESS_STORE | MW_ACCESS_ATOMIC))) return;
     LLVMPositionBuilderBefore(c->b, access);
     call_check(c, &o, address, bytes, flags | MW_ACCESS_UNBOUND);
     return;

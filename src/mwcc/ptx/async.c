@@ -214,6 +214,9 @@ bool ptx_translate_async(ptx_statement *s, const ptx_instruction *i) {
     return arguments[0] && ptx_call(&x, "mbarrier_arrive", arguments, 2);
   }
   if (!is(i, bulk_word, "bulk")) return false;
+  if (is(i, 3, "commit_group")) ptx_tell(&x, MW_CHECK_COMMIT, constant_i32(s->p, 0));
+  if (is(i, 3, "wait_group") && i->operand_count == 1)
+    ptx_tell(&x, MW_CHECK_COPIED, ptx_read(s, i->operands[0], s->p->i32));
   if (is(i, 3, "commit_group") || is(i, 3, "wait_group") || is(i, 3, "prefetch")) return true;
   if (is(i, bulk_word + 1, "tensor")) return translate_tensor(&x, bulk_word + 2, reduces);
   return translate_copy(&x, bulk_word + 1, reduces);

@@ -193,7 +193,7 @@ static bool translate_atomic(const ptx_source *x, bool result) {
 
 /* ---- copies ---- */
 
-static void tell(const ptx_source *x, mw_check_event event, LLVMValueRef value) {
+void ptx_tell(const ptx_source *x, mw_check_event event, LLVMValueRef value) {
   program *p = x->s->p;
   LLVMTypeRef params[] = {p->i32, p->i64}, type = LLVMFunctionType(p->void_type, params, 2, 0);
   LLVMValueRef arguments[] = {constant_i32(p, event), LLVMBuildZExt(x->s->b, value, p->i64, "")};
@@ -206,10 +206,10 @@ static bool translate_async_wait(const ptx_source *x) {
   program *p = x->s->p;
   const char *what = x->i->words[2];
   if (x->i->word_count != 3 || !is_among(what, done, MW_COUNT(done))) return false;
-  if (strcmp(what, "wait_group") != 0) tell(x, MW_CHECK_COMMIT, constant_i32(p, 0));
-  if (strcmp(what, "wait_all") == 0) tell(x, MW_CHECK_COPIED, constant_i32(p, 0));
+  if (strcmp(what, "wait_group") != 0) ptx_tell(x, MW_CHECK_COMMIT, constant_i32(p, 0));
+  if (strcmp(what, "wait_all") == 0) ptx_tell(x, MW_CHECK_COPIED, constant_i32(p, 0));
   if (strcmp(what, "wait_group") == 0 && x->i->operand_count == 1)
-    tell(x, MW_CHECK_COPIED, ptx_read(x->s, x->i->operands[0], p->i32));
+    ptx_tell(x, MW_CHECK_COPIED, ptx_read(x->s, x->i->operands[0], p->i32));
   return true;
 }
 
@@ -227,9 +227,9 @@ bool ptx_translate_copy(ptx_statement *s, const ptx_instruction *i) {
   uint64_t bytes = LLVMIsAConstantInt(size) ? LLVMConstIntGetZExtValue(size) : 0;
   if (!to || !from || (bytes != 4 && bytes != 8 && bytes != 16)) return false;
   if (i->operand_count == 3) {
-    tell(&x, MW_CHECK_ASYNC, constant_i32(p, 1));
+    ptx_tell(&x, MW_CHECK_ASYNC, constant_i32(p, 1));
     LLVMBuildMemCpy(s->b, to, (unsigned)bytes, from, (unsigned)bytes, LLVMConstInt(p->i64, bytes, 0));
-    tell(&x, MW_CHECK_ASYNC, constant_i32(p, 0));
+    ptx_tell(&x, MW_CHECK_ASYNC, constant_i32(p, 0));
     return true;
   }
   LLVMValueRef arguments[] = {LLVMBuildAddrSpaceCast(s->b, to, p->pointer, ""),

@@ -80,6 +80,7 @@ LLVMValueRef ptx_operand_i32(const ptx_source *x, int n);
 LLVMValueRef ptx_number(const ptx_source *x, uint64_t value);
 void ptx_result(const ptx_source *x, LLVMValueRef value);
 /* Call a function of the device headers (moonwarp/ptx_functions.h); NULL if they have none of that name. */
+void ptx_tell(const ptx_source *x, mw_check_event event, LLVMValueRef value); /* checked runs; memory.c */
 LLVMValueRef ptx_call(const ptx_source *x, const char *name, LLVMValueRef *arguments, unsigned count);
 /* The address "[$1+8]" in the address space that the instruction names; NULL if it is not written so. */
 LLVMValueRef ptx_address(const ptx_source *x, const char *text);
