@@ -46,7 +46,8 @@ __device__ inline void advance_states(unsigned *state) { __mw_mt_advance(state);
 #define MW_MT_BOUNDS
 #endif
 
-/* Eight numbers that stand together; GPUs store 16 bytes at a time where they are aligned. */
+/* Eight numbers that stand together, of each lane; where they are aligned, GPUs store 16 bytes at a time, and the CPU
+ * device two floats: a scatter costs as many stores as it has elements. */
 template <class Draw, class Out>
 __device__ inline void emit_eight(const unsigned *state, int row, double a, double b, Out *to) {
 #ifdef MW_MT_WARPS
@@ -64,6 +65,18 @@ __device__ inline void emit_eight(const unsigned *state, int row, double a, doub
       *(chunk *)(to + place) = next;
     }
     return;
+  }
+#else
+  if constexpr (sizeof(Out) == 4) {
+    if (((ull)(to - 8 * (int)threadIdx.x) & 7) == 0) {
+#pragma unroll
+      for (int place = 0; place < 8; place += 2) {
+        Out x = Draw::make(__mw_mt_tempered(state[__mw_mt_place(row, place) * __mw_mt_tile]), a, b);
+        Out y = Draw::make(__mw_mt_tempered(state[__mw_mt_place(row, place + 1) * __mw_mt_tile]), a, b);
+        *(ull *)(to + place) = (ull) __builtin_bit_cast(unsigned, y) << 32 | __builtin_bit_cast(unsigned, x);
+      }
+      return;
+    }
   }
 #endif
 #pragma unroll
