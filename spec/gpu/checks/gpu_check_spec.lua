@@ -1,0 +1,46 @@
+-- Checked runs on a real GPU: a planted bug of each kind is found at its lines, and its clean twin is clean.
+-- (follow_spec and cuda_check_spec have the parts on any machine; bench/checks/suite.lua runs all planted bugs.)
+
+local suite = require "support.suite"
+local planted = require "support.check_suite.suite"
+
+describe("a checked run on a real GPU", function()
+  if not suite.on_gpu then
+    it("is for a machine with one", function() pending "GPU only: planted bugs on a real one" end)
+    return
+  end
+
+  local mw = require "moonwarp"
+  local before = mw.limit "time"
+  setup(function() mw.limit("time", 10) end)
+  teardown(function() mw.limit("time", before) end)
+
+  local cases = {
+    { kind = "race", run = { 1, 64, { "float:64" } }, text = [==[
+__global__ void k(float *y) {
+  __shared__ float tile[64];
+  tile[threadIdx.x] = threadIdx.x; //1
+  @{|__syncthreads();}
+  y[threadIdx.x] = tile[(threadIdx.x + 32) % 64]; //2
+}]==] },
+    { kind = "uninitialised", run = { 1, 64, { "float:64" } }, text = [==[
+__global__ void k(float *y) {
+  __shared__ float s[64];
+  @{if (threadIdx.x < 32)|} s[threadIdx.x] = 1;
+  __syncthreads();
+  y[threadIdx.x] = 2 * s[63 - threadIdx.x]; //1
+}]==] },
+    { kind = "out_of_bounds", run = { 1, 64, { "int:60", 60 } }, text = [==[
+__global__ void k(int *y, int n) { if (threadIdx.x @{<=|<} n) y[threadIdx.x] = 1; } //1
+]==] },
+  }
+  for _, case in ipairs(cases) do
+    it("finds " .. case.kind, function()
+      local report = planted.report_of(case, true)
+      assert.equal(1, planted.count_found(case, report), tostring(report))
+    end)
+    it("finds nothing in a kernel without " .. case.kind, function()
+      assert.equal("no findings", tostring(planted.report_of(case, false)))
+    end)
+  end
+end)
