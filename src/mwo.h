@@ -130,9 +130,8 @@ typedef struct mw_device_request {
   uint64_t param_bytes;
 } mw_device_request;
 
-/* mw_mwo.checks: bits of mw_check_kind for a checked run (mwcc --checks), or that alone which --check-memory does; or of
- * screened code (src/cpu/check/screen.c). There each word of 4 bytes has two cells: the tag of who wrote it last, and of
- * who read it, or 0: the thread, the number of barriers before, and in global memory, from 1, the block. */
+/* mw_mwo.checks: bits of mw_check_kind (mwcc --checks), or what --check-memory does; or of screened code, where words have
+ * two cells: the tags, or 0, of who wrote and who read it: thread, number of barriers, in global memory block + 1. */
 enum { MW_CHECKED_BOUNDS = 1 << 16, MW_CHECKED_SCREEN = 16, MW_SHARED_TAG_BITS = 11 };
 
 /* mw_object_size: placeholders for sizes that generated code does not know. */
@@ -346,11 +345,10 @@ struct mw_worker {
   /* For a grid-stride loop: the range of the iterations to do now, counted in elements. Only generated code reads and
      writes them. */
   uint64_t iteration, iteration_limit;
-  uint64_t shadow;         /* in checked code: from an address to its shadow's */
-  const mw_bounds *bounds; /* and where the array is that each parameter points into, by its number */
-  mw_tally *tallies;       /* in watched code: by site */
-  /* In screened code: from an address to its cells; the tag of thread 0, whose fields these are; what to look at again */
-  uint64_t cells[2], claims[2];
+  uint64_t shadow;              /* in checked code: from an address to its shadow's */
+  const mw_bounds *bounds;      /* and where the array is that each parameter points into, by its number */
+  mw_tally *tallies;            /* in watched code: by site */
+  uint64_t cells[2], claims[2]; /* in screened code (src/cpu/check/screen.c): from an address to its cells */
   uint32_t tag, shared_tag, thread_bits, block_bits, block_unit, suspicious;
 };
 
