@@ -21,16 +21,15 @@ local function compile(text)
   return mw.compile { source = text, options = { "-I" .. cccl, "-O1" } }
 end
 
--- Kernels of one primitive after the other, for these types and block sizes or `some`: explicit instances in one module
--- each.
+-- Kernels of one primitive after the other, for these types and block sizes: explicit instances in one module each.
 local types = { "int", "unsigned int", "float", "double" }
 local sizes = { 32, 64, 96, 128, 256, 512 }
 local Items = 3
 
-local function instances(text, name, parameters, some)
+local function instances(text, name, parameters)
   local lines = { "#include <cub/cub.cuh>", text }
   for _, type in ipairs(types) do
-    for _, size in ipairs(some or sizes) do
+    for _, size in ipairs(sizes) do
       lines[#lines + 1] = ("template __global__ void %s<%s, %d>(%s);"):format(name, type, size,
         (parameters:gsub("T", type)))
     end
@@ -84,10 +83,28 @@ template <typename T, int Threads> __global__ void sorts(const T *in, T *out) {
   for (int i = 0; i < 3; i++) out[threadIdx.x * 3 + i] = items[i];
 }]==]
 
+-- Each thread has a run of 1 to 5 copies of its value.
+local runs = [==[
+template <typename T, int Threads> __global__ void runs(const T *in, T *out) {
+  using Decode = cub::BlockRunLengthDecode<T, Threads, 1, 3>;
+  __shared__ typename Decode::TempStorage storage;
+  T value[1] = {in[threadIdx.x]}, decoded[3];
+  int length[1] = {(int)value[0] % 5 + 1}, total;
+  Decode decode(storage, value, length, total);
+  for (int from = 0; from < total; from += 3 * Threads) {
+    decode.RunLengthDecode(decoded, from);
+    for (int i = 0; i < 3; i++) {
+      int at = from + threadIdx.x * 3 + i;
+      if (at < total && at < 3 * Threads) out[at] = decoded[i];
+    }
+  }
+  if (threadIdx.x == 0) out[3 * Threads] = total;
+}]==]
+
 -- Calls check(values, results, bins, threads, name) for each type and block size of a kernel.
-local function each(m, kernel, some, check)
+local function each(m, kernel, check)
   for _, type in ipairs(types) do
-    for _, threads in ipairs(some or sizes) do
+    for _, threads in ipairs(sizes) do
       local values = {}
       for i = 1, threads * Items do values[i] = random(0, 999) end
       local out = mw.zeros(threads * Items + 1, type == "unsigned int" and "uint" or type)
@@ -104,7 +121,7 @@ describe("CUB", function()
   if not cccl then return pending "there is no CCCL: pip download nvidia-cuda-cccl, and set MOONWARP_CCCL" end
 
   it("reduces and scans", function()
-    each(instances(sums, "sums", "const T *, T *"), "sums", nil, function(values, got, _, _, name)
+    each(instances(sums, "sums", "const T *, T *"), "sums", function(values, got, _, _, name)
       local sum = 0
       for i, value in ipairs(values) do
         assert.equal(sum, got[i], name)
@@ -115,8 +132,8 @@ describe("CUB", function()
   end)
 
   it("loads, stores, exchanges and counts", function()
-    local m = instances(moves, "moves", "const T *, T *, int *", { 96 })
-    each(m, "moves", { 96 }, function(values, got, bins, threads, name)
+    local m = instances(moves, "moves", "const T *, T *, int *")
+    each(m, "moves", function(values, got, bins, threads, name)
       local counts = {}
       for b = 1, 16 do counts[b] = 0 end
       for i, value in ipairs(values) do
@@ -130,9 +147,20 @@ describe("CUB", function()
   end)
 
   it("sorts", function()
-    each(instances(sorts, "sorts", "const T *, T *", { 128 }), "sorts", { 128 }, function(values, got, _, _, name)
+    each(instances(sorts, "sorts", "const T *, T *"), "sorts", function(values, got, _, _, name)
       table.sort(values)
       for i, value in ipairs(values) do assert.equal(value, got[i], name) end
+    end)
+  end)
+
+  it("decodes runs", function()
+    each(instances(runs, "runs", "const T *, T *"), "runs", function(values, got, _, threads, name)
+      local decoded = {}
+      for t = 1, threads do
+        for _ = 0, values[t] % 5 do decoded[#decoded + 1] = values[t] end
+      end
+      assert.equal(#decoded, got[#values + 1], name)
+      for i = 1, math.min(#decoded, #values) do assert.equal(decoded[i], got[i], name) end
     end)
   end)
 
