@@ -43,7 +43,10 @@ static int is_unfinished(void) {
 /* ---- checked runs: a kernel that says what it found ---- */
 
 static mw_follow_end followed_end(const mw_follow_launch *launch, unsigned site, unsigned block, unsigned thread) {
-  return (mw_follow_end){.site = launch->first_site + site, .run = launch->base + block, .thread = thread, .step = 1,
+  return (mw_follow_end){.site = launch->first_site + site,
+                         .run = launch->base + block,
+                         .thread = thread,
+                         .step = 1,
                          .flags = site == 1 ? MW_FOLLOW_STORE : 0};
 }
 
@@ -51,8 +54,11 @@ static mw_follow_end followed_end(const mw_follow_launch *launch, unsigned site,
 static void add_pair(const mw_follow_launch *launch, mw_follow_session *session, int is_released) {
   mw_follow_event *log = (void *)(uintptr_t)session->log;
   mw_follow_pair *pair = (mw_follow_pair *)(uintptr_t)session->pairs + session->pair_count++;
-  log[0] = (mw_follow_event){.kind = MW_FOLLOW_RELEASED, .run = launch->base + (is_released ? 1 : 2), .thread = 7,
-                             .fenced = 3, .fenced_step = {1, 1}};
+  log[0] = (mw_follow_event){.kind = MW_FOLLOW_RELEASED,
+                             .run = launch->base + (is_released ? 1 : 2),
+                             .thread = 7,
+                             .fenced = 3,
+                             .fenced_step = {1, 1}};
   log[1] = (mw_follow_event){.kind = MW_FOLLOW_LEARNT, .run = launch->base, .thread = 3, .link = 1};
   session->log_count = 2;
   *pair = (mw_follow_pair){.here = followed_end(launch, 2, 0, 3), .other = followed_end(launch, 1, 1, 7), .logged = 2};
@@ -72,9 +78,16 @@ static void run_followed(const unsigned char *params, size_t size) {
     return;
   }
   mw_follow_finding *f = (mw_follow_finding *)(uintptr_t)session->findings + 5;
-  *f = (mw_follow_finding){.key = kind, .kind = kind, .count = 3, .here = followed_end(launch, 2, 0, 3),
-                           .other = followed_end(launch, 1, 0, 35), .object = 4096, .address = 4096 + 40, .bytes = 4,
-                           .value = (uint64_t)setting("value", 0), .ready = 1};
+  *f = (mw_follow_finding){.key = kind,
+                           .kind = kind,
+                           .count = 3,
+                           .here = followed_end(launch, 2, 0, 3),
+                           .other = followed_end(launch, 1, 0, 35),
+                           .object = 4096,
+                           .address = 4096 + 40,
+                           .bytes = 4,
+                           .value = (uint64_t)setting("value", 0),
+                           .ready = 1};
   session->notes = (unsigned)setting("notes", 0);
 }
 
