@@ -129,6 +129,23 @@ __global__ void k(int *y) {
     cde::cp_async_bulk_wait_group_read<0>();
   }
 }]==] },
+  { "another block reads what a bulk copy writes, without a barrier of the grid",
+    kind = "race", call = function(mw, m) m.k:cooperative(2, 64)(mw.zeros(128, "int"), mw.zeros(128, "int")) end,
+    text = "#include <cooperative_groups.h>\n" .. head .. [==[
+__global__ void k(int *y, int *z) {
+  __shared__ alignas(16) int tile[64];
+  int t = threadIdx.x, i = 64 * blockIdx.x;
+  tile[t] = t;
+  cde::fence_proxy_async_shared_cta();
+  __syncthreads();
+  if (t == 0) {
+    cde::cp_async_bulk_shared_to_global(y + i, tile, sizeof tile); //1
+    cde::cp_async_bulk_commit_group();
+    cde::cp_async_bulk_wait_group<0>();
+  }
+  if (@{0|1}) cooperative_groups::this_grid().sync();
+  z[i + t] = y[64 - i + t]; //2
+}]==] },
   { "a bulk copy of PTX is read before its phase ends",
     kind = "race", run = { 1, 64, {"float:64","float:64"} }, text = [==[
 __global__ void k(const float *x, float *y) {

@@ -159,7 +159,7 @@ static bool happened(const touch *a, const record *r, uint32_t which) {
   if (!a->self) return true;
   if (is_agent) {
     bool same = r->block == me->block && 32u * me->warp + (uint32_t)__builtin_ctz(me->lanes) == thread;
-    if (same && r->time == me->time) return true;
+    if ((same && r->time == me->time) || (r->block != me->block && r->grids < me->grids)) return true;
   } else if (r->block == me->block) {
     if (thread == a->thread || check_epoch(r->time) < a->self->epoch) return true;
   } else if (r->grids < me->grids) {
