@@ -286,8 +286,10 @@ typedef enum mw_limit {
                               specialised for that size, in the background: 65536 by default; 0: at the first launch,
                               which waits for it. A thread of a kernel with a loop counts as 2, with nested loops
                               as 8 */
-  MW_LIMIT_HEAP            /* bytes of device memory for malloc in kernels (cudaLimitMallocHeapSize): 8 MiB by default.
+  MW_LIMIT_HEAP,           /* bytes of device memory for malloc in kernels (cudaLimitMallocHeapSize): 8 MiB by default.
                    MW_INVALID_VALUE while kernels have allocated any of it */
+  MW_LIMIT_LAUNCHES        /* launches from kernels that may wait on a GPU (cudaLimitDevRuntimePendingLaunchCount): 2048
+                              by default. The CPU device takes any number, and reports this one */
 } mw_limit;
 
 /* List the devices by the names that open them, the default first: a GPU, or without GPUs "cpu:0". MW_INVALID_DEVICE

@@ -127,7 +127,7 @@ describe("devices", function()
     ok(rt.cudaDeviceSetLimit(rt.cudaLimitStackSize, 128 * 1024))
     assert.equal(128 * 1024, ok(rt.cudaDeviceGetLimit(rt.cudaLimitStackSize)))
     ok(rt.cudaDeviceSetLimit(rt.cudaLimitStackSize, stack))
-    for _, limit in ipairs { "PrintfFifoSize", "PersistingL2CacheSize" } do
+    for _, limit in ipairs { "PrintfFifoSize", "PersistingL2CacheSize", "DevRuntimePendingLaunchCount" } do
       local old = ok(rt.cudaDeviceGetLimit(rt["cudaLimit" .. limit]))
       ok(rt.cudaDeviceSetLimit(rt["cudaLimit" .. limit], 4096))
       assert.equal(4096, ok(rt.cudaDeviceGetLimit(rt["cudaLimit" .. limit])))

@@ -300,12 +300,13 @@ static const char *const limit_names[] = {
     [MW_LIMIT_COMPILE_MEMORY] = "compile_memory",
     [MW_LIMIT_SPECIALISE] = "specialise",
     [MW_LIMIT_HEAP] = "heap",
+    [MW_LIMIT_LAUNCHES] = "launches",
 };
 
 static const char *const limit_units[] = {
     [MW_LIMIT_TIME] = "seconds",         [MW_LIMIT_MEMORY] = "bytes",         [MW_LIMIT_STACK] = "bytes",
     [MW_LIMIT_COMPILE_TIME] = "seconds", [MW_LIMIT_COMPILE_MEMORY] = "bytes", [MW_LIMIT_SPECIALISE] = "threads",
-    [MW_LIMIT_HEAP] = "bytes",
+    [MW_LIMIT_HEAP] = "bytes",           [MW_LIMIT_LAUNCHES] = "launches",
 };
 
 static int check_limit(mw_limit limit) {

@@ -93,7 +93,7 @@ struct cpu_device {
   struct cpu_check *_Atomic check;          /* check/session.c: the checked run, or NULL */
   struct cpu_cells *cells;                  /* check/screen.c's, or NULL */
   struct cpu_printed *printed;              /* printf_capture.c: kernels' buffered output */
-  _Atomic double limits[MW_LIMIT_HEAP + 1]; /* by mw_limit; read with cpu_limit */
+  _Atomic double limits[MW_LIMIT_LAUNCHES + 1]; /* by mw_limit; read with cpu_limit */
 };
 
 double cpu_limit(const cpu_device *device, mw_limit limit);

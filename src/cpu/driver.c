@@ -104,6 +104,7 @@ static int open_with(const mw_capability *capability, void **out) {
   atomic_init(&device->limits[MW_LIMIT_COMPILE_MEMORY], (double)((size_t)4 << 30));
   atomic_init(&device->limits[MW_LIMIT_SPECIALISE], specialise);
   atomic_init(&device->limits[MW_LIMIT_HEAP], 8 << 20);
+  atomic_init(&device->limits[MW_LIMIT_LAUNCHES], 2048);
   device->pool->region = cpu_malloc_open(device->heap);
   device->printed = cpu_printed_open();
   cpu_fault_install();

@@ -202,6 +202,12 @@ static int fail_reset(cuda_device *device) {
   return code;
 }
 
+int cuda_context_limit(mw_limit limit) {
+  return limit == MW_LIMIT_STACK  ? CU_LIMIT_STACK
+         : limit == MW_LIMIT_HEAP ? CU_LIMIT_MALLOC_HEAP
+                                  : CU_LIMIT_PENDING_LAUNCHES;
+}
+
 int cuda_reset(void *handle) {
   cuda_device *device = handle;
   /* Destroying a context waits for what runs in it, which may never end. */
@@ -233,8 +239,9 @@ int cuda_reset(void *handle) {
   first.story[0] = '\0';
   mw_unlock(&first.lock);
   atomic_store(&device->lost, 0);
-  for (mw_limit limit = MW_LIMIT_STACK; limit <= MW_LIMIT_HEAP; limit += MW_LIMIT_HEAP - MW_LIMIT_STACK)
-    if (device->limits[limit] > 0)
-      cu.cuCtxSetLimit(limit == MW_LIMIT_STACK ? CU_LIMIT_STACK : CU_LIMIT_MALLOC_HEAP, (size_t)device->limits[limit]);
+  static const mw_limit limits[] = {MW_LIMIT_STACK, MW_LIMIT_HEAP, MW_LIMIT_LAUNCHES};
+  for (size_t i = 0; i < MW_COUNT(limits); i++)
+    if (device->limits[limits[i]] > 0)
+      cu.cuCtxSetLimit(cuda_context_limit(limits[i]), (size_t)device->limits[limits[i]]);
   return MW_SUCCESS;
 }

@@ -77,7 +77,7 @@ struct cuda_device {
   void *solver, *solver_params; /* linear/cusolver.c's: cuSOLVER's handle, or NULL */
   unsigned solver_epoch;
   struct cuda_plans *plans; /* fourier/cufft.c's, or NULL */
-  _Atomic double limits[MW_LIMIT_HEAP + 1];
+  _Atomic double limits[MW_LIMIT_LAUNCHES + 1];
 };
 
 /* ---- context.c ---- */
@@ -94,6 +94,8 @@ static inline bool cuda_is_entered(const cuda_device *device) {
 }
 /* The same for freeing: false if the context is lost, or if no CUDA function may be called. */
 bool cuda_enter_quietly(cuda_device *device);
+/* CUlimit of a limit that is the context's. */
+int cuda_context_limit(mw_limit limit);
 int cuda_context_open(cuda_device *device);
 void cuda_context_close(cuda_device *device);
 int cuda_reset(void *device);

@@ -70,6 +70,7 @@ static void start_limits(cuda_device *device) {
   device->limits[MW_LIMIT_COMPILE_TIME] = 0;
   if (cu.cuCtxGetLimit(&value, CU_LIMIT_STACK) == 0) device->limits[MW_LIMIT_STACK] = (double)value;
   if (cu.cuCtxGetLimit(&value, CU_LIMIT_MALLOC_HEAP) == 0) device->limits[MW_LIMIT_HEAP] = (double)value;
+  if (cu.cuCtxGetLimit(&value, CU_LIMIT_PENDING_LAUNCHES) == 0) device->limits[MW_LIMIT_LAUNCHES] = (double)value;
 }
 
 static int device_open(int ordinal, void **out) {
@@ -152,15 +153,16 @@ static int limit_get(void *handle, mw_limit limit, double *value) {
 }
 
 static int set_context_limit(cuda_device *device, mw_limit limit, double value) {
-  int which = limit == MW_LIMIT_STACK ? CU_LIMIT_STACK : CU_LIMIT_MALLOC_HEAP;
+  int which = cuda_context_limit(limit);
   size_t now;
   int code = cuda_enter(device);
   if (code != MW_SUCCESS) return code;
   CUresult result = cu.cuCtxSetLimit(which, value < 1e15 ? (size_t)value : SIZE_MAX);
   if (result == 1)
     return fail(MW_INVALID_VALUE,
-                limit == MW_LIMIT_STACK
-                    ? "the driver refuses a stack of %.0f bytes for each thread"
+                limit == MW_LIMIT_STACK ? "the driver refuses a stack of %.0f bytes for each thread"
+                : limit == MW_LIMIT_LAUNCHES
+                    ? "the driver refuses room for %.0f launches from kernels"
                     : "the driver refuses a heap of %.0f bytes: it can be set until a kernel that uses it has run",
                 value);
   code = cuda_outcome(device, result, "setting a limit");
@@ -173,6 +175,7 @@ static int limit_set(void *handle, mw_limit limit, double value) {
   cuda_device *device = handle;
   switch (limit) {
   case MW_LIMIT_STACK:
+  case MW_LIMIT_LAUNCHES:
   case MW_LIMIT_HEAP: return set_context_limit(device, limit, value);
   case MW_LIMIT_COMPILE_TIME:
   case MW_LIMIT_COMPILE_MEMORY:

@@ -90,7 +90,7 @@ typedef struct host_context {
   bool primary;
   int uses; /* attachments; of a primary context, the number of cuDevicePrimaryCtxRetain */
   unsigned flags;
-  double limits[2]; /* the stack's and the heap's limits before they were changed; 0: unchanged */
+  double limits[3]; /* the limits of the stack, the heap and launches before they were changed; 0: unchanged */
   void *handle;
   void *program; /* runtime/program.c's: the program's modules in this context */
 } host_context;

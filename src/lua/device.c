@@ -216,7 +216,7 @@ static int on_print(lua_State *L) {
 }
 
 static const char *const limit_names[] = {"time",           "memory",     "stack", "compile_time",
-                                          "compile_memory", "specialise", "heap"};
+                                          "compile_memory", "specialise", "heap",  "launches"};
 
 /* limit(device, name[, value]) -> the value before. */
 static int limit(lua_State *L) {

@@ -203,7 +203,7 @@ end
 -- ---- devices ----
 
 function M.limit(name)
-  return 'mw.limit wants "time", "memory", "stack", "compile_time", "compile_memory", "specialise" or "heap", got '
+  return 'mw.limit wants "time", "memory", "stack", "compile_time", "compile_memory", "specialise", "heap" or "launches", got '
     .. describe(name)
 end
 

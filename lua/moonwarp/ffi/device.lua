@@ -144,7 +144,9 @@ local function on_print(f)
   printing, print_to = device, f
 end
 
-local limits = { time = 0, memory = 1, stack = 2, compile_time = 3, compile_memory = 4, specialise = 5, heap = 6 }
+local limits = {
+  time = 0, memory = 1, stack = 2, compile_time = 3, compile_memory = 4, specialise = 5, heap = 6, launches = 7,
+}
 
 -- limit(device, name[, value]) -> the value before.
 local function limit(device, name, value)

@@ -28,7 +28,7 @@ local function choose(wanted)
 end
 
 -- cudaLimit: number -> moonwarp's name of the limit, or the initial value of one that has no effect.
-local limits = { [0] = "stack", [2] = "heap" }
+local limits = { [0] = "stack", [2] = "heap", [4] = "launches" }
 local noted = { [1] = 1048576, [6] = 0 }
 local notes, defaults = {}, {} -- by device name: limits that were set without effect; initial values of changed limits
 
@@ -98,7 +98,7 @@ end
 ---@param rt table
 function M.install(rt)
   rt.cudaLimitStackSize, rt.cudaLimitPrintfFifoSize, rt.cudaLimitMallocHeapSize = 0, 1, 2
-  rt.cudaLimitPersistingL2CacheSize = 6
+  rt.cudaLimitDevRuntimePendingLaunchCount, rt.cudaLimitPersistingL2CacheSize = 4, 6
   rt.cudaDeviceScheduleAuto, rt.cudaDeviceScheduleSpin, rt.cudaDeviceScheduleYield = 0, 1, 2
   rt.cudaDeviceScheduleBlockingSync, rt.cudaDeviceMapHost, rt.cudaDeviceLmemResizeToMax = 4, 8, 16
 

@@ -150,7 +150,10 @@ static bool is_accepted(int limit) {
 }
 
 static int core_limit(int limit) {
-  return limit == cudaLimitStackSize ? MW_LIMIT_STACK : limit == cudaLimitMallocHeapSize ? MW_LIMIT_HEAP : -1;
+  return limit == cudaLimitStackSize                      ? MW_LIMIT_STACK
+         : limit == cudaLimitMallocHeapSize               ? MW_LIMIT_HEAP
+         : limit == cudaLimitDevRuntimePendingLaunchCount ? MW_LIMIT_LAUNCHES
+                                                          : -1;
 }
 
 int host_limit_get(host_context *context, int limit, size_t *value) {
@@ -166,8 +169,8 @@ int host_limit_get(host_context *context, int limit, size_t *value) {
 }
 
 void host_limits_reset(host_context *context) {
-  const mw_limit limits[] = {MW_LIMIT_STACK, MW_LIMIT_HEAP};
-  for (int i = 0; i < 2; i++)
+  const mw_limit limits[] = {MW_LIMIT_STACK, MW_LIMIT_HEAP, MW_LIMIT_LAUNCHES};
+  for (int i = 0; i < 3; i++)
     if (context->limits[i] > 0) mw_device_limit_set(context->device, limits[i], context->limits[i]);
   memset(context->limits, 0, sizeof context->limits);
 }
@@ -182,7 +185,7 @@ int host_limit_set(host_context *context, int limit, size_t value) {
   double before;
   int code = mw_device_limit_get(context->device, core, &before);
   if (code == MW_SUCCESS) code = mw_device_limit_set(context->device, core, (double)value);
-  double *first = &context->limits[core == MW_LIMIT_HEAP];
+  double *first = &context->limits[core == MW_LIMIT_STACK ? 0 : core == MW_LIMIT_HEAP ? 1 : 2];
   if (code == MW_SUCCESS && *first == 0) *first = before;
   return code;
 }
