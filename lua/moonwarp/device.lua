@@ -81,7 +81,7 @@ M.synchronize = raw.synchronize
 M.on_print = raw.on_print
 
 ---Set a limit of the device in use, and return the previous value; without a value, only return it. 0 means no limit.
----@param name "time"|"memory"|"stack"|"compile_time"|"compile_memory"|"specialise"|"heap"|"launches" seconds, bytes or numbers
+---@param name "time"|"memory"|"stack"|"compile_time"|"compile_memory"|"specialise"|"heap"|"launches" its unit varies
 ---@param value? number
 ---@return number
 function M.limit(name, value) return raw.limit(nil, name, value) end

@@ -15,8 +15,8 @@ local cu = {}
 for _, name in ipairs { "malloc", "free", "sizeof", "cast", "pointer" } do cu[name] = runtime[name] end
 
 for _, name in ipairs {
-  "result", "context", "device", "module", "execution", "launch_attributes", "memory", "copy", "array", "texture", "stream", "graph",
-  "graphics", "interop",
+  "result", "context", "device", "module", "execution", "launch_attributes", "memory", "copy", "array", "texture",
+  "stream", "graph", "graphics", "interop",
 } do
   require("moonwarp.driver." .. name).install(cu)
 end

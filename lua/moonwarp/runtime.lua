@@ -22,7 +22,8 @@ local rt = {
 
 result.install(rt)
 for _, name in ipairs {
-  "device", "stream", "memory", "pool", "array", "mipmap", "texture", "execution", "launch_attributes", "graph", "graphics", "interop",
+  "device", "stream", "memory", "pool", "array", "mipmap", "texture", "execution", "launch_attributes", "graph",
+  "graphics", "interop",
 } do
   require("moonwarp.runtime." .. name).install(rt)
 end

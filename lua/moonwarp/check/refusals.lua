@@ -203,8 +203,8 @@ end
 -- ---- devices ----
 
 function M.limit(name)
-  return 'mw.limit wants "time", "memory", "stack", "compile_time", "compile_memory", "specialise", "heap" or "launches", got '
-    .. describe(name)
+  return 'mw.limit wants "time", "memory", "stack", "compile_time", "compile_memory", "specialise", "heap" or '
+    .. '"launches", got ' .. describe(name)
 end
 
 function M.limit_value(name, value)

@@ -63,8 +63,8 @@ end
 -- Shared with the driver's functions.
 M.launch, M.attributes_of = launch, attributes_of
 
----The clusters of a kernel: `required`, by its __cluster_dims__ or as they were set, and whether they may be `larger` than
----is portable.
+---The clusters of a kernel: `required`, by its __cluster_dims__ or as they were set, and whether they may be `larger`
+---than is portable.
 function M.clusters(kernel)
   local known = settings[kernel] or {}
   local all = (known[1] or 0) > 0 and (known[2] or 0) > 0 and (known[3] or 0) > 0

@@ -1,6 +1,6 @@
 -- Launches with attributes, and clusters, under CUDA's names. A configuration is a table { gridDim =, blockDim =,
--- dynamicSmemBytes =, stream =, attrs = { { id =, val = { clusterDim = { x =, y =, z = } } }, … } }; the driver's has its own
--- names of fields.
+-- dynamicSmemBytes =, stream =, attrs = { { id =, val = { clusterDim = { x =, y =, z = } } }, … } }; the driver's has
+-- its own names of fields.
 
 local raw = require "moonwarp.binding"
 local execution = require "moonwarp.runtime.execution"
@@ -107,7 +107,8 @@ local function configured(kernel, launch)
   local stream
   if not (launch.stream == nil or launch.stream == 0) then stream = streams.stream(launch.stream) end
   local flags = (launch.cooperative and 1 or 0) + (launch.dependent and 2 or 0)
-  return raw.kernel_launch(kernel, flags, (cluster_of(kernel, launch)), launch.grid, launch.block, launch.shared, stream)
+  local cluster = cluster_of(kernel, launch)
+  return raw.kernel_launch(kernel, flags, cluster, launch.grid, launch.block, launch.shared, stream)
 end
 
 ---Launch a kernel with a table of values, or a block of bytes (extra).
