@@ -161,12 +161,10 @@ end
 function M:draw(what, units, out, a, b)
   self:prepare()
   local threads = math.min(units, self.columns)
-  -- Few threads are spread over all of a GPU's multiprocessors.
-  local block = raw.properties_of().driver ~= "cpu" and threads <= 16384 and 32 or 128
   local per_unit = self:unit(what)
   if per_unit > 1 then out = out:as(draws[what] .. per_unit) end
   local kernel = self.of.source:kernel(what)
-  kernel(math.ceil(threads / block), block)(self.states, self.columns, self.column, units, a, b, out)
+  kernel(math.ceil(threads / 128), 128)(self.states, self.columns, self.column, units, a, b, out)
   self:passed(units, self.of.sizes[(what:gsub("^log", ""))][1])
 end
 

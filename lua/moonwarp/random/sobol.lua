@@ -35,10 +35,10 @@ end
 function M:jump(n) self.at = self.at + n end
 function M.unit() return 1 end
 
--- The logarithm to the base 2 of a dimension's threads: on GPUs all dimensions have some 2^17.
+-- The logarithm to the base 2 of a dimension's threads: on GPUs all dimensions have some 2^18.
 local function threads_of(dimensions)
   if raw.properties_of().driver == "cpu" then return 12 end
-  return math.max(10, 17 - math.ceil(math.log(dimensions) / math.log(2)))
+  return math.max(10, 18 - math.ceil(math.log(dimensions) / math.log(2)))
 end
 
 function M:draw(what, count, out, a, b)

@@ -71,9 +71,8 @@ static int columns_fill(random_generator *g, random_what what, uint64_t out, siz
   while (units > 0 && code == MW_SUCCESS) {
     int some = units < MOST ? (int)units : MOST;
     unsigned threads = (unsigned)some < columns ? (unsigned)some : columns;
-    unsigned block = random_on_gpu(g) && threads <= 16384 ? 32 : 128; /* over all of its multiprocessors */
     void *arguments[] = {&g->states, &columns, &g->column, &some, &a, &b, &out};
-    code = random_launch(g, text, names[what], (threads + block - 1) / block, 1, block, arguments);
+    code = random_launch(g, text, names[what], (threads + 127) / 128, 1, 128, arguments);
     g->column = (unsigned)((g->column + (size_t)some) % columns);
     out += (size_t)some * size;
     units -= (size_t)some;
@@ -213,10 +212,10 @@ static int mt_draw(random_generator *g, random_what what, uint64_t out, size_t c
 
 /* ---- Sobol's sequences ---- */
 
-/* The logarithm to the base 2 of a dimension's threads: on GPUs all dimensions have some 2^17. */
+/* The logarithm to the base 2 of a dimension's threads: on GPUs all dimensions have some 2^18. */
 static int threads_of(const random_generator *g) {
   if (!random_on_gpu(g)) return 12;
-  int k = 17;
+  int k = 18;
   for (unsigned dimensions = 1; k > 10 && dimensions < g->dimensions; dimensions *= 2) k--;
   return k;
 }
