@@ -250,6 +250,12 @@ describe("a conditional node", function()
     assert.matches("instantiated with its graph", failure(body.instantiate, body).message)
   end)
 
+  it("is there for each condition", function()
+    local g = mw.graph()
+    g:condition(1)
+    assert.matches("no conditional node has it", failure(g.instantiate, g).message)
+  end)
+
   it("is not replaced by another node", function()
     local value, g = chosen "if"
     local exec, one = g:instantiate(), mw.graph()

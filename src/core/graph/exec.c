@@ -96,6 +96,9 @@ static void make_chains(mw_graph_exec *exec) {
 
 static int check_conditionals(const mw_graph_exec *exec) {
   int code = MW_SUCCESS;
+  for (size_t i = 0; i < exec->conditions.count; i++)
+    if (!exec->conditions.all[i].used)
+      return fail(MW_INVALID_VALUE, "a condition was made in the graph, and no conditional node has it");
   for (size_t i = 0; i < exec->count && code == MW_SUCCESS; i++)
     code = mw_conditional_check(exec->device, &exec->steps[i].work);
   return code;
