@@ -68,7 +68,9 @@ end
 -- A file with the output of each, in a folder of its own.
 local all, folder = list_all(), lines_of("mktemp -d")[1]
 local list = assert(io.open(folder .. "/list", "w"))
-for i, one in ipairs(all) do list:write(("(%s; [ $? = 124 ] && echo not finished in time) > %s/%d 2>&1\n"):format(one[2], folder, i)) end
+for i, one in ipairs(all) do
+  list:write(("(%s; [ $? = 124 ] && echo not finished in time) > %s/%d 2>&1\n"):format(one[2], folder, i))
+end
 list:close()
 os.execute(("xargs -P %d -d '\\n' -I LINE sh -c LINE < %s/list"):format(jobs, folder))
 
