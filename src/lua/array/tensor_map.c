@@ -20,8 +20,7 @@ static int tensor_map(lua_State *L) {
   memcpy(&layout, numbers, sizeof layout);
   int64_t address = 0;
   if (by_address && !mwl_whole(L, 1, &address)) mwl_refusal(L, state, "tensor_map", "v", 1);
-  if (array)
-    address = (int64_t)(mw_buffer_address(mw_array_buffer(array->handle)) + mw_array_offset(array->handle));
+  if (array) address = (int64_t)(mw_buffer_address(mw_array_buffer(array->handle)) + mw_array_offset(array->handle));
   mw_device *device = array ? array->device->handle : mwl_current(L, state)->handle;
   mwl_must(L, state, mw_tensor_map_encode(device, (uint64_t)address, &layout, map));
   lua_pushlstring(L, (const char *)map, sizeof map);

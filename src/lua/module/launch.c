@@ -319,7 +319,8 @@ void mwl_open_launch(lua_State *L, mwl_state *state) {
       {"dependent", get_dependent}, {"cluster", get_cluster}, {NULL, NULL}};
   static const luaL_Reg bound_meta[] = {
       {"__call", bound_call}, {"__gc", bound_gc}, {"__close", bound_gc}, {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"launch_block", launch_block}, {"launch_clusters", launch_clusters}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"launch_block", launch_block}, {"launch_clusters", launch_clusters}, {NULL, NULL}};
   mwl_functions(L, functions, state);
   mwl_class_new(L, state, MWL_LAUNCH, launch_meta, launch_methods, launch_facts);
   mwl_class_new(L, state, MWL_BOUND, bound_meta, NULL, NULL);
