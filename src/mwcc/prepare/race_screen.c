@@ -31,15 +31,22 @@ static bool is_shared(const program *p, LLVMValueRef global) {
   return false;
 }
 
-/* A shadow of a value, which is at a distance from its address. */
-static bool is_shadow(LLVMValueRef root) {
-  LLVMValueRef sum = opcode_of(root) == LLVMIntToPtr ? LLVMGetOperand(root, 0) : NULL;
-  for (unsigned i = 0; sum && LLVMIsABinaryOperator(sum) && i < 2; i++) {
-    LLVMValueRef part = LLVMGetOperand(sum, i);
-    if (LLVMIsACallInst(part) && strcmp(callee_name(part), SHADOW_DISTANCE) == 0) return true;
-  }
-  return false;
+static bool has_distance(LLVMValueRef number, int steps) {
+  if (LLVMIsACallInst(number)) return strcmp(callee_name(number), SHADOW_DISTANCE) == 0;
+  LLVMOpcode opcode = opcode_of(number);
+  bool sums = opcode == LLVMAdd || opcode == LLVMSub || opcode == LLVMOr, chooses = opcode == LLVMSelect;
+  bool converts = opcode == LLVMIntToPtr || opcode == LLVMPtrToInt;
+  bool moves = opcode == LLVMGetElementPtr || opcode == LLVMFreeze || opcode == LLVMAddrSpaceCast;
+  if (!steps) return false;
+  if (LLVMIsAPHINode(number)) return has_distance(LLVMGetIncomingValue(number, 0), steps - 1);
+  if (chooses) return has_distance(LLVMGetOperand(number, 1), steps - 1);
+  if (!sums && !converts && !moves) return false;
+  return has_distance(LLVMGetOperand(number, 0), steps - 1) ||
+         (sums && has_distance(LLVMGetOperand(number, 1), steps - 1));
 }
+
+/* A shadow of a value, which is at a distance from its address. */
+static bool is_shadow(LLVMValueRef root) { return has_distance(root, 8); }
 
 static void note_address(screen *s, LLVMValueRef address, access_kind kind) {
   accessed o;

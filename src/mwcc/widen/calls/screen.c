@@ -206,16 +206,18 @@ static void find_cells(const noted *n, cells *c, LLVMValueRef address, uint64_t 
   }
 }
 
-/* One word, or a few, by all lanes. */
-static void note_uniform(noted *n, LLVMValueRef address, unsigned words, bool rounds, mask m) {
+/* One word, or a few, by all lanes of the vectors from `begin` on. */
+static void note_uniform(noted *n, LLVMValueRef address, unsigned words, bool rounds, mask m, int begin, int end) {
   widener *w = n->w;
   program *p = w->p;
-  LLVMValueRef first = first_thread(w), count = constant_i32(p, (unsigned)(w->width * w->vectors)), tag;
+  LLVMValueRef first = first_thread(w), count = constant_i32(p, (unsigned)(w->width * (end - begin))), tag;
   LLVMBasicBlockRef rest = NULL;
-  if (!m.all) {
+  if (m.all) {
+    first = LLVMBuildAdd(w->b, first, constant_i32(p, (unsigned)(begin * w->width)), "");
+  } else {
     LLVMValueRef lane = constant_i32(p, 0);
     count = constant_i32(p, 0);
-    for (int u = w->vectors - 1; u >= 0; u--) {
+    for (int u = end - 1; u >= begin; u--) {
       LLVMValueRef bits = mask_word(w, LLVMBuildFreeze(w->b, m.lanes.of[u], ""));
       LLVMTypeRef type = LLVMTypeOf(bits);
       LLVMValueRef arguments[] = {bits, LLVMConstNull(p->i1)};
@@ -311,7 +313,9 @@ void screen_access(widener *w, LLVMValueRef call, mask m) {
                               : constant_i32(p, (1u << MW_SHARED_TAG_BITS) - 1);
   n.block_bits = load_invariant(p, w->b, p->i32, w->worker, offsetof(mw_worker, block_bits));
   if (is_uniform(w, address))
-    note_uniform(&n, value_scalar(w, address), words, rounds, m);
+    note_uniform(&n, value_scalar(w, address), words, rounds, m, 0, w->vectors);
+  else if (has_stride(w, address, 0))
+    for (int u = 0; u < w->vectors; u++) note_uniform(&n, vector_scalar(w, address, u), words, rounds, m, u, u + 1);
   else if (!rounds && has_stride(w, address, (int64_t)bytes))
     note_contiguous(&n, address, words, m);
   else
