@@ -273,11 +273,22 @@ describe("the report", function()
   end)
 
   it("has the reason why a kernel has no lanes", function()
-    assert.matches("kernel walk: loop: .*it is not vectorised: .*gather", run([[
+    assert.matches("kernel rows: loop: .*it is not vectorised: .*gather", run([=[
+      __global__ void rows(const int *row, const int *column, const int *a, int *o) {
+        int sum = 0;
+        for (int j = row[threadIdx.x]; j < row[threadIdx.x + 1]; j++) sum += a[column[j]];
+        o[threadIdx.x] = sum;
+      }]=], "--report"))
+  end)
+
+  it("has lanes for a kernel that chases pointers, with AVX-512", function()
+    local text = [[
       __global__ void walk(int n, const int *a, int *o) {
         int at = threadIdx.x, sum = 0;
         while (at != n) { sum += a[at]; at = a[at]; }
         o[threadIdx.x] = sum;
-      }]], "--report"))
+      }]]
+    assert.matches("kernel walk: simd", run(text, "--report --mcpu=x86-64-v4"))
+    assert.matches("kernel walk: loop", run(text, "--report --mcpu=x86-64-v3"))
   end)
 end)
