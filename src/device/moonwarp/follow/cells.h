@@ -47,7 +47,7 @@ __mw_follow_inline void __mw_show(const __mw_touch &a, mw_follow_finding *f) {
 __mw_follow_function void __mw_tell_race(const __mw_touch &a, __mw_u64 who, __mw_u64 what) {
   mw_follow_end here = __mw_end_of(&a.self, a.site, a.flags);
   mw_follow_end other = {(__mw_u32)(what >> 44), __mw_run_of(who),   __mw_thread_of(who),
-                         __mw_epoch_of(who),     __mw_step_of(what), (__mw_u32)what & 0xffff};
+                         __mw_epoch_of(who),     __mw_step_of(what), (__mw_u32)what & 127};
   mw_follow_session *session = a.self.session;
   if (__mw_load(&a.self.block->learnt)) {
     __mw_u32 number = __mw_add(&session->pair_count, 1);
@@ -74,10 +74,22 @@ __mw_follow_inline bool __mw_conflict(const __mw_touch &a, __mw_u64 who, __mw_u6
   return a.is_shared && same && __mw_thread_of(who) / 32 == a.self.id / 32 && !((mine | theirs) & MW_FOLLOW_ATOMIC);
 }
 
+/* What the record in a place says; if it is not complete, both accesses are under way at once, mostly at one place of the
+   code, and the rest is what that place of a record stands for. */
+__mw_follow_inline __mw_u64 __mw_said(const __mw_touch &a, __mw_u64 who, __mw_u64 what, int place) {
+  if ((what >> 7 & 511) == (__mw_thread_of(who) & 511) && what >> 44) return what;
+  __mw_u32 flags = place == MW_FOLLOW_WRITE    ? MW_FOLLOW_STORE
+                   : place != MW_FOLLOW_UPDATE ? 0
+                   : a.flags & MW_FOLLOW_STORE ? a.flags & ~MW_FOLLOW_VOLATILE | MW_FOLLOW_ATOMIC
+                                               : MW_FOLLOW_VOLATILE;
+  return (__mw_u64)a.site << 44 | (__mw_u64)(a.self.thread->step & 4095) << 32 |
+         (__mw_load(&a.self.block->grids) & 0xffff) << 16 | (flags & 127);
+}
+
 __mw_follow_inline void __mw_compare(const __mw_touch &a, const mw_follow_cell *cell, int which, __mw_u32 bytes) {
   __mw_u64 who = __mw_load64(&cell->who[which]);
   if (!(who & bytes)) return;
-  __mw_u64 what = __mw_load64(&cell->what[which]);
+  __mw_u64 what = __mw_said(a, who, __mw_load64(&cell->what[which]), which);
   if (__mw_conflict(a, who, what) && !__mw_precedes(a, who, what)) __mw_tell_race(a, who, what);
 }
 
@@ -94,11 +106,12 @@ __mw_follow_function void __mw_follow_word_of(const __mw_touch &a, mw_follow_cel
   __mw_u32 step = t->step > 4095 ? 4095 : t->step;
   __mw_u64 who = (__mw_u64)a.self.block->run << 32 | (t->epoch & 0x3ffff) << 14 | a.self.id << 4 | bytes;
   __mw_u64 what = (__mw_u64)a.site << 44 | (__mw_u64)step << 32 | (__mw_load(&a.self.block->grids) & 0xffff) << 16 |
-                  (a.flags & 0xffff);
+                  ((a.self.id & 511) << 7 | (a.flags & 127));
   bool strong = a.flags & (MW_FOLLOW_ATOMIC | MW_FOLLOW_VOLATILE), stores = a.flags & MW_FOLLOW_STORE;
   int place = strong ? MW_FOLLOW_UPDATE : stores ? MW_FOLLOW_WRITE : MW_FOLLOW_READ;
   if (place == MW_FOLLOW_READ && __mw_is_read(cell, who)) return;
-  __mw_u64 old = __mw_xchg(&cell->who[place], who), old_what = __mw_load64(&cell->what[place]);
+  __mw_u64 old = __mw_xchg(&cell->who[place], who),
+           old_what = __mw_said(a, old, __mw_load64(&cell->what[place]), place);
   *(volatile __mw_u64 *)&cell->what[place] = what;
   if (place == MW_FOLLOW_READ && old && __mw_thread_of(old) != a.self.id && !__mw_precedes(a, old, old_what)) {
     *(volatile __mw_u64 *)&cell->who[MW_FOLLOW_READ_TOO] = old;
