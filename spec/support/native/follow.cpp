@@ -240,9 +240,12 @@ static void run_warps() {
     if (T % 2 == 0) __mw_guard_follow_warp(5u << T / 4 * 4, 9);
     __mw_guard_follow_warp(3u << T / 2 * 2, 9), store(shared(T ^ 3), 2);
   });
-  run("a shuffle from an absent lane", 1, 32, [] {
-    if (T < 16) __mw_guard_follow_shuffle(0xffff, 16, 31, 3, 1);
-  });
+  run(
+      "a shuffle from an absent lane", 1, 32,
+      [] {
+        if (T < 16) __mw_guard_follow_shuffle(0xffff, 16, 31, 3, 1);
+      },
+      4);
   run("a lane that waits at a barrier", 1, 32, [] {
     if (T < 16) __mw_guard_follow_shuffle(~0u, 1, 31, 3, 1);
     barrier(2);
@@ -279,8 +282,10 @@ static void run_global() {
   });
   run("atomics", 4, 32, [] { update(global(60), 1); });
   run("an atomic and a plain access", 1, 64, [] {
-    update(global(61), 1);
-    if (T == 0) load(global(61), 2);
+    if (T == 0)
+      load(global(61), 2);
+    else
+      update(global(61), 1);
   });
   run("past a block of malloc", 1, 1, [] {
     char *p = (char *)malloc(8);

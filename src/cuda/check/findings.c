@@ -275,6 +275,7 @@ static void add_notes(const check_session *check, const mw_follow_session *end, 
   say(notes, n & MW_FOLLOW_BULK, "races in shared memory of blocks with asynchronous copies by the hardware");
   say(notes, n & MW_FOLLOW_LOG_FULL, "races that fences and atomics may order, after a million of these");
   say(notes, n & MW_FOLLOW_LIST_FULL, "findings and blocks of malloc beyond the first thousands");
+  say(notes, n & MW_FOLLOW_READ_ABSENT, "whether what shuffles read from lanes that take no part is used");
   say(notes, n & MW_FOLLOW_MASKS, "warp functions after the first 32 masks of a warp");
   say(notes, check->lacks_memory, "arrays for whose shadows the GPU has no memory");
   say(notes, check->has_many, "launches after the first 268 million blocks, or a million places in kernels");

@@ -57,7 +57,7 @@ static bool is_used(LLVMValueRef value, int depth) {
     bool passes = opcode == LLVMPHI || opcode == LLVMSelect || opcode == LLVMBitCast || opcode == LLVMTrunc ||
                   opcode == LLVMExtractElement || opcode == LLVMInsertElement || opcode == LLVMFreeze ||
                   opcode == LLVMExtractValue || opcode == LLVMZExt || opcode == LLVMSExt || opcode == LLVMShl ||
-                  opcode == LLVMOr || opcode == LLVMLShr;
+                  opcode == LLVMOr || opcode == LLVMLShr || opcode == LLVMAnd;
     if (!passes || depth == 0) return true;
     if (opcode == LLVMSelect && LLVMGetOperand(user, 0) == value) return true;
     if (is_used(user, depth - 1)) return true;
@@ -200,7 +200,7 @@ static void follow_word(follower *f, LLVMValueRef i, bool arrives, unsigned flag
        (LLVMValueRef[]){address, constant_i64(f->p, BYTES), address, site_of(f, i, NULL, BYTES),
                         constant_i32(f->p, flags)},
        5);
-  if (!(flags & MW_FOLLOW_VOLATILE)) return;
+  if (!(flags & MW_FOLLOW_ATOMIC)) return;
   if (!arrives) after(f, i);
   tell(f, "__mw_guard_follow_word", (LLVMValueRef[]){offset, constant_i32(f->p, arrives)}, 2);
 }
@@ -221,9 +221,9 @@ static void follow_inline(follower *f, LLVMValueRef i) {
   else if (strstr(text, "mbarrier.init"))
     follow_word(f, i, false, MW_FOLLOW_STORE);
   else if (strstr(text, "mbarrier.arrive"))
-    follow_word(f, i, true, MW_FOLLOW_STORE | MW_FOLLOW_VOLATILE);
+    follow_word(f, i, true, MW_FOLLOW_STORE | MW_FOLLOW_ATOMIC);
   else if (strstr(text, "mbarrier.test_wait") || strstr(text, "mbarrier.try_wait"))
-    follow_word(f, i, false, MW_FOLLOW_VOLATILE);
+    follow_word(f, i, false, MW_FOLLOW_ATOMIC);
   else if (strstr(text, "barrier.cluster") || strstr(text, "mapa."))
     follow_unknown(f, i, MW_FOLLOW_CLUSTERS);
   else if (strstr(text, "cp.async") || strstr(text, "cp.reduce"))

@@ -258,13 +258,20 @@ static void add_place(checker *c, LLVMValueRef i, const char *name, bool is_stor
   out[3] = constant_i32(c->p, is_store);
 }
 
+/* Whether its size is the launch's: that of a variable of one byte looks the same. */
+static bool is_dynamic(const checker *c, const accessed *o) {
+  for (size_t i = 0; i < c->p->shared_count && o->size == MW_OBJECT_SHARED; i++)
+    if (c->p->shareds[i].global == o->base) return c->p->shareds[i].dynamic;
+  return false;
+}
+
 static void check_known(checker *c, LLVMValueRef i, const gpu_access *a, const accessed *o, unsigned alignment) {
   program *p = c->p;
   LLVMPositionBuilderBefore(c->b, i);
-  bool is_constant = LLVMIsAConstantInt(a->bytes) && o->size != MW_OBJECT_SHARED;
+  bool is_constant = LLVMIsAConstantInt(a->bytes) && !is_dynamic(c, o);
   uint64_t most = is_constant ? LLVMConstIntGetZExtValue(a->bytes) : 0;
   LLVMValueRef bytes = LLVMBuildZExt(c->b, a->bytes, p->i64, "");
-  LLVMValueRef size = o->size == MW_OBJECT_SHARED ? dynamic_bytes(c) : constant_i64(p, o->size);
+  LLVMValueRef size = is_dynamic(c, o) ? dynamic_bytes(c) : constant_i64(p, o->size);
   LLVMValueRef distance = LLVMBuildSub(c->b, number_of(c, a->address), number_of(c, o->base), "");
   LLVMValueRef good = is_constant && most <= o->size
                           ? LLVMBuildICmp(c->b, LLVMIntULE, distance, constant_i64(p, o->size - most), "")

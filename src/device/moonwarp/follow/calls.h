@@ -6,7 +6,7 @@
 #include "moonwarp/follow/cells.h"
 #include "moonwarp/follow/wait.h"
 
-enum { MW_MEMORY = 1, MW_RACES = 2, MW_BARRIERS = 4 }; /* of mw_check_kind */
+enum { MW_MEMORY = 1, MW_RACES = 2, MW_BARRIERS = 4, MW_INITIALISATION = 8 }; /* of mw_check_kind */
 
 /* ---- a block ---- */
 
@@ -211,7 +211,13 @@ __mw_follow_called __mw_u32 __mw_guard_follow_shuffle(__mw_u32 mask, __mw_u32 by
   if (!__mw_follow_self(&self)) return mask;
   site += self.launch->first_site;
   __mw_u32 lanes = __mw_gather(&self, mask, site, true), from = __mw_source_lane(self.id % 32, by, clamp, mode);
-  if (!(lanes >> from & 1) && __mw_existing(&self) >> from & 1) __mw_found_here(&self, MW_FOLLOW_ABSENT, site, from);
+  if (!(lanes >> from & 1) && __mw_existing(&self) >> from & 1) {
+    /* Whether the value is used is not known. With all checks, the CPU device reports the use. */
+    if (self.launch->kinds & MW_INITIALISATION)
+      __mw_note(self.session, MW_FOLLOW_READ_ABSENT);
+    else
+      __mw_found_here(&self, MW_FOLLOW_ABSENT, site, from);
+  }
   return lanes;
 }
 

@@ -23,12 +23,13 @@ enum mw_follow_vote { MW_FOLLOW_COUNT, MW_FOLLOW_AND, MW_FOLLOW_OR };
 
 /* What a kernel does that is not followed: bits of mw_follow_session.notes. */
 enum mw_follow_note {
-  MW_FOLLOW_NAMED = 1,      /* barriers of a part of a block */
-  MW_FOLLOW_CLUSTERS = 2,   /* shared memory and barriers of a cluster */
-  MW_FOLLOW_BULK = 4,       /* asynchronous copies by the hardware */
-  MW_FOLLOW_LOG_FULL = 8,   /* more fences and atomics than the log has room for */
-  MW_FOLLOW_LIST_FULL = 16, /* more findings than the list has room for */
-  MW_FOLLOW_MASKS = 32      /* warp functions with more than 32 masks in one warp */
+  MW_FOLLOW_NAMED = 1,        /* barriers of a part of a block */
+  MW_FOLLOW_CLUSTERS = 2,     /* shared memory and barriers of a cluster */
+  MW_FOLLOW_BULK = 4,         /* asynchronous copies by the hardware */
+  MW_FOLLOW_LOG_FULL = 8,     /* more fences and atomics than the log has room for */
+  MW_FOLLOW_LIST_FULL = 16,   /* more findings than the list has room for */
+  MW_FOLLOW_READ_ABSENT = 64, /* shuffles from lanes that take no part, where values are followed */
+  MW_FOLLOW_MASKS = 32        /* warp functions with more than 32 masks in one warp */
 };
 
 enum mw_follow_kind {
