@@ -1,5 +1,5 @@
--- Conditional nodes on a GPU: graphs of CUDA's. With a fake driver (support/fake), and with NVIDIA's own NVRTC where the
--- machine has it.
+-- Conditional nodes on a GPU: graphs of CUDA's. With a fake driver (support/fake), and with NVIDIA's own NVRTC where
+-- the machine has it.
 
 local gpu = require "support.fake.gpu"
 local paths = require "support.compile.paths"
@@ -97,11 +97,13 @@ describe("a graph with conditional nodes on a GPU", function()
   it("passes on the driver's failures, and frees what it made", function()
     for _, name in ipairs { "cuGraphCreate", "cuGraphAddKernelNode", "cuGraphAddNode", "cuGraphAddMemsetNode",
       "cuGraphAddMemcpyNode", "cuGraphInstantiateWithFlags" } do
-      local result = gpu { loop, nvrtc = "mwcc=1", environment = { MOONWARP_CUDADEVRT = library }, fail = name .. "@1=1" }
+      local result = gpu { loop, nvrtc = "mwcc=1", environment = { MOONWARP_CUDADEVRT = library },
+        fail = name .. "@1=1" }
       assert.matches("^false\t.*failed: invalid argument", result.output, nil, nil, name)
       assert.equal(name == "cuGraphCreate" and 0 or 1, gpu.count(result, "cuGraphDestroy"), name)
     end
-    local result = gpu { loop, nvrtc = "mwcc=1", environment = { MOONWARP_CUDADEVRT = library }, fail = "cuGraphLaunch@2=1" }
+    local result = gpu { loop, nvrtc = "mwcc=1", environment = { MOONWARP_CUDADEVRT = library },
+      fail = "cuGraphLaunch@2=1" }
     assert.matches("launching a graph failed", result.output)
     assert.equal(1, gpu.count(result, "cuGraphExecDestroy"))
   end)

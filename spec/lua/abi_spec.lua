@@ -50,7 +50,6 @@ local not_in_lua = {
   mw_symbol_retain = references,
   mw_launch_retain = references,
   mw_event_retain = references,
-  mw_graph_retain = references,
   mw_event_device = "an object knows its device",
   mw_stream_device = "a stream's object knows its device's",
   mw_stream_call = "Lua functions run on Lua's thread: s:call is a hold",

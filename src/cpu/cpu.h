@@ -85,14 +85,14 @@ struct cpu_device {
   cpu_reach reach; /* of pointers into the heap, for compiled code */
   uint64_t cached; /* bytes that its workers' caches retain */
   cpu_pool *pool;
-  int workers;                              /* slots: the number of blocks that can run at once */
-  bool ran_backwards;                       /* the last long kernel's direction: command.c's, with the pool's lock */
-  struct cpu_stream *streams;               /* all, guarded by the pool's lock */
-  int blocking;                             /* the number of these that the legacy stream waits for */
-  int holds;                                /* reached or not */
-  struct cpu_check *_Atomic check;          /* check/session.c: the checked run, or NULL */
-  struct cpu_cells *cells;                  /* check/screen.c's, or NULL */
-  struct cpu_printed *printed;              /* printf_capture.c: kernels' buffered output */
+  int workers;                     /* slots: the number of blocks that can run at once */
+  bool ran_backwards;              /* the last long kernel's direction: command.c's, with the pool's lock */
+  struct cpu_stream *streams;      /* all, guarded by the pool's lock */
+  int blocking;                    /* the number of these that the legacy stream waits for */
+  int holds;                       /* reached or not */
+  struct cpu_check *_Atomic check; /* check/session.c: the checked run, or NULL */
+  struct cpu_cells *cells;         /* check/screen.c's, or NULL */
+  struct cpu_printed *printed;     /* printf_capture.c: kernels' buffered output */
   _Atomic double limits[MW_LIMIT_LAUNCHES + 1]; /* by mw_limit; read with cpu_limit */
 };
 

@@ -252,9 +252,9 @@ void cpu_screen_restore(void *context, uint64_t first, uint64_t last) {
 enum { LANES = 16 };
 typedef uint32_t lanes __attribute__((vector_size(LANES * sizeof(uint32_t)), aligned(4), may_alias));
 
-static uint64_t sum_of(lanes counts) {
+static uint64_t sum_of(const lanes *counts) {
   uint64_t sum = 0;
-  for (int i = 0; i < LANES; i++) sum += counts[i];
+  for (int i = 0; i < LANES; i++) sum += (*counts)[i];
   return sum;
 }
 
@@ -265,7 +265,7 @@ static uint64_t empty(uint32_t *cells, uint64_t count) {
     lanes *at = (lanes *)(void *)(cells + k);
     used -= (lanes)(*at != 0);
   }
-  uint64_t sum = sum_of(used);
+  uint64_t sum = sum_of(&used);
   if (sum) memset(cells, 0, count * WORD);
   return sum;
 }
@@ -277,7 +277,8 @@ static bool is_apart(const uint32_t *writes, const uint32_t *reads, uint64_t cou
     lanes wrote = *(const lanes *)(const void *)(writes + k), read = *(const lanes *)(const void *)(reads + k);
     apart |= (lanes)(wrote != 0) & (lanes)(read != 0) & (wrote ^ read) & block_bits;
   }
-  return sum_of((lanes)(apart != 0) & 1);
+  apart = (lanes)(apart != 0) & 1;
+  return sum_of(&apart);
 }
 
 /* Each word was touched by one block; and how many words that is. What was not noted at all needs no look. */

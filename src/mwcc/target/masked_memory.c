@@ -33,11 +33,11 @@ LLVMValueRef masked_load(program *p, LLVMBuilderRef b, LLVMTypeRef wide, LLVMVal
 }
 
 LLVMValueRef masked_store(program *p, LLVMBuilderRef b, LLVMValueRef lanes, LLVMValueRef pointers, unsigned align,
-                  LLVMValueRef mask) {
+                          LLVMValueRef mask) {
   LLVMTypeRef overloads[] = {LLVMTypeOf(lanes), LLVMTypeOf(pointers)};
   LLVMValueRef arguments[4] = {lanes, pointers, mask};
-  return call_masked(p, b, is_vector(pointers) ? "llvm.masked.scatter" : "llvm.masked.store", overloads, arguments, 3, 1,
-              align);
+  return call_masked(p, b, is_vector(pointers) ? "llvm.masked.scatter" : "llvm.masked.store", overloads, arguments, 3,
+                     1, align);
 }
 
 unsigned masked_alignment(LLVMValueRef call) {

@@ -17,7 +17,7 @@ unsigned masked_alignment(LLVMValueRef call); /* of a gather or scatter */
 LLVMValueRef masked_load(program *p, LLVMBuilderRef b, LLVMTypeRef wide, LLVMValueRef pointers, unsigned align,
                          LLVMValueRef mask);
 LLVMValueRef masked_store(program *p, LLVMBuilderRef b, LLVMValueRef lanes, LLVMValueRef pointers, unsigned align,
-                  LLVMValueRef mask);
+                          LLVMValueRef mask);
 /* Whether the processor has masked loads and stores for elements of this size, */
 bool has_masked_access(const program *p, uint64_t bytes);
 /* and whether they are as fast as unmasked ones. */

@@ -129,8 +129,8 @@ enum {
   TUNE_VECTOR_CONSTANTS = 32 + 8,
   TUNE_PARTITION_INSTRUCTIONS = 150, /* instructions from which on another thread pays (bench/compiles.lua) */
   TUNE_PARTITION_COPY = 100,         /* cost of copying the module for a thread, in instructions (bench/compiles.lua) */
-  TUNE_HUGE_FUNCTION = 8000, /* instructions from which on a function is split (255 barriers with masks) */
-  TUNE_SPLIT_MOST = 2000,    /* instructions of each part, at most (the same) */
+  TUNE_HUGE_FUNCTION = 8000,         /* instructions from which on a function is split (255 barriers with masks) */
+  TUNE_SPLIT_MOST = 2000,            /* instructions of each part, at most (the same) */
   /* Instructions of an outlined region for each value that is passed to it (bench/compiles.lua; sgemm_tiled). */
   TUNE_OUTLINE_PER_VALUE = 16,
 };
