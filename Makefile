@@ -86,7 +86,7 @@ STATIC_LIBS = -L$(shell $(LLVM_CONFIG) --libdir) -Wl,--start-group $(CLANG_PARTS
 
 LIB_SOURCES := $(sort $(shell find src/base src/core src/cpu src/cuda src/mpi -name '*.c'))
 LIB_ASM := $(sort $(shell find src/cpu -name '*.S'))
-MWCC_SOURCES := $(sort $(shell find src/mwcc -name '*.c')) $(wildcard src/base/*.c)
+MWCC_SOURCES := $(sort $(shell find src/mwcc -name '*.c' -not -path 'src/mwcc/layout/*')) $(wildcard src/base/*.c)
 MWCC_START := $(filter src/mwcc/main.c src/mwcc/front/% src/mwcc/support/process.c src/mwcc/support/passes.c src/mwcc/support/huge_pages.c src/mwcc/gpu/arch.c,$(MWCC_SOURCES)) \
   $(filter-out src/mwcc/%,$(MWCC_SOURCES))
 LUA_SOURCES := $(sort $(shell find src/lua -name '*.c'))

@@ -19,6 +19,14 @@ local function made(program, path, options)
   return bytes
 end
 
+describe("mwcc", function()
+  it("has nothing of what records its functions for that order", function()
+    local program = files.read(mwcc.program)
+    assert.is_truthy(program:find("vectorize", 1, true))
+    assert.is_nil(program:find("ENTERED_FROM", 1, true))
+  end)
+end)
+
 describe("mwcc with its code in execution order", function()
   -- BOLT keeps the original code under this name.
   if not files.read(mwcc.program):find(".bolt.org.text", 1, true) then

@@ -51,6 +51,7 @@ local not_in_lua = {
   mw_launch_retain = references,
   mw_event_retain = references,
   mw_event_device = "an object knows its device",
+  mw_graph_is_body = "CUDA's names ask it: mw's graphs know their bodies",
   mw_stream_device = "a stream's object knows its device's",
   mw_stream_call = "Lua functions run on Lua's thread: s:call is a hold",
   mw_cuda_array_retain = references,

@@ -20,7 +20,7 @@ M.inputs = {
   "]==]",
   "m.scale(1, 8)(x, 10)",
   "x",
-  "m.scale(1, 9)(x, 10)",
+  "m.scale(1, 9)(x, 1)",
   "m.scale(1, 8)(x)",
   "local sum = x:sum()",
   "sum / x.count",
