@@ -326,6 +326,16 @@ describe("a launch on a GPU", function()
       .. "clear launched at %S+ %(3 times%), clear launched at %S+ %(with", result.output)
   end)
 
+  it("that fails is named though its module is garbage by then", function()
+    local result = gpu { scale .. [[
+      m.clear(1, 3)(x)
+      m = nil
+      collectgarbage() collectgarbage()
+      print(pcall(mw.synchronize))
+    ]], cuda = "fault=700" }
+    assert.matches("false\t.*kernel clear read or wrote memory that no array holds; clear launched at", result.output)
+  end)
+
   it("that fails loses the device, names the kernel and its line, and reset brings it back", function()
     local result = gpu {
       scale .. [[

@@ -113,10 +113,10 @@ static void explain(const cuda_device *device, CUresult result, const char *name
 
 static int lose(cuda_device *device, CUresult result) {
   mw_text story = {0}, message = {0};
-  const mw_kernel_info *one = NULL;
+  char *name = NULL;
   atomic_store(&device->lost, result);
-  cuda_streams_abandon(device, &story, &one);
-  explain(device, result, one ? one->name : NULL, &story, &message);
+  cuda_streams_abandon(device, &story, &name);
+  explain(device, result, name, &story, &message);
   mw_lock(&device->lock);
   free(device->loss);
   device->loss = mw_strdup(message.data);
@@ -126,7 +126,8 @@ static int lose(cuda_device *device, CUresult result) {
                   "modules that it had",
                   message.data);
   mw_error_kind("kernel");
-  if (one) mw_error_kernel(one->name, NULL, NULL);
+  if (name) mw_error_kernel(name, NULL, NULL);
+  free(name);
   mw_text_free(&story);
   mw_text_free(&message);
   return code;
@@ -213,8 +214,9 @@ int cuda_reset(void *handle) {
   /* Destroying a context waits for what runs in it, which may never end. */
   if (atomic_load(&device->lost) == MW_LAUNCH_TIMEOUT) return fail_lost(device);
   mw_text story = {0};
-  const mw_kernel_info *one;
-  cuda_streams_abandon(device, &story, &one);
+  char *name = NULL;
+  cuda_streams_abandon(device, &story, &name);
+  free(name);
   mw_text_free(&story);
   cuda_check_forget(device);
   cuda_guard_forget(device); /* its pinned memory is freed with the context */

@@ -204,8 +204,9 @@ CUresult cuda_stream_wait_done(cuda_stream *stream);
 void cuda_stream_blames(cuda_stream *stream, const mw_kernel_info *kernel, const char *site);
 /* Complete all commands of all streams that are known to be done, which releases memory. */
 void cuda_streams_poll(cuda_device *device);
-/* The context is lost: all commands count as done. The kernels among them are listed in `story`. */
-void cuda_streams_abandon(cuda_device *device, mw_text *story, const mw_kernel_info **one);
+/* The context is lost: all commands count as done. The kernels among them are listed in `story`; *name, which is yours, is
+   that of the only one, or NULL. */
+void cuda_streams_abandon(cuda_device *device, mw_text *story, char **name);
 
 /* ---- event.c ---- */
 

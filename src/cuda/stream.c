@@ -198,15 +198,20 @@ static void list_launch(cuda_stream *stream, mw_text *story, const mw_kernel_inf
   }
 }
 
-void cuda_streams_abandon(cuda_device *device, mw_text *story, const mw_kernel_info **one) {
+void cuda_streams_abandon(cuda_device *device, mw_text *story, char **name) {
   int listed = 0;
   unsigned launches = 0;
   mw_text list = {0};
-  *one = NULL;
+  const mw_kernel_info *one = NULL;
   mw_lock(&device->lock);
   for (cuda_stream *stream = device->streams; stream; stream = stream->next) {
     mw_lock(&stream->lock);
-    list_launch(stream, &list, one, &listed, &launches);
+    list_launch(stream, &list, &one, &listed, &launches);
+    mw_unlock(&stream->lock);
+  }
+  *name = one ? mw_strdup(one->name) : NULL; /* the launch may hold the last reference to its module */
+  for (cuda_stream *stream = device->streams; stream; stream = stream->next) {
+    mw_lock(&stream->lock);
     stream->mark_count = 0;
     for (int i = 0; i < CUDA_MARKS; i++) stream->marks[i].event = NULL;
     uint64_t upto = stream->end;
