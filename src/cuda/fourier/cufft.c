@@ -180,13 +180,13 @@ typedef struct runs {
   size_t times, from_next, to_next;
 } runs;
 
-static runs runs_of(const mw_transform *t) {
+static runs runs_of(const mw_transform *t, bool by_lines) {
   size_t half = t->n / 2 + 1, real = t->is_double ? 8 : 4;
   bool from_real = t->kind == MW_FOURIER_REAL, to_real = t->kind == MW_FOURIER_REAL_INVERSE;
   size_t in = to_real ? half : t->n, out = from_real ? half : t->n;
   size_t from_size = from_real ? real : 2 * real, to_size = to_real ? real : 2 * real;
   runs it = {.key = {t->kind, t->is_double, t->n, t->inner, 0, 0, 0}};
-  if (t->outer >= t->inner) {
+  if (by_lines) {
     it.times = t->inner, it.from_next = from_size, it.to_next = to_size;
     it.key.count = t->outer, it.key.from = in * t->inner, it.key.to = out * t->inner;
   } else {
@@ -216,13 +216,24 @@ static int queue_runs(cuda_stream *stream, const mw_transform *t, const runs *it
   return fail(MW_UNKNOWN, "a Fourier transform failed: cuFFT's status is %d", status);
 }
 
+/* cuFFT reads and writes real numbers by pairs: its status is 4 (invalid value) where these are not aligned. */
+static bool is_aligned(const mw_transform *t, const runs *it) {
+  uint64_t pair = t->is_double ? 16 : 8, starts = t->from | t->to;
+  if (it->times > 1) starts |= it->from_next | it->to_next;
+  return starts % pair == 0;
+}
+
 static int queue_transform(void *stream_handle, const mw_transform *t, mw_completion completion) {
   cuda_stream *stream = stream_handle;
   cuda_device *device = stream->device;
-  runs it = runs_of(t);
+  bool by_lines = t->outer >= t->inner;
+  runs it = runs_of(t, by_lines);
+  if (!is_aligned(t, &it)) it = runs_of(t, !by_lines);
   int code = load_library();
   if (code == MW_SUCCESS && it.times > LOOPS)
     code = fail(MW_NOT_SUPPORTED, "cuFFT transforms no %zu batches of %zu lines at once", it.times, it.key.count);
+  if (code == MW_SUCCESS && !is_aligned(t, &it))
+    code = fail(MW_NOT_SUPPORTED, "cuFFT takes numbers from places aligned as pairs");
   if (code == MW_SUCCESS) code = cuda_stream_enter(stream);
   if (code != MW_SUCCESS) return code;
   cuda_stream_inherit_holds(stream);
