@@ -1,5 +1,5 @@
 -- mw.check with schedule = "random": threads and blocks take turns by lot, so that races show what they can compute.
--- CPU device only.
+-- CPU device only: threads of a GPU take no turns by lot.
 
 local mw = require "moonwarp"
 mw.limit("time", 60)
