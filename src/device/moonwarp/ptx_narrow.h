@@ -10,7 +10,7 @@
 #define __mw_ptx(name, type, parameters, expression)                                                                   \
   extern "C" __attribute__((device, nodebug)) type __mw_ptx_##name parameters { return expression; }
 
-__mw_device float __mw_ptx_relu(float x, int relu) { return relu && x < 0 ? 0.0f : x; }
+__mw_device float __mw_ptx_relu(float x, int relu) { return relu && x <= 0 ? 0.0f : x; } /* no -0, as an H100's */
 __mw_device float __mw_ptx_wide(unsigned short bits) { return __bfloat162float(__ushort_as_bfloat16(bits)); }
 __mw_device unsigned short __mw_ptx_bf16(float x) { return __bfloat16_as_ushort(__float2bfloat16_rn(x)); }
 __mw_device unsigned short __mw_ptx_bf16_rz(float x) { return __bfloat16_as_ushort(__float2bfloat16_rz(x)); }
@@ -27,10 +27,11 @@ __mw_ptx_from_f32(rn, f16, __mw_ptx_f16)
 __mw_ptx_from_f32(rz, f16, __mw_ptx_f16_rz)
 __mw_ptx(cvt_rn_f32_bf16, float, (unsigned short x, int), __mw_ptx_wide(x))
 
-/* tf32 has 10 bits of the fraction; halves are rounded away from zero. */
+/* tf32 has 10 bits of the fraction; halves are rounded away from zero. NaN loses its last bits, as on an H100, where it may
+   become infinity. */
 __mw_device unsigned int __mw_ptx_tf32(float x) {
   unsigned int bits = __float_as_uint(x);
-  if ((bits & 0x7f800000u) == 0x7f800000u) return bits & 0x7fffffu ? 0x7fffffffu : bits;
+  if ((bits & 0x7f800000u) == 0x7f800000u) return bits & ~0x1fffu;
   return (bits + 0x1000u) & ~0x1fffu;
 }
 __mw_ptx(cvt_rna_tf32_f32, unsigned int, (float x, int), __mw_ptx_tf32(x))
