@@ -54,6 +54,24 @@ __global__ void k(int n, int *y) {
     assert.equal(1023 - 103, y[1000])
   end)
 
+  -- Lanes that a constant mask leaves out have no cells.
+  it("has all of its code where the first threads alone write, and values are followed, too", function()
+    for _, checks in ipairs { "races", "all" } do
+      local y = mw.zeros(64, "int")
+      local report = check([[
+__global__ void k(int *y) {
+  __shared__ int bins[4];
+  if (threadIdx.x < 4) bins[threadIdx.x] = 0;
+  __syncthreads();
+  atomicAdd(&bins[threadIdx.x % 4], 1);
+  __syncthreads();
+  y[threadIdx.x] = bins[threadIdx.x % 4];
+}]], function(k) k(1, 64)(y) end, { checks = checks })
+      assert.equal("no findings", tostring(report))
+      assert.equal(64 * 16, y:sum())
+    end
+  end)
+
   it("finds races of blocks that run at the same time", function()
     for _, case in ipairs {
       "y[threadIdx.x] = blockIdx.x;", -- two write

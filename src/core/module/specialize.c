@@ -280,9 +280,6 @@ void *mw_module_special(mw_module *module, const mw_kernel_info *info, void *han
   void *checked = general;
   if (kinds & followed) general = screened_kernel(module, info, handle, checked, kinds);
   if (!weight || (kinds & followed && general == checked)) return general;
-  /* Screened code with shadows of values is not made for one block size: there the code after the first barrier has been
-     lost where shared memory is updated by atomics (checked_run_spec, MOONWARP_SPECIALISE=0). */
-  if (general != checked && kinds & MW_CHECK_INITIALISATION) return general;
   mw_launch_class wanted = class_of(device, grid, block);
   wanted.checked = kinds;
   wanted.screened = general != checked;

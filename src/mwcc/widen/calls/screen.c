@@ -88,12 +88,13 @@ static LLVMValueRef is_other_block(const noted *n, const cells *c, LLVMValueRef 
 
 /* ---- cells ---- */
 
+/* Inactive lanes are poison, which a mask does not take away: they are frozen before a branch depends on them. */
 static LLVMValueRef load_cells(const noted *n, const cells *c, int which) {
   widener *w = n->w;
   LLVMValueRef at = c->at[which], active = c->active;
   bool gathers = LLVMGetTypeKind(LLVMTypeOf(at)) == LLVMVectorTypeKind;
   if (gathers && !active) active = LLVMConstAllOnes(LLVMVectorType(w->p->i1, LLVMGetVectorSize(c->type)));
-  if (active) return masked_load(w->p, w->b, c->type, at, WORD, active);
+  if (active) return LLVMBuildFreeze(w->b, masked_load(w->p, w->b, c->type, at, WORD, active), "");
   LLVMValueRef load = LLVMBuildLoad2(w->b, c->type, at, "");
   LLVMSetAlignment(load, WORD);
   return load;
