@@ -282,6 +282,15 @@ static void make_copy(value_check *c, LLVMValueRef call, const char *what) {
   call_shadow(c, sets ? MW_SHADOW_CLEAN : MW_SHADOW_COPY, target, bytes, sets ? LLVMConstNull(c->p->pointer) : from);
 }
 
+/* A local variable begins, unwritten, or as what a caller wrote. */
+static void begin_local(value_check *c, LLVMValueRef call, bool is_written) {
+  LLVMValueRef address = LLVMGetOperand(call, 0), bytes = LLVMGetOperand(call, 1);
+  if (c->p->follows)
+    call_shadow(c, is_written ? MW_SHADOW_CLEAN : MW_SHADOW_UNWRITTEN, address, bytes, LLVMConstNull(c->p->pointer));
+  else
+    LLVMBuildMemSet(c->b, shadow_address(c, address), LLVMConstInt(c->p->i8, is_written ? 0 : 0xff, 0), bytes, 1);
+}
+
 /* True: the call is to go. */
 static bool rewrite(value_check *c, LLVMValueRef call) {
   const char *name = callee_name(call);
@@ -293,7 +302,6 @@ static bool rewrite(value_check *c, LLVMValueRef call) {
   if (!starts_with(name, "__msan_")) return false;
   const char *what = name + strlen("__msan_");
   LLVMPositionBuilderBefore(c->b, call);
-  LLVMValueRef none = LLVMConstNull(c->p->pointer);
   bool stores = starts_with(what, "metadata_ptr_for_store"), follows = c->p->follows;
   if (starts_with(what, "metadata_ptr_for_") && !follows)
     place_metadata(c, call, stores);
@@ -308,9 +316,9 @@ static bool rewrite(value_check *c, LLVMValueRef call) {
   else if (strcmp(what, "warning") == 0)
     make_warning(c, call);
   else if (strcmp(what, "poison_alloca") == 0)
-    call_shadow(c, MW_SHADOW_UNWRITTEN, LLVMGetOperand(call, 0), LLVMGetOperand(call, 1), none);
+    begin_local(c, call, false);
   else if (strcmp(what, "unpoison_alloca") == 0)
-    call_shadow(c, MW_SHADOW_CLEAN, LLVMGetOperand(call, 0), LLVMGetOperand(call, 1), none);
+    begin_local(c, call, true);
   else if (strcmp(what, "chain_origin") == 0)
     LLVMReplaceAllUsesWith(call, LLVMGetOperand(call, 0));
   else if (starts_with(what, "mem"))
