@@ -93,7 +93,8 @@ describe("moonwarp learn", function()
     assert.matches("race on totals[", output, 1, true)
     assert.matches("hint: totals are read before the other warps have left them: the barrier is missing", output, 1,
       true)
-    solve("shared", "  __syncthreads%(%);\n", "")
+    -- Without its barrier alone the result may be right, since lanes go in step: another element makes it wrong always.
+    solve("shared", "  __syncthreads%(%);\n(.-) %- t%]", "%1 - t / 2]")
     output = learn "8"
     assert.matches("result (size 64): out[", output, 1, true)
     assert.matches("\ncheck: race on tile[", output, 1, true)
