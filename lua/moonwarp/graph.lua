@@ -92,7 +92,7 @@ function graph:condition(value)
 end
 
 ---Add a node with graphs of its own, its bodies, among which a condition's value chooses. "if" runs the first unless
----the value is 0, else the second if there are two; "while" runs its body as long as the value is not 0; "switch" runs
+---the value is 0, else the second if there are two; "while" repeats its body while the value is not 0; "switch" runs
 ---the body number value, counted from 0, if there is one. Bodies are empty graphs, to which launches, copies, fills and
 ---conditional nodes are added.
 ---@param after integer[]|nil

@@ -68,7 +68,7 @@ describe("an if node", function()
 end)
 
 describe("a while node", function()
-  it("runs its body as long as the value is not 0", function()
+  it("repeats its body while the value is not 0", function()
     local g, left, runs = mw.graph(), mw.array({ 100 }, "int"), mw.zeros(1, "int")
     local condition = g:condition(1)
     local _, body = g:conditional(nil, "while", condition)

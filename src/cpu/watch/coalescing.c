@@ -34,13 +34,16 @@ static void empty(number_set *set) {
   set->count = 0;
 }
 
-static void add(number_set *set, uint64_t number) {
+/* The number's index in the set, to which it is added. */
+static unsigned add(number_set *set, uint64_t number) {
   uint8_t *bucket = &set->first[number % BUCKETS];
   for (unsigned i = *bucket; i; i = set->next[i - 1])
-    if (set->items[i - 1] == number) return;
-  set->items[set->count] = number;
-  set->next[set->count] = *bucket;
-  *bucket = (uint8_t)++set->count;
+    if (set->items[i - 1] == number) return i - 1;
+  unsigned added = set->count++;
+  set->items[added] = number;
+  set->next[added] = *bucket;
+  *bucket = (uint8_t)set->count;
+  return added;
 }
 
 /* ---- the active lanes of a call ---- */
@@ -170,32 +173,6 @@ static bool is_swapped(const mw_site *site) {
 
 /* ---- aligned words anywhere, in one pass over the active lanes ---- */
 
-/* The units of memory that lanes have accessed: chains in buckets, and a bit for each of a unit's words. */
-typedef struct unit_set {
-  uint64_t items[LANES];
-  uint32_t words[LANES];
-  uint8_t next[LANES], first[LANES]; /* an index + 1, 0 at the end of a chain */
-  unsigned count;
-} unit_set;
-
-static void empty_units(unit_set *set) {
-  memset(set->first, 0, sizeof set->first);
-  set->count = 0;
-}
-
-/* The unit's index in the set, to which it is added. */
-static unsigned find_unit(unit_set *set, uint64_t unit) {
-  uint8_t *bucket = &set->first[unit % LANES];
-  for (unsigned i = *bucket; i; i = set->next[i - 1])
-    if (set->items[i - 1] == unit) return i - 1;
-  unsigned added = set->count++;
-  set->items[added] = unit;
-  set->words[added] = 0;
-  set->next[added] = *bucket;
-  *bucket = (uint8_t)set->count;
-  return added;
-}
-
 /* Whether all active lanes' addresses are multiples of `bytes`, a power of two. */
 static bool are_aligned(const cpu_watch_event *e, uint64_t bytes, unsigned *count) {
   uint64_t bits = 0;
@@ -207,14 +184,16 @@ static bool are_aligned(const cpu_watch_event *e, uint64_t bytes, unsigned *coun
 /* Loads and stores. */
 static bool count_aligned_global(const cpu_watch_event *e, memory_sums *into) {
   unsigned bytes = e->site->bytes, count, distinct = 0;
-  unit_set set;
+  number_set set;
+  uint32_t words[LANES]; /* of each sector, a bit for each byte at which an access begins */
   if (e->site->kind > MW_SITE_STORE || !are_aligned(e, bytes, &count)) return false;
-  empty_units(&set);
+  empty(&set);
   for (uint32_t rest = e->lanes; rest; rest &= rest - 1) {
     uint64_t at = e->words[__builtin_ctz(rest)];
-    uint32_t *words = &set.words[find_unit(&set, at / SECTOR)], bit = 1u << at % SECTOR;
-    distinct += !(*words & bit);
-    *words |= bit;
+    unsigned before = set.count, sector = add(&set, at / SECTOR);
+    uint32_t begun = set.count > before ? 0 : words[sector], bit = 1u << at % SECTOR;
+    distinct += !(begun & bit);
+    words[sector] = begun | bit;
   }
   into->requests++;
   into->bytes += (uint64_t)count * bytes;
@@ -225,16 +204,16 @@ static bool count_aligned_global(const cpu_watch_event *e, memory_sums *into) {
   return true;
 }
 
-/* Words of 4 bytes: buckets are banks. */
+/* Words of 4 bytes. */
 static bool count_aligned_shared(const cpu_watch_event *e, memory_sums *into) {
   unsigned count, most = 0, in_bank[BANKS] = {0};
-  unit_set set;
+  number_set set;
   if (e->site->bytes != WORD || is_swapped(e->site) || !are_aligned(e, WORD, &count)) return false;
-  empty_units(&set);
+  empty(&set);
   for (uint32_t rest = e->lanes; rest; rest &= rest - 1) {
     uint64_t word = e->words[__builtin_ctz(rest)] / WORD;
     unsigned before = set.count;
-    find_unit(&set, word);
+    add(&set, word);
     if (set.count > before && ++in_bank[word % BANKS] > most) most = in_bank[word % BANKS];
   }
   into->requests++;
