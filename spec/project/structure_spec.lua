@@ -7,7 +7,6 @@ local FILES, LINES = 20, 450
 local larger_folders = {
   ["src/device"] = "CUDA names its headers, and includes find them by name alone",
   ["src/device/cuda/std"] = "headers with libcu++'s names",
-  ["src/device/moonwarp/random"] = "cuRAND's generators, a header for each part that NVRTC is given as a string",
   ["bench/kernels"] = "kernels as data: a file for each problem",
   ["bench/held/fields"] = "kernels as data: a file for each problem that nothing is tuned for",
   ["spec/data/arrays/files"] = "files of other programs, read as they are",

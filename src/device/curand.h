@@ -1,7 +1,7 @@
 /* cuRAND's types for kernels, without its host functions. */
 #pragma once
 
-#include "moonwarp/random/discrete.h"
+#include "moonwarp/random/distributions/discrete.h"
 #include "moonwarp/random/sobol.h"
 
 enum curandStatus {

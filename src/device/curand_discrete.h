@@ -1,4 +1,4 @@
-/* Tables of discrete distributions: moonwarp/random/discrete.h. */
+/* Tables of discrete distributions: moonwarp/random/distributions/discrete.h. */
 #pragma once
 
-#include "moonwarp/random/discrete.h"
+#include "moonwarp/random/distributions/discrete.h"

@@ -1,4 +1,4 @@
-/* Numbers of discrete distributions: moonwarp/random/discrete.h. */
+/* Numbers of discrete distributions: moonwarp/random/distributions/discrete.h. */
 #pragma once
 
-#include "moonwarp/random/discrete.h"
+#include "moonwarp/random/distributions/discrete.h"

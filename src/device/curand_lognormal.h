@@ -1,4 +1,4 @@
-/* Log-normal numbers of all generators: moonwarp/random/lognormal.h. */
+/* Log-normal numbers of all generators: moonwarp/random/distributions/lognormal.h. */
 #pragma once
 
-#include "moonwarp/random/lognormal.h"
+#include "moonwarp/random/distributions/lognormal.h"

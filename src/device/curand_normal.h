@@ -1,4 +1,4 @@
-/* Normal numbers of all generators: moonwarp/random/normal.h. */
+/* Normal numbers of all generators: moonwarp/random/distributions/normal.h. */
 #pragma once
 
-#include "moonwarp/random/normal.h"
+#include "moonwarp/random/distributions/normal.h"

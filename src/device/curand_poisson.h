@@ -1,4 +1,4 @@
-/* Poisson-distributed numbers of all generators: moonwarp/random/poisson.h. */
+/* Poisson-distributed numbers of all generators: moonwarp/random/distributions/poisson.h. */
 #pragma once
 
-#include "moonwarp/random/poisson.h"
+#include "moonwarp/random/distributions/poisson.h"

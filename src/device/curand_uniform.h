@@ -1,4 +1,4 @@
-/* Uniform numbers of all generators: moonwarp/random/uniform.h. */
+/* Uniform numbers of all generators: moonwarp/random/distributions/uniform.h. */
 #pragma once
 
-#include "moonwarp/random/uniform.h"
+#include "moonwarp/random/distributions/uniform.h"

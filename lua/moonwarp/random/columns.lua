@@ -14,7 +14,7 @@ local floor = math.floor
 local M = {}
 M.__index = M
 
-local TEXT = "#include <moonwarp/random/columns_stream.h>\n"
+local TEXT = "#include <moonwarp/random/streams/columns.h>\n"
 
 -- The kinds of numbers that are drawn, and their dtypes.
 local draws = {

@@ -1,5 +1,6 @@
 -- Discrete distributions: tables of Poisson's and the binomial one, and how a generator's words or normal numbers
--- become Poisson's numbers, as cuRAND's host generators make them. (src/device/moonwarp/random/discrete_table.h)
+-- become Poisson's numbers, as cuRAND's host generators make them.
+-- (src/device/moonwarp/random/distributions/discrete_table.h)
 
 local raw = require "moonwarp.binding"
 local sources = require "moonwarp.random.sources"
@@ -9,7 +10,7 @@ local M = {}
 -- cuRAND's numbers of the methods: a squared histogram, sums of probabilities, and normal numbers.
 M.HISTOGRAM, M.SEARCH, M.NORMAL = 5, 6, 7
 
-local source = sources.new("discrete", "#include <moonwarp/random/discrete_table.h>\n", {
+local source = sources.new("discrete", "#include <moonwarp/random/distributions/discrete_table.h>\n", {
   make_table = "MW_DISCRETE_TABLE\n",
   look_up_uint = "MW_DISCRETE_LOOK_UP(look_up_uint, unsigned int)\n",
   look_up_ulonglong = "MW_DISCRETE_LOOK_UP(look_up_ulonglong, unsigned long long)\n",

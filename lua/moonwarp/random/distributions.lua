@@ -71,7 +71,7 @@ kernels.rows_of_words = kernels.rows:gsub("NAME", "rows_of_words"):gsub("WORD", 
 kernels.rows = nil
 local source = sources.new("distributions", "typedef unsigned long long ull;\n", kernels)
 
-local samples = sources.new("samples", "#include <moonwarp/random/samples.h>\n", {
+local samples = sources.new("samples", "#include <moonwarp/random/distributions/samples.h>\n", {
   gamma = "MW_SAMPLES(gamma, float, gamma_sample(&stream, a, b))\n",
   gamma_double = "MW_SAMPLES(gamma_double, double, gamma_sample(&stream, a, b))\n",
   beta = "MW_SAMPLES(beta, float, beta_sample(&stream, a, b))\n",

@@ -1,5 +1,5 @@
 -- MT19937: 8192 states of 624 words, 2^2048 steps apart, whose words are interleaved in rows. On the CPU device a
--- thread has a state; on GPUs 16 warps share 32 of them. (src/device/moonwarp/random/mt19937.h, mt19937_stream.h)
+-- thread has a state; on GPUs 16 warps share 32 of them. (src/device/moonwarp/random/mt19937.h, streams/mt19937.h)
 
 local raw = require "moonwarp.binding"
 local sources = require "moonwarp.random.sources"
@@ -19,7 +19,7 @@ do
   } do
     kernels[name] = ("MW_MT_FILL(%s)\n"):format(name)
   end
-  M.source = sources.new("MT19937", "#include <moonwarp/random/mt19937_stream.h>\n", kernels)
+  M.source = sources.new("MT19937", "#include <moonwarp/random/streams/mt19937.h>\n", kernels)
 end
 
 local orderings = { default = true, legacy = true }

@@ -18,7 +18,7 @@ do
   } do
     kernels[name] = ("MW_MTGP_FILL(%s)\n"):format(name)
   end
-  M.source = sources.new("MTGP32", "#include <moonwarp/random/mtgp32_stream.h>\n", kernels)
+  M.source = sources.new("MTGP32", "#include <moonwarp/random/streams/mtgp32.h>\n", kernels)
 end
 
 local states_of = { default = 192, best = 192, legacy = 64 }

@@ -17,7 +17,7 @@ local function source_of(word)
     } do
       kernels[name] = ("MW_SOBOL_FILL(%s, %s)\n"):format(word, name)
     end
-    made[word] = sources.new("Sobol", "#include <moonwarp/random/sobol_stream.h>\n", kernels)
+    made[word] = sources.new("Sobol", "#include <moonwarp/random/streams/sobol.h>\n", kernels)
   end
   return made[word]
 end

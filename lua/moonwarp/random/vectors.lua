@@ -8,7 +8,7 @@ local sources = require "moonwarp.random.sources"
 
 local M = { DIMENSIONS = 20000 }
 
-local source = sources.new("direction vectors", "#include <moonwarp/random/direction_vectors.h>\n", {
+local source = sources.new("direction vectors", "#include <moonwarp/random/streams/direction_vectors.h>\n", {
   make32 = "MW_MAKE_VECTORS(make32, unsigned)\n", make64 = "MW_MAKE_VECTORS(make64, ull)\n",
 })
 

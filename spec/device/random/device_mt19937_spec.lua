@@ -9,7 +9,7 @@ describe("MT19937 by 16 warps a block", function()
   local m, generator, begun, words
   setup(function()
     m = mw.compile { source = [[
-      #include <moonwarp/random/mt19937_stream.h>
+      #include <moonwarp/random/streams/mt19937.h>
       MW_MT_FILL(bits)
       MW_MT_FILL(uniform_double)
     ]], options = { "-DMW_MT_WARPS=16" } }

@@ -208,9 +208,9 @@ describe("a program with random numbers in kernels", function()
 
   -- A module of each family's, as mw.random and curand.h's functions compile them.
   for header, macros in pairs {
-    columns_stream = "MW_COLUMNS_FILL(philox, normal_double)", mtgp32_stream = "MW_MTGP_FILL(uniform)",
-    mt19937_stream = "MW_MT_BEGIN", sobol_stream = "MW_SOBOL_FILL(ull, poisson)",
-    direction_vectors = "MW_MAKE_VECTORS(make32, unsigned)", discrete_table = "MW_DISCRETE_TABLE",
+    ["streams/columns"] = "MW_COLUMNS_FILL(philox, normal_double)", ["streams/mtgp32"] = "MW_MTGP_FILL(uniform)",
+    ["streams/mt19937"] = "MW_MT_BEGIN", ["streams/sobol"] = "MW_SOBOL_FILL(ull, poisson)",
+    ["streams/direction_vectors"] = "MW_MAKE_VECTORS(make32, unsigned)", ["distributions/discrete_table"] = "MW_DISCRETE_TABLE",
   } do
     it("draws streams on GPUs as well: " .. header, function()
       local source = ("#include <moonwarp/random/%s.h>\n%s\n"):format(header, macros)

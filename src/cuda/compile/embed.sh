@@ -8,7 +8,7 @@ files="nvrtc/prelude.h nvrtc/cache_hints.h moonwarp/checked_events.h moonwarp/wo
   cuda/atomic cuda/barrier cuda/pipeline moonwarp/sync/pipeline.h cuda_pipeline*.h moonwarp/atomic/atomic_objects.h
   moonwarp/sync/block_barrier.h moonwarp/sync/block_wait.h moonwarp/warp/block_tiles.h cuComplex.h math_constants.h cuda_fp16.h cuda_bf16.h cuda_fp[468].h cuda.h library_types.h nv/target
   moonwarp/arithmetic/narrow_float.h moonwarp/arithmetic/byte_float.h
-  cooperative_groups.h moonwarp/warp/group_*.h moonwarp/sync/async_copy.h cooperative_groups/*.h curand*.h moonwarp/random/*.h first/cub/cub.cuh
+  cooperative_groups.h moonwarp/warp/group_*.h moonwarp/sync/async_copy.h cooperative_groups/*.h curand*.h moonwarp/random/*.h moonwarp/random/*/*.h first/cub/cub.cuh
   moonwarp/algorithms/*.h mma.h moonwarp/tensor/fragment.h moonwarp/tensor/fragment_ptx.h"
 n=0
 list=

@@ -6,7 +6,7 @@
 
 /* ---- tables ---- */
 
-#define TABLE "#include <moonwarp/random/discrete_table.h>\n"
+#define TABLE "#include <moonwarp/random/distributions/discrete_table.h>\n"
 
 enum { TABLE_HEAD = 256, TABLE_EACH = 24, NORMAL_VARIANCE = 2000 }; /* bytes; variances from it on are normal ones' */
 

@@ -34,7 +34,7 @@ void random_rewind(random_generator *g) {
 
 /* ---- columns ---- */
 
-#define COLUMNS "#include <moonwarp/random/columns_stream.h>\n"
+#define COLUMNS "#include <moonwarp/random/streams/columns.h>\n"
 
 static int columns_begin(random_generator *g, uint64_t offset) {
   unsigned columns = columns_of(g), unit = g->type->unit;
@@ -116,7 +116,7 @@ static int columns_draw(random_generator *g, random_what what, uint64_t out, siz
 
 /* ---- MTGP32 ---- */
 
-#define MTGP "#include <moonwarp/random/mtgp32_stream.h>\n"
+#define MTGP "#include <moonwarp/random/streams/mtgp32.h>\n"
 
 enum { TURN_WORDS = 256, STATE_BYTES = 4112, PARAMETER_BYTES = 40808 };
 
@@ -155,7 +155,7 @@ static int mtgp_draw(random_generator *g, random_what what, uint64_t out, size_t
 
 /* ---- MT19937 ---- */
 
-#define MT "#include <moonwarp/random/mt19937_stream.h>\n"
+#define MT "#include <moonwarp/random/streams/mt19937.h>\n"
 
 enum { MT_STATES = 8192, MT_WORDS = 624, MT_STRETCH = 20568, MT_SIDE_BY_SIDE = 64, MT_THREADS = 640, MT_WARPS = 16 };
 
@@ -227,7 +227,7 @@ static int sobol_draw(random_generator *g, random_what what, uint64_t out, size_
     return host_fail(MW_INVALID_VALUE, "more than 2^30 points of a Sobol sequence in one call");
   while (k > 7 && points <= 1 << (k - 1)) k--;
   char text[128];
-  snprintf(text, sizeof text, "#include <moonwarp/random/sobol_stream.h>\nMW_SOBOL_FILL(%s, %s)\n", g->type->kind,
+  snprintf(text, sizeof text, "#include <moonwarp/random/streams/sobol.h>\nMW_SOBOL_FILL(%s, %s)\n", g->type->kind,
            names[what]);
   void *at = g->type->wide ? (void *)&g->at : &first;
   void *arguments[] = {&g->states, &g->more, &k, at, &points, &a, &b, &out};

@@ -58,9 +58,9 @@ int random_vectors(random_generator *g, uint64_t *vectors, uint64_t *begins) {
   }
   int dimensions = (int)g->dimensions;
   void *arguments[] = {&given, &dimensions, &rows, &constants, vectors, begins};
-  const char *text = g->type->wide
-                         ? "#include <moonwarp/random/direction_vectors.h>\nMW_MAKE_VECTORS(make64, ull)\n"
-                         : "#include <moonwarp/random/direction_vectors.h>\nMW_MAKE_VECTORS(make32, unsigned)\n";
+  const char *text =
+      g->type->wide ? "#include <moonwarp/random/streams/direction_vectors.h>\nMW_MAKE_VECTORS(make64, ull)\n"
+                    : "#include <moonwarp/random/streams/direction_vectors.h>\nMW_MAKE_VECTORS(make32, unsigned)\n";
   if (code == MW_SUCCESS)
     code = random_launch(g, text, g->type->wide ? "make64" : "make32", (g->dimensions + 63) / 64, 1, 64, arguments);
   random_memory_free(g, given);

@@ -1,11 +1,11 @@
 /* The kernels of MT19937's host stream. On the CPU device a thread is a state, and blocks have 32 threads; on GPUs 16
  * warps share a block's 32 states, a lane each (MW_MT_WARPS). MW_MT_BEGIN or MW_MT_FILL(what) after this header is a
  * module's text. */
-#ifndef MOONWARP_RANDOM_MT19937_STREAM_H
-#define MOONWARP_RANDOM_MT19937_STREAM_H
+#ifndef MOONWARP_RANDOM_STREAMS_MT19937_H
+#define MOONWARP_RANDOM_STREAMS_MT19937_H
 
 #include <curand_kernel.h>
-#include <moonwarp/random/draws.h>
+#include <moonwarp/random/distributions/draws.h>
 #include <moonwarp/random/mt19937.h>
 
 typedef unsigned long long ull;

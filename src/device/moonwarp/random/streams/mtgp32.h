@@ -1,11 +1,11 @@
 /* Kernels of MTGP32's host stream: each state has a set of parameters, and the states draw 256 words in turn. A block
  * processes a state; its threads, 256 or fewer, share a turn's words, which do not depend on each other. A module's
  * source is MW_MTGP_BEGIN or MW_MTGP_FILL(what) after this header. */
-#ifndef MOONWARP_RANDOM_MTGP32_STREAM_H
-#define MOONWARP_RANDOM_MTGP32_STREAM_H
+#ifndef MOONWARP_RANDOM_STREAMS_MTGP32_H
+#define MOONWARP_RANDOM_STREAMS_MTGP32_H
 
 #include <curand_kernel.h>
-#include <moonwarp/random/draws.h>
+#include <moonwarp/random/distributions/draws.h>
 #include <moonwarp/random/mtgp32_begin.h>
 
 typedef unsigned long long ull;

@@ -5,8 +5,8 @@
  * the CPU device with its host code, to 2 ulp of the larger coordinate; for that, 95 % of the logarithms, sines and
  * cosines are correctly rounded. The functions support only the arguments that occur: u in (0, 1], and angles of up to
  * one turn. */
-#ifndef MOONWARP_RANDOM_POLAR_H
-#define MOONWARP_RANDOM_POLAR_H
+#ifndef MOONWARP_RANDOM_DISTRIBUTIONS_POLAR_H
+#define MOONWARP_RANDOM_DISTRIBUTIONS_POLAR_H
 
 #include "moonwarp_device.h"
 

@@ -2,8 +2,8 @@
  * multiplied by a random lower triangular matrix and begins at a random word (Matousek, "On the L2-discrepancy for
  * anchored boxes", 1998). Both are made from random words of the host. A module's source is MW_MAKE_VECTORS(name, word)
  * after this header. */
-#ifndef MOONWARP_RANDOM_DIRECTION_VECTORS_H
-#define MOONWARP_RANDOM_DIRECTION_VECTORS_H
+#ifndef MOONWARP_RANDOM_STREAMS_DIRECTION_VECTORS_H
+#define MOONWARP_RANDOM_STREAMS_DIRECTION_VECTORS_H
 
 #include <curand_kernel.h>
 

@@ -1,9 +1,9 @@
 /* Log-normal numbers of all generators: exp of normal numbers with the given mean and standard deviation. They are made
  * in pairs like normal numbers; the second of a pair has the parameters of the call that made it. */
-#ifndef MOONWARP_RANDOM_LOGNORMAL_H
-#define MOONWARP_RANDOM_LOGNORMAL_H
+#ifndef MOONWARP_RANDOM_DISTRIBUTIONS_LOGNORMAL_H
+#define MOONWARP_RANDOM_DISTRIBUTIONS_LOGNORMAL_H
 
-#include "moonwarp/random/normal.h"
+#include "moonwarp/random/distributions/normal.h"
 
 __mw_device_template float __mw_lognormal_of(float x, float mean, float stddev) {
   return expf(__mw_scale_and_add(x, stddev, mean));

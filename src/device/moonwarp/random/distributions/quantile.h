@@ -6,8 +6,8 @@
  * coefficients of D are positive, and those of N have the sign of the sum where they count, so that little cancels. It
  * covers 99.8 % of all numbers or more; beyond it z is sqrt(2) r plus a polynomial in r = sqrt(-log v). (Giles,
  * "Approximating the erfinv function", 2012) */
-#ifndef MOONWARP_RANDOM_QUANTILE_H
-#define MOONWARP_RANDOM_QUANTILE_H
+#ifndef MOONWARP_RANDOM_DISTRIBUTIONS_QUANTILE_H
+#define MOONWARP_RANDOM_DISTRIBUTIONS_QUANTILE_H
 
 #include "moonwarp_device.h"
 

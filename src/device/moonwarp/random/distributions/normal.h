@@ -3,12 +3,12 @@
  * XORWOW, Philox and MRG32k3a transform two uniform numbers into a pair, and save the second for the next call. (Box
  * and Muller, "A note on the generation of random normal deviates", 1958) The others transform each word by the inverse
  * of the distribution function: a generator whose elements belong to dimensions cannot combine two. */
-#ifndef MOONWARP_RANDOM_NORMAL_H
-#define MOONWARP_RANDOM_NORMAL_H
+#ifndef MOONWARP_RANDOM_DISTRIBUTIONS_NORMAL_H
+#define MOONWARP_RANDOM_DISTRIBUTIONS_NORMAL_H
 
-#include "moonwarp/random/polar.h"
-#include "moonwarp/random/quantile.h"
-#include "moonwarp/random/uniform.h"
+#include "moonwarp/random/distributions/polar.h"
+#include "moonwarp/random/distributions/quantile.h"
+#include "moonwarp/random/distributions/uniform.h"
 
 /* The kind of number that a state has saved, if any. */
 #define EXTRA_FLAG_NORMAL     1

@@ -1,7 +1,7 @@
 /* A number from one word, for host streams that need no more: Draw::make(word, a, b), by the name of the distribution,
  * with its parameters a and b. */
-#ifndef MOONWARP_RANDOM_DRAWS_H
-#define MOONWARP_RANDOM_DRAWS_H
+#ifndef MOONWARP_RANDOM_DISTRIBUTIONS_DRAWS_H
+#define MOONWARP_RANDOM_DISTRIBUTIONS_DRAWS_H
 
 #include <curand_kernel.h>
 

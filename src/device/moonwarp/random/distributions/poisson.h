@@ -4,10 +4,10 @@
  * Programming", 3.4.1); above 4000, by rounding a normal number; between them, by rejection from a logistic
  * distribution (Atkinson, "The computer generation of Poisson random variables", 1979), here the square of one. The
  * others, which use one word for each number: by the inverse of the distribution, and from 1000 on of a normal one. */
-#ifndef MOONWARP_RANDOM_POISSON_H
-#define MOONWARP_RANDOM_POISSON_H
+#ifndef MOONWARP_RANDOM_DISTRIBUTIONS_POISSON_H
+#define MOONWARP_RANDOM_DISTRIBUTIONS_POISSON_H
 
-#include "moonwarp/random/discrete.h"
+#include "moonwarp/random/distributions/discrete.h"
 
 /* The number of uniform numbers that are multiplied until e^lambda times their product is at most 1, minus 1. */
 template <class S> __mw_device_template unsigned int __mw_poisson_product(S *state, float lambda) {

@@ -3,8 +3,8 @@
  * A word x of n bits becomes the middle of its interval, (x + 1/2) / 2^n, rounded. A double takes 53 bits of two words
  * with XORWOW, and with Philox if several are made at once; otherwise, with generators of 32 bits, one word, whose
  * interval's upper end it is. MRG32k3a's elements are divided instead. */
-#ifndef MOONWARP_RANDOM_UNIFORM_H
-#define MOONWARP_RANDOM_UNIFORM_H
+#ifndef MOONWARP_RANDOM_DISTRIBUTIONS_UNIFORM_H
+#define MOONWARP_RANDOM_DISTRIBUTIONS_UNIFORM_H
 
 #include "moonwarp/random/mrg32k3a.h"
 #include "moonwarp/random/mtgp32.h"

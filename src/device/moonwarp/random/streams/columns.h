@@ -4,8 +4,8 @@
  * with Philox); the columns' states are words in device memory. Each kernel is a module of its own, so that uniform
  * numbers do not wait for the compilation of normal ones: its source is MW_COLUMNS_BEGIN(kind) or MW_COLUMNS_FILL(kind,
  * what) after this header. */
-#ifndef MOONWARP_RANDOM_COLUMNS_STREAM_H
-#define MOONWARP_RANDOM_COLUMNS_STREAM_H
+#ifndef MOONWARP_RANDOM_STREAMS_COLUMNS_H
+#define MOONWARP_RANDOM_STREAMS_COLUMNS_H
 
 #include <curand_kernel.h>
 

@@ -3,8 +3,8 @@
  * from byte MW_DISCRETE_HEAD on. It has the values whose probability is not 0 in double precision. By its method it is a
  * squared histogram (CURAND_M2), the sums of probabilities (CURAND_BINARY_SEARCH), or nothing but the mean and the standard
  * deviation (CURAND_DISCRETE_GAUSS). A module's text is one of the macros below after this header. */
-#ifndef MOONWARP_RANDOM_DISCRETE_TABLE_H
-#define MOONWARP_RANDOM_DISCRETE_TABLE_H
+#ifndef MOONWARP_RANDOM_DISTRIBUTIONS_DISCRETE_TABLE_H
+#define MOONWARP_RANDOM_DISTRIBUTIONS_DISCRETE_TABLE_H
 
 #include <curand_kernel.h>
 

@@ -1,10 +1,10 @@
 /* Discrete distributions by tables that the host makes (curandCreatePoissonDistribution): one comparison and one
  * look-up, in a squared histogram. (Marsaglia, Tsang and Wang, "Fast generation of discrete random variables", 2004,
  * method 2) If the host chose an approximation by the normal distribution, a normal number is rounded. */
-#ifndef MOONWARP_RANDOM_DISCRETE_H
-#define MOONWARP_RANDOM_DISCRETE_H
+#ifndef MOONWARP_RANDOM_DISTRIBUTIONS_DISCRETE_H
+#define MOONWARP_RANDOM_DISTRIBUTIONS_DISCRETE_H
 
-#include "moonwarp/random/normal.h"
+#include "moonwarp/random/distributions/normal.h"
 
 enum curandMethod {
   CURAND_CHOOSE_BEST = 0,

@@ -1,7 +1,7 @@
 /* Gamma, beta and binomial numbers by rejection. How many draws one takes is not known before, so each number has a stream
  * of its own: Philox's, whose key is two words of the generator's. */
-#ifndef MOONWARP_RANDOM_SAMPLES_H
-#define MOONWARP_RANDOM_SAMPLES_H
+#ifndef MOONWARP_RANDOM_DISTRIBUTIONS_SAMPLES_H
+#define MOONWARP_RANDOM_DISTRIBUTIONS_SAMPLES_H
 
 #include <curand_kernel.h>
 

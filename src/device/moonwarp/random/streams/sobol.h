@@ -5,11 +5,11 @@
  * distances of 2^k, in fours: from one to the next, the Gray code changes at bit k - 1 and at one higher bit, which is
  * the same for all threads, and within a four is k or k + 1. A module's source is MW_SOBOL_FILL(word, what) after this
  * header. */
-#ifndef MOONWARP_RANDOM_SOBOL_STREAM_H
-#define MOONWARP_RANDOM_SOBOL_STREAM_H
+#ifndef MOONWARP_RANDOM_STREAMS_SOBOL_H
+#define MOONWARP_RANDOM_STREAMS_SOBOL_H
 
 #include <curand_kernel.h>
-#include <moonwarp/random/draws.h>
+#include <moonwarp/random/distributions/draws.h>
 
 typedef unsigned long long ull;
 
