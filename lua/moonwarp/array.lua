@@ -366,7 +366,7 @@ for _, name in ipairs { "sum", "min", "max" } do
   end
 end
 local forward = {}
-for name in ("add sub mul div mod pow unm idiv band bor bnot shl shr"):gmatch "%S+" do
+for name in ("add sub mul div mod pow unm idiv band bor bnot shl shr lt le"):gmatch "%S+" do
   local event = "__" .. name
   forward[event] = function(a, b)
     raw.part "array.operators"

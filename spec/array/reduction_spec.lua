@@ -74,7 +74,7 @@ describe("a reduction", function()
     local y = mw.zeros(3)
     assert.equal(y, a:sum { axis = 1, out = y })
     assert.same({ 3, 5, 7 }, y:totable())
-    assert.matches("out has to be a contiguous array of float with the shape {3}",
+    assert.matches("a:sum: out has to be an array of float with the shape {3}, got float {2}",
       message(a.sum, a, { axis = 1, out = mw.zeros(2) }))
   end)
 

@@ -27,6 +27,7 @@ M.DESCRIBE = [[
 extern "C" __global__ void describe(int *out) {
   out[0] = sizeof(A_);
   out[1] = moonwarp::dtype_number<R_>::value;
+  out[2] = moonwarp::is_type<R_, T_>::value;
 }
 ]]
 
@@ -45,16 +46,17 @@ local numbers = { "bool", "char", "uchar", "short", "ushort", "int", "uint", "lo
   "bfloat16", "float", "double", "complex64", "complex128" }
 M.NUMBERS = numbers
 
----What the compiler knows about a spec: the accumulator's bytes, and the result's dtype if it is a numeric one.
+---What the compiler knows about a spec: the accumulator's bytes, the result's dtype if it is a numeric one, and whether
+---its type is the elements'.
 ---@param of table with `module`, a function of a device, and `spec`, which may give the bytes; caches the answer
 ---@param device moonwarp.device
----@return { accumulator: integer, result: string? }
+---@return { accumulator: integer, result: string?, is_element: boolean? }
 function M.describe(of, device)
   if not of.described then
     if of.spec.bytes then return { accumulator = of.spec.bytes, result = of.spec.result_dtype } end
-    local out = kernels.empty(device, "int", { 2 })
+    local out = kernels.empty(device, "int", { 3 })
     of.module(device).describe(1, 1)(out)
-    of.described = { accumulator = out[1], result = numbers[out[2]] }
+    of.described = { accumulator = out[1], result = numbers[out[2]], is_element = out[3] ~= 0 }
   end
   return of.described
 end
@@ -68,6 +70,17 @@ function M.spelling(dtype)
   if complex then return complex.C end
   local _, _, name = raw.dtype_size(dtype)
   return name
+end
+
+---An error if elements are structs that no text declares.
+---@param what string the function's name
+---@param dtype any
+---@param declared boolean
+function M.check_declared(what, dtype, declared)
+  if type(dtype) == "string" or declared then return end
+  local _, _, name = raw.dtype_size(dtype)
+  errors.usage("%s does not know the fields of %s: name its module, as in module = m, or declare it in a preamble",
+    what, name)
 end
 
 ---The CUDA C that precedes a script's expressions (a module's text and a preamble), and what compiling it needs.

@@ -128,6 +128,8 @@ local function values_of(what, values, dtype, device, shape, into)
   local kind = raw.type(values)
   if kind ~= "array" and views.is_nested(dtype, values) then
     values = kernels.on(device, raw.array_from, values, dtype)
+  elseif kind ~= "array" and type(values) == "table" and next(values) == nil then
+    return kernels.empty(device, dtype, { 0 })
   elseif kind ~= "array" then
     return kernels.empty(device, dtype, { 1 }):fill(values)
   end

@@ -4,6 +4,8 @@
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
 local views = require "moonwarp.array.views"
+local given = require "moonwarp.array.given"
+local promotion = require "moonwarp.array.promotion"
 local stream = require "moonwarp.stream"
 local compile = require("moonwarp.module.module").compile
 
@@ -125,6 +127,34 @@ function M.check_out(what, out, dtype, shape)
       raw.type(out) == "array" and ("%s %s"):format(tostring(out.dtype), views.shape_text(out.shape))
         or raw.describe(out))
   end
+end
+
+---The same where results may also be converted, to a dtype of the same kind or of a more general one.
+---@param what string
+---@param out moonwarp.array
+---@param dtype any
+---@param shape integer[]
+function M.check_wider(what, out, dtype, shape)
+  local fits = raw.type(out) == "array" and promotion.is_number(dtype) and promotion.is_number(out.dtype)
+    and promotion.may_become(promotion.number(dtype, what), promotion.number(out.dtype, what))
+  M.check_out(what, out, fits and out.dtype or dtype, shape)
+end
+
+---The array to compute a result into: `out` itself, or a new one that is then delivered, where out's elements are not
+---adjacent, have another dtype or are also read.
+---@param what string the function's name
+---@param out moonwarp.array
+---@param dtype any
+---@param shape integer[]
+---@param read moonwarp.array
+---@return moonwarp.array
+function M.result_for(what, out, dtype, shape, read)
+  M.check_wider(what, out, dtype, shape)
+  if out.dtype == dtype and out.is_contiguous and not out.is_read_only and out.device == read.device
+    and not given.overlap(out, read) then
+    return out
+  end
+  return M.empty(read.device, dtype, shape)
 end
 
 ---A result as it is, or written into `out`, which may share memory with the operands.

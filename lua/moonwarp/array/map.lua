@@ -110,16 +110,22 @@ local numbers = accumulators.NUMBERS
 
 -- The dtypes of the results `names`, which the compiler determines; all other names are in lists of operands.
 local function probed(self, lists, names, text)
-  local variables, results = {}, {}
+  local variables, results, types, dtypes_of = {}, {}, {}, {}
   for _, operands in ipairs(lists) do
     for _, it in ipairs(operands) do
       local declared = it.kind == "whole" and "const %s *%s = (const %s *)out_;" or "%s %s = {};"
+      types[#types + 1], dtypes_of[#types + 1] = it.C, it.dtype
       variables[#variables + 1] = declared:format(it.C, it.name, it.C)
     end
   end
   for k, name in ipairs(names) do
     text = (" " .. text):gsub("([^%w_])(" .. name .. "%s*=[^=])", "%1auto %2", 1):sub(2)
-    results[k] = ("out_[%d] = moonwarp::dtype_number<decltype(%s)>::value;"):format(k - 1, name)
+    local number = ("moonwarp::dtype_number<decltype(%s)>::value"):format(name)
+    local others = {} -- vectors and structs: the type of which operand it is
+    for at, of in ipairs(types) do
+      others[at] = ("moonwarp::is_type<decltype(%s), %s>::value ? %d : "):format(name, of, #numbers + at)
+    end
+    results[k] = ("out_[%d] = %s ? %s : %s0;"):format(k - 1, number, number, table.concat(others))
   end
   local fields = { PREAMBLE = self.preamble, VARIABLES = table.concat(variables, " "), TEXT = text,
     RESULTS = table.concat(results, "\n  ") }
@@ -128,7 +134,8 @@ local function probed(self, lists, names, text)
   kernels.module((probe:gsub("%$(%u+)", fields)), "mw.map", self.more)(device).describe(1, 1)(out)
   local dtypes = out:sub(1, #names):totable()
   for k, number in ipairs(dtypes) do
-    dtypes[k] = numbers[number] or usage("mw.map: the type of %s is not numeric; give out = …, or a dtype", names[k])
+    dtypes[k] = numbers[number] or dtypes_of[number - #numbers]
+      or usage("mw.map: the type of %s is not numeric; give out = …, or a dtype", names[k])
   end
   return dtypes
 end
@@ -172,6 +179,7 @@ local function operands_of(self, given)
       end
       it.dtype = type(it.value) == "boolean" and "bool" or promotion.promote_number(common or "double", it.value)
     end
+    accumulators.check_declared("mw.map", it.dtype, not self.is_closed)
     it.C = it.kind == "whole" and accumulators.spelling(it.dtype) or variable_type(it.dtype)
   end
   return list, common

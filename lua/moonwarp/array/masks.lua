@@ -131,7 +131,8 @@ end
 -- a[mask] = values: one value, or one for each element for which the mask holds.
 function M.assign(a, mask, values)
   local rest = below(a, mask)
-  if raw.type(values) == "array" or type(values) == "table" and type(values[1]) ~= "nil" then
+  local is_struct = type(a.dtype) ~= "string" -- structs of two modules may have one name: no function is kept
+  if is_struct or raw.type(values) == "array" or type(values) == "table" and type(values[1]) ~= "nil" then
     local copy = a.is_contiguous and a or a:copy()
     indices.assign(flattened(copy, mask, rest), positions_of("a[mask]", mask), values)
     if copy ~= a then a:assign(copy) end
@@ -179,10 +180,38 @@ local function where_function(condition, a, b)
     body = ("y = %s ? %s : %s;"):format(test, values[1], values[2]) }, dtype
 end
 
+-- mw.where of vectors and structs, which are only moved: a and b are arrays of one dtype, or one is an element.
+local function where_elements(dtype, condition, a, b, out)
+  local both = { a, b }
+  for i, it in ipairs(both) do
+    if raw.type(it) ~= "array" then
+      both[i] = kernels.empty(condition.device, dtype, { 1 })
+      both[i][1] = it
+    elseif it.dtype ~= dtype then
+      usage("mw.where chooses between elements of one dtype, got %s and %s", tostring(a.dtype), tostring(b.dtype))
+    end
+  end
+  if raw.type(condition) ~= "array" then
+    usage("mw.where wants an array as condition, got %s", raw.describe(condition))
+  end
+  local test = ("p != (%s)0"):format(promotion.number(condition.dtype, "mw.where").compute)
+  local f = kernels.on(condition.device, raw.elementwise_new, { name = "where", body = "y = " .. test .. " ? a : b;",
+    operands = { { "y", "out", dtype }, { "p", "in", condition.dtype }, { "a", "in", dtype }, { "b", "in", dtype } } })
+  return raw.elementwise_run(f, out, condition, both[1], both[2]) or out
+end
+
+-- The dtype of vectors or structs that mw.where chooses between; nil for numbers.
+local function element_dtype(a, b)
+  for _, it in ipairs { a, b } do
+    if raw.type(it) == "array" and not promotion.is_number(it.dtype) then return it.dtype end
+  end
+end
+
 local where = raw.array_operator(3, function(...) return (where_function(...)) end)
 
----The elements of `a` where a condition holds, and those of `b` elsewhere; a and b are arrays or numbers, and shapes
----broadcast. Without a and b, the positions where the condition holds, as a:nonzero returns them.
+---The elements of `a` where a condition holds, and those of `b` elsewhere; a and b are arrays or numbers (or arrays of
+---one vector or struct dtype, or an element of it), and shapes broadcast. Without a and b, the positions
+---where the condition holds, as a:nonzero returns them.
 ---@param condition moonwarp.array
 ---@param a? moonwarp.array|number|boolean
 ---@param b? moonwarp.array|number|boolean
@@ -194,6 +223,13 @@ function M.public.where(condition, a, b, options)
   end
   if a == nil and b == nil and raw.type(condition) == "array" then return condition:nonzero() end
   local out = options and options.out
+  local elements = element_dtype(a, b)
+  if elements then
+    if out ~= nil and (raw.type(out) ~= "array" or out.dtype ~= elements) then
+      usage("mw.where: out has to be an array of %s, got %s", tostring(elements), raw.describe(out))
+    end
+    return where_elements(elements, condition, a, b, out)
+  end
   if out == nil then return where(condition, a, b) end
   local f, dtype = where_function(condition, a, b)
   if raw.type(out) ~= "array" or out.dtype ~= dtype then

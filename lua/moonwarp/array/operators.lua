@@ -5,10 +5,12 @@
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
+local checks = require "moonwarp.check.arguments"
 local promotion = require "moonwarp.array.promotion"
 
 local usage = errors.usage
 local letters = { "a", "b", "c" }
+local elements = { "first", "second", "third" } -- the operands, before they are converted
 
 -- ---- what each operator computes ----
 --
@@ -117,10 +119,6 @@ function kinds.bits(dtype, name)
   return dtype, dtype
 end
 
--- Whether numbers of a dtype may be written as another implicitly: to the same kind or a more general one.
-local ranks = { bool = 1, uint = 2, int = 3, float = 4, complex = 5 }
-local function may_become(from, to) return ranks[from.kind] <= ranks[to.kind] end
-
 local is_array = promotion.is_array
 
 -- The expression to compute for a type.
@@ -136,7 +134,7 @@ local function plan(name, rule, arguments, count, wanted)
   if promotion.complex(dtype) and not rule.complex then promotion.of(dtype, name) end
   local compute, result = kinds[rule[1]](dtype, name)
   if wanted and wanted ~= result then
-    if not may_become(promotion.number(result, name), promotion.number(wanted, name)) then
+    if not promotion.may_become(promotion.number(result, name), promotion.number(wanted, name)) then
       usage("%s gives %s, which cannot be written into out, an array of %s; out:assign(…) converts", name, result,
         wanted)
     end
@@ -152,19 +150,19 @@ local function plan(name, rule, arguments, count, wanted)
   for i = 1, count do
     local letter = letters[i]
     if is_array(arguments[i]) then
-      operands[i + 1] = { letter .. "0", "in", arguments[i].dtype }
+      operands[i + 1] = { elements[i], "in", arguments[i].dtype }
     else
       -- Comparisons take any number: one that the elements' type cannot represent equals no element.
       local scalar = rule[1] == "compare" and not is_float and "longlong" or compute
       if rule[1] == "logical" then scalar = promotion.is_complex(arguments[i]) and "complex128" or "bool" end
-      operands[i + 1] = { letter .. "0", "scalar", scalar }
+      operands[i + 1] = { elements[i], "scalar", scalar }
       if scalar == "longlong" and of.kind ~= "uint" then C = "long long" end
     end
     lines[i] = letter
   end
   for i, letter in ipairs(lines) do
-    lines[i] = rule[1] == "logical" and ("const bool %s = %s0 != (%s)0;"):format(letter, letter,
-      promotion.number(operands[i + 1][3], name).compute) or ("const %s %s = (%s)%s0;"):format(C, letter, C, letter)
+    lines[i] = rule[1] == "logical" and ("const bool %s = %s != (%s)0;"):format(letter, elements[i],
+      promotion.number(operands[i + 1][3], name).compute) or ("const %s %s = (%s)%s;"):format(C, letter, C, elements[i])
   end
   if to.kind == "bool" and compute ~= "bool" and result ~= compute then body = "(" .. body .. ") != 0" end
   if to.kind == "complex" then body = ("(%s)(%s)"):format(to.compute, body) end
@@ -213,7 +211,7 @@ end
 
 for name, rule in pairs(rules) do
   local count = rule.arity or 2
-  local shown = rule.sign or ("mw.%s"):format(name)
+  local shown = "mw." .. name
   local operate = raw.array_operator(count, function(...) return resolve(name, rule, count, ...) end)
   if rule.operator then metamethods[rule.operator] = operate end
   local by_kinds = {}
@@ -238,14 +236,31 @@ for name, rule in pairs(rules) do
     local given = select("#", ...)
     local a, b, c, d = ...
     local options = count == 1 and b or count == 2 and c or count == 3 and d or nil
-    if given > count and type(options) == "table" then return into(options.out, a, b, c) end
+    if given == count + 1 and type(options) == "table" and raw.type(options) == nil then
+      for key in next, options do
+        if key ~= "out" then checks.no_option(shown, key, { "out" }) end
+      end
+      if options.out ~= nil then return into(options.out, a, b, c) end
+      given = count
+    end
     if given ~= count then
       usage("%s takes %d argument%s and perhaps {out = y}, got %d", shown, count, count == 1 and "" or "s", given)
     end
-    return operate(...)
+    if count == 1 then return operate(a) elseif count == 2 then return operate(a, b) end
+    return operate(a, b, c)
   end
   M[name] = call
   array[name] = call
+end
+
+-- Lua makes a boolean of what its comparisons return, so that masks are functions.
+for event, sign in pairs { __lt = "lt", __le = "le" } do
+  metamethods[event] = function(a, b)
+    local first, second = raw.type(a) == "array" and "a" or tostring(a), raw.type(b) == "array" and "b" or tostring(b)
+    local other = sign == "lt" and "gt" or "ge"
+    usage("Lua's comparisons give one boolean, not a mask of elements: write %s", first == "a"
+      and ("a:%s(%s)"):format(sign, second) or ("b:%s(%s)"):format(other, first))
+  end
 end
 
 raw.array_metamethods(metamethods)

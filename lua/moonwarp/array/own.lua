@@ -15,19 +15,21 @@ local Own = { __index = methods }
 
 -- The reduction or scan for elements of a dtype.
 local function made_for(self, dtype, device)
-  local name = accumulators.spelling(dtype)
-  local made = self.made[name]
+  local name, key = accumulators.spelling(dtype), tostring(dtype)
+  local made = self.made[key]
   if not made then
     local spec = self.spec
     local preamble, more = accumulators.preamble_of(self.what, spec)
+    accumulators.check_declared(self.what, dtype, preamble ~= nil)
     made = self.kind.new { type = name, map = spec.map, combine = spec.combine, finish = spec.finish,
       init = spec.init and tostring(spec.init), accumulator = spec.accumulator, preamble = preamble,
       result = spec.dtype and accumulators.spelling(spec.dtype), result_dtype = spec.dtype, options = more.options,
       headers = more.headers }
-    self.made[name] = made
+    self.made[key] = made
   end
   if device and not made.dtype then
-    made.dtype = accumulators.describe(made, device).result
+    local known = accumulators.describe(made, device)
+    made.dtype = known.result or known.is_element and dtype or nil
     if not made.dtype then
       usage("%s: the result is not numeric; name its dtype, as in dtype = m:dtype \"Struct\"", self.what)
     end

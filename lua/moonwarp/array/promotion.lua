@@ -58,6 +58,11 @@ end
 ---@return boolean
 function M.is_numeric(dtype) return types[dtype] ~= nil and types[dtype].kind ~= "complex" end
 
+---Whether a dtype is a numeric one, real or complex.
+---@param dtype any
+---@return boolean
+function M.is_number(dtype) return types[dtype] ~= nil end
+
 ---The dtype of an array where it is complex, with its parts' in `part`; nil for all others.
 ---@param dtype any
 ---@return table?
@@ -65,6 +70,14 @@ function M.complex(dtype)
   local of = types[dtype]
   return of and of.kind == "complex" and of or nil
 end
+
+local ranks = { bool = 1, uint = 2, int = 3, float = 4, complex = 5 }
+
+---Whether numbers of a dtype may be written as another implicitly: to the same kind or a more general one.
+---@param from table
+---@param to table
+---@return boolean
+function M.may_become(from, to) return ranks[from.kind] <= ranks[to.kind] end
 
 ---A CUDA C expression of one dtype as one of another.
 ---@param text string

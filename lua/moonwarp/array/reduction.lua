@@ -82,6 +82,7 @@ end
 
 -- The contiguous array with the reduced axes adjacent; outer, length, inner; the shape of the result.
 local function arrange(what, x, axes, keepdims)
+  if #axes == 0 then return x:contiguous(), x.count, 1, 1, x.shape end -- each element by itself
   local rank, shape, reduced = x.rank, x.shape, {}
   for _, axis in ipairs(axes) do
     axis = views.axis(what, axis, rank)
@@ -160,12 +161,20 @@ function M.apply(what, reduction, x, options)
   if #shape == 0 then shape = { 1 } end
   if y == nil then
     y = kernels.empty(x.device, reduction.dtype, shape)
-  elseif raw.type(y) ~= "array" or y.count ~= outer * inner or y.dtype ~= reduction.dtype or not y.is_contiguous then
-    usage("%s: out has to be a contiguous array of %s with the shape %s", what, tostring(reduction.dtype),
-      views.shape_text(shape))
+  else
+    y = kernels.result_for(what, y, reduction.dtype, shape, x)
   end
   if outer * inner > 0 then run(reduction, from, outer, length, inner, y) end
-  return y
+  return kernels.deliver(options.out ~= y and options.out or nil, y)
+end
+
+---An error if results would be made of no elements. There are none where the result is empty, too.
+---@param what string
+---@param x moonwarp.array an empty one
+---@param options? table
+function M.check_some(what, x, options)
+  local _, outer, length, inner = arrange(what, x, axes_of(x, options and options.axis))
+  if length == 0 and outer * inner > 0 then usage("%s of an empty array", what) end
 end
 
 -- ---- the predefined reductions ----
@@ -309,7 +318,7 @@ local by_parts = { sum = true, mean = true }
 ---@param dtype string
 ---@return table
 function M.named(name, dtype)
-  local key = name .. " " .. dtype
+  local key = name .. " " .. tostring(dtype)
   if not made[key] then
     local of = takes_complex[name] and promotion.number(dtype, name) or promotion.of(dtype, "a:" .. name)
     local spec = specs[name](of)
@@ -332,7 +341,7 @@ for name in pairs(specs) do
       promotion.of(self.dtype, "a:" .. name)
       return host[name](self)
     end
-    if needs_some[name] and self.count == 0 then usage("a:%s of an empty array", name) end
+    if needs_some[name] and self.count == 0 then M.check_some("a:" .. name, self, options) end
     return M.apply("a:" .. name, M.named(name, self.dtype), self, options)
   end
 end

@@ -109,10 +109,11 @@ function M.apply(what, scan, x, options)
   options = options or {}
   local shape, axis = { x.count }, 1
   if options.axis ~= nil then shape, axis = x.shape, views.axis(what, options.axis, x.rank) end
-  if options.out ~= nil then kernels.check_out(what, options.out, scan.dtype, shape) end
+  if options.out ~= nil then kernels.check_wider(what, options.out, scan.dtype, shape) end
   local out = options.out
   -- A chunk's elements are read before they are written, so y may be x itself, but not lie across it.
-  local is_direct = out and out.is_contiguous and out.device == x.device and (out == x or not given.overlap(out, x))
+  local is_direct = out and out.dtype == scan.dtype and out.is_contiguous and out.device == x.device
+    and (out == x or not given.overlap(out, x))
   local y = is_direct and out or kernels.empty(x.device, scan.dtype, shape)
   if x.count > 0 then run(scan, x:contiguous(), y, kernels.around(shape, axis)) end
   if is_direct then return out end

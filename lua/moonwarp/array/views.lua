@@ -35,7 +35,9 @@ local function view(of, offset, shape, strides) return raw.array_strided(of, off
 
 local function index_of(i, size, d)
   if not is_whole(i) then
-    usage("index %d: an index is a whole number or a range {first, last}, got %s", d, raw.describe(i))
+    local selects = raw.type(i) == "array"
+    usage("index %d: an index is a whole number or a range {first, last}, got %s%s", d, raw.describe(i), selects
+      and ("; a:%s(…, {axis = %d}) selects by an array"):format(i.dtype == "bool" and "compress" or "take", d) or "")
   end
   local at = i < 0 and size + i + 1 or i
   if at < 1 or at > size then
@@ -86,7 +88,7 @@ local function part(of, key)
     end
     given = math.max(given, d)
   end
-  if given > rank then usage("%d indices for an array of %d dimensions", given, rank) end
+  if given > rank then usage("%d indices for an array of %d dimension%s", given, rank, rank == 1 and "" or "s") end
   local offset, out_shape, out_strides = 0, {}, {}
   for d = 1, rank do
     local it = rawget(key, d)
@@ -155,7 +157,7 @@ function array:assign(value)
     return M.is_nested(self.dtype, value) and self:copy_from(value) or self:fill(value)
   end
   local key = tostring(self.device.name) .. " " .. tostring(value.dtype) .. " " .. tostring(self.dtype)
-  local f = converters[key]
+  local f = type(self.dtype) == "string" and converters[key] -- structs of two modules may have one name
   if not f then
     local promotion = require "moonwarp.array.promotion"
     local body

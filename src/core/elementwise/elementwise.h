@@ -72,4 +72,9 @@ static inline bool mw_is_walked(const mw_operand *operand) {
   return operand->kind == MW_OPERAND_OUT || operand->kind == MW_OPERAND_IN;
 }
 
+/* Whether elements of a type are moved as they are: structs, where no preamble can declare them. */
+static inline bool mw_is_opaque(const mw_elementwise *f, const mw_type *type) {
+  return type->kind == MW_TYPE_STRUCT && !(f->preamble && *f->preamble);
+}
+
 #endif

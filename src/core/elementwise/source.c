@@ -4,6 +4,7 @@
  * body computes with them, and the outputs' variables are stored. */
 #include "elementwise.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +13,14 @@ static bool is_named(const mw_type *type, const char *name) {
   return strcmp(scalar->name, name) == 0;
 }
 
-/* The name in CUDA C, where it differs from the dtype's name. */
-static const char *spelling(const mw_type *type) {
+/* The name in CUDA C, where it differs from the dtype's name. Opaque elements have the name that add_opaque defines, and
+   `room` keeps it. */
+enum { NAME_ROOM = 48 };
+static const char *spelling(const mw_elementwise *f, const mw_type *type, char room[NAME_ROOM]) {
+  if (mw_is_opaque(f, type)) {
+    snprintf(room, NAME_ROOM, "element_%zu_%zu", type->size, type->align);
+    return room;
+  }
   if (strcmp(type->name, "bfloat16") == 0) return "__nv_bfloat16";
   if (strcmp(type->name, "bfloat162") == 0) return "__nv_bfloat162";
   if (mw_type_is_complex(type)) return type->size == 8 ? "float2" : "double2";
@@ -32,10 +39,30 @@ static void add_includes(mw_text *text, const mw_elementwise *f) {
   if (complex) mw_text_addf(text, "#include <moonwarp/algorithms/complex.h>\n");
 }
 
+/* Structs that no preamble declares, as words: a function without one can only move them. */
+static void add_opaque(mw_text *text, const mw_elementwise *f) {
+  static const char *const words[] = {"unsigned char", "unsigned short", "unsigned", "unsigned long long", "uint4"};
+  char room[NAME_ROOM];
+  for (size_t k = 0; k < f->operand_count; k++) {
+    const mw_type *type = f->operands[k].dtype;
+    bool is_first = mw_is_opaque(f, type);
+    for (size_t j = 0; j < k && is_first; j++) {
+      const mw_type *other = f->operands[j].dtype;
+      is_first = !mw_is_opaque(f, other) || other->size != type->size || other->align != type->align;
+    }
+    if (!is_first) continue;
+    size_t word = 0;
+    while (word + 1 < MW_COUNT(words) && type->align % ((size_t)2 << word) == 0) word++;
+    mw_text_addf(text, "struct __align__(%zu) %s { %s word[%zu]; }; // %s\n", type->align, spelling(f, type, room),
+                 words[word], type->size >> word, type->name);
+  }
+}
+
 static void add_parameters(mw_text *text, const mw_elementwise *f) {
+  char room[NAME_ROOM];
   for (size_t k = 0; k < f->operand_count; k++) {
     const mw_operand *o = &f->operands[k];
-    const char *type = spelling(o->dtype);
+    const char *type = spelling(f, o->dtype, room);
     switch (o->kind) {
     case MW_OPERAND_OUT: mw_text_addf(text, ", %s *%s_", type, o->name); break;
     case MW_OPERAND_IN: mw_text_addf(text, ", const %s *%s_", type, o->name); break;
@@ -66,7 +93,8 @@ static void add_flat_head(mw_text *text, const mw_elementwise *f, const mw_layou
 /* The expression for an operand's element in column j_ of its row. */
 static void add_place(mw_text *text, const mw_elementwise *f, const mw_layout_class *class, size_t k) {
   const mw_operand *o = &f->operands[k];
-  const char *type = spelling(o->dtype), *constant = o->kind == MW_OPERAND_OUT ? "" : "const ";
+  char room[NAME_ROOM];
+  const char *type = spelling(f, o->dtype, room), *constant = o->kind == MW_OPERAND_OUT ? "" : "const ";
   const char *byte = o->kind == MW_OPERAND_OUT ? "" : "const ";
   switch (class->step[k]) {
   case MW_STEP_NEXT:
@@ -117,8 +145,10 @@ static void add_rows_head(mw_text *text, const mw_elementwise *f, const mw_layou
 
 char *mw_elementwise_kernel_text(const mw_elementwise *f, const mw_layout_class *class, int *line_of_body) {
   mw_text text = {0};
+  char room[NAME_ROOM];
   bool flat = class->rank == 0;
   add_includes(&text, f);
+  add_opaque(&text, f);
   if (f->preamble && *f->preamble) mw_text_addf(&text, "%s\n", f->preamble);
   if (flat)
     add_flat_head(&text, f, class);
@@ -126,9 +156,9 @@ char *mw_elementwise_kernel_text(const mw_elementwise *f, const mw_layout_class 
     add_rows_head(&text, f, class);
   for (size_t k = 0; k < f->operand_count; k++) {
     const mw_operand *o = &f->operands[k];
-    if (o->kind == MW_OPERAND_OUT) mw_text_addf(&text, "  %s %s;\n", spelling(o->dtype), o->name);
+    if (o->kind == MW_OPERAND_OUT) mw_text_addf(&text, "  %s %s;\n", spelling(f, o->dtype, room), o->name);
     if (o->kind != MW_OPERAND_IN) continue;
-    mw_text_addf(&text, "  const %s %s = ", spelling(o->dtype), o->name);
+    mw_text_addf(&text, "  const %s %s = ", spelling(f, o->dtype, room), o->name);
     if (flat)
       mw_text_addf(&text, "%s_[i]", o->name);
     else

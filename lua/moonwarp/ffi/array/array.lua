@@ -107,6 +107,8 @@ local array_type = class.struct("array", [[struct {
   __mod = function(a, b) return operators.__mod(a, b) end,
   __pow = function(a, b) return operators.__pow(a, b) end,
   __unm = function(a) return operators.__unm(a) end,
+  __lt = function(a, b) return operators.__lt(a, b) end,
+  __le = function(a, b) return operators.__le(a, b) end,
 }, device.ctype)
 
 ---A closed array object on a device.

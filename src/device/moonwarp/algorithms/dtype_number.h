@@ -23,6 +23,15 @@ __mw_number(bool, 1) __mw_number(char, 2) __mw_number(signed char, 2) __mw_numbe
                 __mw_number(complex<float>, 14) __mw_number(complex<double>, 15)
 #undef __mw_number
 
+    /* Whether two types are the same. */
+    template <typename T, typename U>
+    struct is_type {
+  static const bool value = false;
+};
+template <typename T> struct is_type<T, T> {
+  static const bool value = true;
+};
+
 } // namespace moonwarp
 
 #endif

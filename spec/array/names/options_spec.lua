@@ -1,0 +1,89 @@
+-- Options of array functions, and what a misspelt or impossible one says.
+local mw = require "moonwarp"
+local failure = require "support.failure"
+
+describe("options of arrays", function()
+  local a = mw.arange(6):reshape(2, 3)
+  local function list(x) return x:copy():reshape(-1):totable() end
+  local function message(...) return failure(...).message end
+
+  it("may name no axis: then each element is reduced by itself", function()
+    assert.same({ 2, 3 }, a:sum({ axis = {} }).shape)
+    assert.same({ 0, 1, 2, 3, 4, 5 }, list(a:sum { axis = {} }))
+    assert.same({ 0, 0, 0, 0, 0, 0 }, list(a:var { axis = {}, keepdims = true }))
+    assert.equal("longlong", a:argmax({ axis = {} }).dtype)
+    assert.same({ 0, 1, 2, 3, 4, 5 }, list(a:median { axis = {} }))
+  end)
+
+  it("reduce no elements to no results", function()
+    local none = mw.zeros(0, 3)
+    for name in ("min max argmin argmax"):gmatch "%S+" do
+      assert.same({ 0 }, none[name](none, { axis = 2 }).shape)
+      assert.matches(("a:%s of an empty array"):format(name), message(none[name], none, { axis = 1 }))
+      assert.matches("of an empty array", message(none[name], none))
+    end
+  end)
+
+  it("out: may be strided, wider, or what is read", function()
+    local m = mw.zeros(3, 2, "double")
+    local column = m[{ {}, 2 }]
+    assert.equal(column, a:sum { axis = 1, out = column })
+    assert.same({ 0, 3, 0, 5, 0, 7 }, list(m))
+    assert.same({ 3, 12 }, list(a:sum { axis = 2, out = mw.zeros(2, "double") }))
+    assert.same({ 2, 4 }, list(a:to("int"):argmax { axis = 2, out = mw.zeros(2) } + mw.array { -1, 1 }))
+    local b = mw.arange(6):reshape(2, 3)
+    b:max { axis = 1, out = b[2] }
+    assert.same({ 0, 1, 2, 3, 4, 5 }, list(b))
+    b:sum { axis = 1, keepdims = true, out = b[{ { 1, 1 } }] }
+    assert.same({ 3, 5, 7, 3, 4, 5 }, list(b))
+    assert.same({ 0, 1, 3, 6, 10, 15 }, list(a:cumsum { out = mw.zeros(6, "double") }))
+    assert.matches("a:sum: out has to be an array of float with the shape {3}, got int {3}",
+      message(a.sum, a, { axis = 1, out = mw.zeros(3, "int") }))
+    assert.matches("a:var: out is an array, got the number 1", message(a.var, a, { axis = 1, out = 1 }))
+    assert.matches("can be read only", message(a.sum, a, { axis = 1, out = mw.zeros(1):broadcast_to(3) }))
+  end)
+
+  it("of operators and functions are named when they are misspelt", function()
+    assert.matches("mw.sqrt has no option 'oot'; did you mean 'out'%?", message(a.sqrt, a, { oot = a }))
+    assert.matches("mw.add has no option 'axis'", message(mw.add, a, 1, { axis = 1 }))
+    assert.same(list(a:sqrt()), list(a:sqrt {}))
+    assert.same(list(a + 1), list(mw.add(a, 1, {})))
+    assert.matches("mw.add takes 2 arguments", message(a.add, a))
+    assert.matches("mw.add takes 2 arguments and perhaps {out = y}, got 3", message(a.add, a, 1, 2))
+  end)
+
+  it("name both shapes where they do not fit", function()
+    local function add() return mw.ones(4, 6) + mw.ones(3) end
+    assert.matches("first {4, 6}, second {3}$", message(add))
+    assert.matches("first {4, 6}, third {2}$", message(mw.clip, mw.ones(4, 6), 0, mw.ones(2)))
+  end)
+end)
+
+describe("what a newcomer writes", function()
+  local a = mw.arange(6):reshape(2, 3)
+  local function message(...) return failure(...).message end
+
+  it("a < b, is told the name of the comparison", function()
+    local function less() return a < a end
+    local function at_most() return a >= a end
+    assert.matches("give one boolean, not a mask of elements: write a:lt%(b%)", message(less))
+    assert.matches("write a:le%(b%)", message(at_most))
+    if jit and os.getenv "MOONWARP_BINDING" == "c" then return end -- Lua 5.1 has no metamethods for mixed operands
+    local function number() return a < 3 end
+    local function other() return 3 < a end
+    assert.matches("write a:lt%(3%)", message(number))
+    assert.matches("write b:gt%(3%)", message(other))
+  end)
+
+  it("a[{ array, {} }], is told what selects along an axis", function()
+    local function take() return a[{ {}, mw.array({ 1 }, "int") }] end
+    local function mask() return a[{ {}, mw.array({ true, false, true }, "bool") }] end
+    assert.matches("a:take%(…, {axis = 2}%) selects by an array", message(take))
+    assert.matches("a:compress%(…, {axis = 2}%) selects by an array", message(mask))
+  end)
+
+  it("a:put({}, {}), has changed nothing", function()
+    assert.same({ 0, 1, 2 }, mw.arange(3):put({}, {}):totable())
+    assert.matches("there are no values for 2 indices", message(a.put, a, { 1, 2 }, {}))
+  end)
+end)
