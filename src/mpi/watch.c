@@ -69,6 +69,19 @@ static void post(int to, int what, const void *data, size_t size) {
     free(sent);
 }
 
+static bool are_sent(void *unused) {
+  (void)unused;
+  reap();
+  return !notes;
+}
+
+/* Remember that others are to say what they were told before this rank ends all. What was posted is sent now: at exit
+ * libmpi may be on the stack, when another rank has ended all, and is not to be called then. */
+static void complain(void) {
+  complained = true;
+  mpi_poll(are_sent, NULL, 0.5);
+}
+
 static bool is_received(void *request) { return mpi_tested(request, NULL); }
 
 /* Take a message of a kind if there is one. */
@@ -85,14 +98,11 @@ static bool take(int what, void *data, size_t size, int *source) {
 
 void mpi_complain(int world_rank, const char *text) {
   if (open_channel() != MW_SUCCESS) return;
-  complained = true;
   post(world_rank, COMPLAINT, text, strlen(text) + 1);
+  complain();
 }
 
-bool mpi_has_complained(void) {
-  if (channel) reap();
-  return complained;
-}
+bool mpi_has_complained(void) { return complained; }
 
 static bool drain(void *unused) {
   (void)unused;
@@ -136,7 +146,7 @@ static int give_verdict(void) {
   for (int rank = 0; rank < mpi_world->size && text.length < LONGEST - MW_MPI_TEXT - 64; rank++)
     mw_text_addf(&text, "\n  rank %d: %s", rank, rounds.now[rank].where);
   for (int rank = 1; rank < mpi_world->size; rank++) post(rank, VERDICT, text.data, text.length + 1);
-  complained = true;
+  complain();
   int code = fail(MW_LAUNCH_TIMEOUT, "%s", text.data);
   mw_error_kind("device");
   mw_text_free(&text);

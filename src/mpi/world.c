@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct mw_mpi_comm *mpi_world;
@@ -29,6 +31,29 @@ static int meet_at_end(void) {
   return MW_SUCCESS;
 }
 
+/* Whether all that was written to a pipe has been read. */
+static bool is_read(void *descriptor) {
+  int unread = 0;
+  return ioctl(*(int *)descriptor, FIONREAD, &unread) != 0 || unread == 0;
+}
+
+static void wait_for_reader(int descriptor) {
+  struct stat about;
+  if (fstat(descriptor, &about) == 0 && S_ISFIFO(about.st_mode)) mpi_poll(is_read, &descriptor, 1);
+}
+
+/* End all ranks. What the launcher has not read by then may be lost: MPICH's ends as soon as it hears of it. */
+static _Noreturn void end_all(mpi_handle comm, int status) {
+  fflush(NULL);
+  wait_for_reader(STDOUT_FILENO);
+  wait_for_reader(STDERR_FILENO);
+  /* The others are to have time to say where they were. */
+  if (mpi_has_complained()) usleep(500000);
+  owner = 0; /* MPICH's MPI_Abort exits */
+  mpi.Abort(comm, status);
+  _exit(status);
+}
+
 static void leave(int status, void *unused) {
   (void)unused;
   int is_final = 1;
@@ -37,13 +62,7 @@ static void leave(int status, void *unused) {
     fprintf(stderr, "moonwarp: %s\n", mw_error_last()->message);
     status = 1;
   }
-  if (status != 0) {
-    fflush(NULL);
-    /* The others are to have time to say where they were. */
-    if (mpi_has_complained()) usleep(500000);
-    mpi.Abort(mpi.comm_world, status);
-    _exit(status);
-  }
+  if (status != 0) end_all(mpi.comm_world, status);
   mpi_free_windows();
   mpi_close_files();
   mpi_drain();
@@ -174,8 +193,4 @@ int mw_mpi_dims(int nodes, int rank, int *dims) {
   return code == 0 ? MW_SUCCESS : mpi_failed("MPI_Dims_create", code);
 }
 
-void mw_mpi_abort(mw_mpi_comm *comm, int status) {
-  fflush(NULL);
-  mpi.Abort(comm->data, status);
-  _exit(status);
-}
+void mw_mpi_abort(mw_mpi_comm *comm, int status) { end_all(comm->data, status); }

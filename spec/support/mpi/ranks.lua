@@ -4,6 +4,7 @@
 --   test("…", function(run) local result = run(3, text) … end)   result: { output =, ok =, code = }
 -- The text has mw, and comm, the world.
 
+local assert = require "luassert"
 local child = require "support.child"
 
 local M = {
@@ -42,6 +43,25 @@ function M.run(library, ranks, text, seconds)
   return child { 'local mw = require "moonwarp" local comm = mw.mpi.world()\n' .. text,
     launcher = table.concat(words, " "),
     environment = { MOONWARP_THREADS = 1, MOONWARP_DEVICE = "cpu", ASAN_OPTIONS = M.sanitizer_options } }
+end
+
+---What ranks print that deadlock in a function of such a text: a pcall on each, whose message names each rank's line.
+---@param run fun(ranks: integer, text: string, seconds?: integer): table a test's
+---@param ranks integer
+---@param text string its first line is line 4 of the script; r is the rank
+---@param before? string in front of the function
+---@return string
+function M.deadlock(run, ranks, text, before)
+  local result = run(ranks, ("local r = comm.rank %s local ok, err = pcall(function()\n%s\nend)\n"):format(
+    before or "", text) .. [[
+      assert(not ok)
+      io.write(tostring(err), "\n--\n")
+      comm:abort(3)
+    ]], 30)
+  assert.matches("deadlock: every rank waits", result.output)
+  assert.not_matches("Assertion", result.output, nil, "of libmpi's, or a library's below it")
+  assert.is_false(result.ok)
+  return result.output
 end
 
 ---A function that defines a test under each MPI: test("…", function(run) … end), run(ranks, text[, seconds]).
