@@ -149,11 +149,16 @@ for _, way in ipairs(ways) do
   end)
 end
 
-it("stddef.h of our own, for where clang's is not installed, suits the C++ library", function()
-  local file = assert(io.open(os.getenv("MOONWARP_HOME") .. "/share/moonwarp/device/fallback/stddef.h"))
+-- The text of a header that is for where clang's own are not installed.
+local function fallback(name)
+  local file = assert(io.open(os.getenv("MOONWARP_HOME") .. "/share/moonwarp/device/fallback/" .. name))
   local text = file:read "*a"
   file:close()
-  local m = mw.compile { headers = { ["stddef.h"] = text }, source = [[
+  return text
+end
+
+it("stddef.h of our own, for where clang's is not installed, suits the C++ library", function()
+  local m = mw.compile { headers = { ["stddef.h"] = fallback "stddef.h" }, source = [[
     #include <cstddef>
     #include <utility>
     struct pair { char a; double b; };
@@ -165,4 +170,26 @@ it("stddef.h of our own, for where clang's is not installed, suits the C++ libra
   local p = mw.zeros(1, "int")
   m.k(1, 1)(p)
   assert.equal(18, p[1])
+end)
+
+it("stdarg.h, limits.h and stdbool.h of our own suit the C and C++ libraries", function()
+  local texts = {}
+  for _, name in ipairs { "stdarg.h", "limits.h", "stdbool.h" } do texts[name] = fallback(name) end
+  local m = mw.compile { headers = texts, source = [[
+    #include <cwchar>
+    #include <cstdarg>
+    #include <climits>
+    #include <memory>
+    #include <stdbool.h>
+    #ifndef va_start
+    #error "stdarg.h was only read in part"
+    #endif
+    __global__ void k(int *p) {
+      std::va_list list;
+      bool known = sizeof list == sizeof(va_list) && INT_MAX == 2147483647 && CHAR_BIT == 8;
+      p[0] = known && sizeof(std::wint_t) == 4 ? __bool_true_false_are_defined + 1 : 0;
+    }]] }
+  local p = mw.zeros(1, "int")
+  m.k(1, 1)(p)
+  assert.equal(2, p[1])
 end)

@@ -48,6 +48,14 @@ describe("a source with a header that NVRTC does not have", function()
     local result = gpu("print(mw.try_compile [==[\n#include <nowhere.h>\n" .. log:format "nowhere.h" .. "]==])")
     assert.matches("there is no file 'nowhere.h'", result.output, 1, true)
   end)
+
+  it("is refused without mwcc", function()
+    local result = gpu {
+      "print(mw.try_compile [==[\n#include <nowhere.h>\n" .. log:format "nowhere.h" .. "]==])",
+      environment = { MOONWARP_HOME = "/nonexistent" },
+    }
+    assert.matches("there is no file 'nowhere.h'", result.output, 1, true)
+  end)
 end)
 
 describe("a module without NVRTC", function()

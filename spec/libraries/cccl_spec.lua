@@ -2,6 +2,7 @@
 -- against plain loops, and the device side of libcu++ and Thrust. MOONWARP_CCCL names the folder of its headers.
 
 local mw = require "moonwarp"
+local paths = require "support.compile.paths"
 local random = require "support.random" "cccl_spec"
 
 local function folder()
@@ -26,7 +27,7 @@ local types = { "int", "unsigned int", "float", "double" }
 local sizes = { 32, 64, 96, 128, 256, 512 }
 local Items = 3
 
-local function instances(text, name, parameters)
+local function text_of_instances(text, name, parameters)
   local lines = { "#include <cub/cub.cuh>", text }
   for _, type in ipairs(types) do
     for _, size in ipairs(sizes) do
@@ -34,8 +35,10 @@ local function instances(text, name, parameters)
         (parameters:gsub("T", type)))
     end
   end
-  return compile(table.concat(lines, "\n"))
+  return table.concat(lines, "\n")
 end
+
+local function instances(...) return compile(text_of_instances(...)) end
 
 local sums = [==[
 template <typename T, int Threads> __global__ void sums(const T *in, T *out) {
@@ -57,18 +60,23 @@ template <typename T, int Threads> __global__ void moves(const T *in, T *out, in
   using Store = cub::BlockStore<T, Threads, 3, cub::BLOCK_STORE_WARP_TRANSPOSE>;
   using Exchange = cub::BlockExchange<T, Threads, 3>;
   using Histogram = cub::BlockHistogram<unsigned char, Threads, 3, 16>;
-  __shared__ typename Load::TempStorage load;
-  __shared__ typename Store::TempStorage store;
-  __shared__ typename Exchange::TempStorage exchange;
-  __shared__ typename Histogram::TempStorage histogram;
+  __shared__ union { // for 512 doubles all of them together do not fit
+    typename Load::TempStorage load;
+    typename Store::TempStorage store;
+    typename Exchange::TempStorage exchange;
+    typename Histogram::TempStorage histogram;
+  } storage;
   __shared__ unsigned counts[16];
   T items[3];
   unsigned char bytes[3];
-  Load(load).Load(in, items);
+  Load(storage.load).Load(in, items);
   for (int i = 0; i < 3; i++) bytes[i] = (unsigned char)((int)items[i] & 15);
-  Histogram(histogram).Histogram(bytes, counts);
-  Exchange(exchange).BlockedToStriped(items, items);
-  Store(store).Store(out, items);
+  __syncthreads();
+  Histogram(storage.histogram).Histogram(bytes, counts);
+  __syncthreads();
+  Exchange(storage.exchange).BlockedToStriped(items, items);
+  __syncthreads();
+  Store(storage.store).Store(out, items);
   __syncthreads();
   if (threadIdx.x < 16) bins[threadIdx.x] = counts[threadIdx.x];
 }]==]
@@ -193,6 +201,20 @@ describe("CUB", function()
       assert.equal(t % 16 == 0 and 16 * t + 120 or 0, out:get(2, t + 1))
       assert.equal(below, out:get(3, t + 1))
       assert.equal(66, out:get(4, t + 1))
+    end
+  end)
+end)
+
+describe("CUB for GPUs", function()
+  if not cccl then return pending "there is no CCCL" end
+
+  it("compiles with mwcc, and with NVRTC by itself", function()
+    types, sizes = { "double" }, { 512 }
+    for name, text in pairs { sums = sums, moves = moves, sorts = sorts, runs = runs } do
+      local parameters = "const T *, T *" .. (name == "moves" and ", int *" or "")
+      paths.assert_compiles_for_gpus({
+        source = text_of_instances(text, name, parameters), options = { "-I" .. cccl, "-O1" },
+      }, { "mwcc for a GPU", "NVRTC alone" })
     end
   end)
 end)

@@ -28,6 +28,11 @@ local paths = {
   NVRTC = M.nvrtc and function(script) return gpu { script, environment = { MOONWARP_NVRTC = M.nvrtc } } end,
 }
 
+-- NVRTC where there is no mwcc, which otherwise compiles what NVRTC cannot, and says what kernels' parameters are.
+local alone = M.nvrtc and function(script)
+  return gpu { script, environment = { MOONWARP_NVRTC = M.nvrtc, MOONWARP_HOME = "/nonexistent" } }
+end
+
 ---The outputs of a script on each path, or on those that are named, by the path's name.
 ---@param script string
 ---@param names? string[]
@@ -39,12 +44,15 @@ function M.outputs(script, names)
     for _, other in ipairs(names or {}) do wanted = wanted or name == other end
     if wanted then all[name] = run(script).output end
   end
+  for _, name in ipairs(names or {}) do
+    if name == "NVRTC alone" and alone then all[name] = alone(script).output end
+  end
   return all
 end
 
 ---Asserts that mwcc and NVRTC, or those of them that are named, compile a source for GPUs.
 ---@param source table as mw.compile takes it: source, options
----@param names? string[]
+---@param names? string[] "NVRTC alone" is only taken if it is named
 function M.assert_compiles_for_gpus(source, names)
   local options = {}
   for i, option in ipairs(source.options) do options[i] = ("%q"):format(option) end

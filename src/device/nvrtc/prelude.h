@@ -6,12 +6,14 @@
 #ifndef MOONWARP_NVRTC_PRELUDE_H
 #define MOONWARP_NVRTC_PRELUDE_H
 
-#define __MOONWARP__        1
-#define __NVCC__            1 /* as keywords.h says */
-#define __GNUC__            4 /* mwcc's: headers of C++ hosts ask for a compiler that they know */
+#define __MOONWARP__ 1
+#define __NVCC__     1 /* as keywords.h says */
+#ifndef __MW_CCCL__    /* mwcc's: headers of C++ hosts ask for a compiler that they know, and CCCL's know NVRTC */
+#define __GNUC__            4
 #define __GNUC_MINOR__      2
 #define __GNUC_PATCHLEVEL__ 1
-#define __MW_NVRTC__        1
+#endif
+#define __MW_NVRTC__ 1
 
 /* Host functions in the source are compiled for the device: they are not called. */
 #undef __host__

@@ -38,13 +38,26 @@ static void queries_free(queries *q) {
   free(q->answers);
 }
 
-/* All expressions at once; if that fails, one by one, so that a wrong one does not affect the others. */
+/* All expressions at once; if that fails, each half by itself, so that a wrong one does not affect the others. */
+static void ask(queries *q, size_t first, size_t count, cuda_lower_names *lower_names, void *context) {
+  const char *const *expressions = (const char *const *)q->expressions + first;
+  if (count == 0 || lower_names(context, epilogue, expressions, count, q->answers + first) || count == 1) return;
+  ask(q, first, count / 2, lower_names, context);
+  ask(q, first + count / 2, count - count / 2, lower_names, context);
+}
+
+/* Answers those that have an expression. */
 static void query(queries *q, cuda_lower_names *lower_names, void *context) {
-  if (q->count == 0 || lower_names(context, epilogue, (const char *const *)q->expressions, q->count, q->answers))
-    return;
+  queries asked = {0};
   for (size_t i = 0; i < q->count; i++)
-    if (!lower_names(context, epilogue, (const char *const *)&q->expressions[i], 1, &q->answers[i]))
-      q->answers[i] = NULL;
+    if (q->expressions[i]) add_query(&asked, mw_strdup(q->expressions[i]));
+  ask(&asked, 0, asked.count, lower_names, context);
+  for (size_t i = 0, k = 0; i < q->count; i++) {
+    if (!q->expressions[i]) continue;
+    q->answers[i] = asked.answers[k];
+    asked.answers[k++] = NULL;
+  }
+  queries_free(&asked);
 }
 
 /* The part of an query between "_Z8__mw_sigI" (or the like) and "EEvv" or "Evv" at the end. Yours. */
@@ -116,10 +129,17 @@ char *cuda_source_name(const char *name) {
   return out.data;
 }
 
+/* A constant of CCCL's headers, external or internal: in namespaces that their version is a part of. */
+static bool is_cccl(const char *linkage) {
+  return strstr(linkage, "4cuda3std") || strstr(linkage, "4cuda3ptx") || strstr(linkage, "__cccl_") ||
+         (strstr(linkage, "3cub") && strstr(linkage, "CUB_")) ||
+         (strstr(linkage, "6thrust") && strstr(linkage, "THRUST_"));
+}
+
 bool cuda_is_own(const ptx_variable *variable) {
   return strncmp(variable->linkage, "_ZZ", 3) != 0 && strncmp(variable->linkage, "_ZN4cuda", 8) != 0 &&
          strncmp(variable->linkage, "__unnamed_", 10) != 0 && !strstr(variable->linkage, "__mw_") &&
-         !strstr(variable->linkage, "__nv_");
+         !strstr(variable->linkage, "__nv_") && !is_cccl(variable->linkage);
 }
 
 static void add_variable(mw_text *facts, const ptx_variable *v, const char *name, const char *query) {
@@ -193,15 +213,14 @@ void cuda_describe(const mw_source *source, const ptx_text *parsed, const char *
   for (size_t i = 0; i < ptx.variable_count; i++) {
     cuda_demangle(&names, ptx.variables[i].linkage, &variables[i]);
     char *expression = cuda_source_name(variables[i].name);
-    add_query(&q, cuda_is_own(&ptx.variables[i]) ? mw_format("__mw_sig<decltype(%s)>", expression)
-                                                 : mw_strdup("__mw_sig<int>"));
+    add_query(&q, cuda_is_own(&ptx.variables[i]) ? mw_format("__mw_sig<decltype(%s)>", expression) : NULL);
     free(expression);
   }
   size_t first_kernel = q.count;
   for (size_t i = 0; i < ptx.entry_count; i++) {
     cuda_demangle(&names, ptx.entries[i].linkage, &kernels[i]);
     bool c_linkage = strncmp(ptx.entries[i].linkage, "_Z", 2) != 0;
-    add_query(&q, c_linkage ? mw_format("__mw_sig<decltype(%s)>", ptx.entries[i].linkage) : mw_strdup("__mw_sig<int>"));
+    add_query(&q, c_linkage ? mw_format("__mw_sig<decltype(%s)>", ptx.entries[i].linkage) : NULL);
   }
   query(&q, lower_names, context);
   size_t n = 0;
