@@ -75,6 +75,18 @@ describe("reading", function()
     has_not(after(text, "power-intrinsics", "--without=power-intrinsics"), "@llvm%.ldexp")
   end)
 
+  it("has the processor's instructions for products of small integers (tensor-instructions)", function()
+    local source = [[__global__ void k(int *p) {
+      asm volatile("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0, %1}, {%2}, {%3}, {%0, %1};"
+                   : "+r"(p[0]), "+r"(p[1]) : "r"(p[2]), "r"(p[3]));
+    }]]
+    has(after(source, "tensor-instructions", "--mcpu=cascadelake"), "@llvm%.x86%.avx512%.vpdpbusd%.512")
+    has(after(source, "tensor-instructions", "--mcpu=x86-64-v4"), "@llvm%.x86%.avx512%.pmaddw%.d%.512")
+    has(after(source, "tensor-instructions", "--mcpu=x86-64-v3"), "@llvm%.x86%.avx2%.pmadd%.wd")
+    has(after(source, "tensor-instructions", "--mcpu=x86-64-v2"), "@llvm%.x86%.sse2%.pmadd%.wd")
+    has_not(after(source, "tensor-instructions", "--without=tensor-instructions"), "@llvm%.x86")
+  end)
+
   it("keeps only line tables of debug information (strip-debug)", function()
     has(after(text, "check-sizes"), "DILocalVariable")
     has_not(after(text, "strip-debug"), "DILocalVariable")

@@ -4,8 +4,11 @@
 
 #include "mwcc/mwcc.h"
 
-void form_ldexp(program *p);      /* x86_scalef.c, before widening: the headers' y * 2^n becomes llvm.ldexp */
-void hide_float_bits(program *p); /* llvm_fpclass_workaround.c: hide bit casts of floats from instcombine */
+void form_ldexp(program *p); /* x86_scalef.c, before widening: the headers' y * 2^n becomes llvm.ldexp */
+/* Delete the function's blocks, for another body. */
+void empty_function(LLVMValueRef f);
+void form_tensor_instructions(program *p); /* x86_tensor.c: instructions for helpers of tensor cores' products */
+void hide_float_bits(program *p);          /* llvm_fpclass_workaround.c: hide bit casts of floats from instcombine */
 void show_float_bits(program *p);
 void rematerialise_constants(program *p);   /* constant_rematerialization.c: keep vector constants in memory */
 void scalarise_gathers(program *p);         /* gather_scalarization.c: for processors with slow gathers and scatters */

@@ -53,18 +53,6 @@ struct __mw_tensor_e4m3 {
   }
 };
 
-template <int Bits, bool Signed> struct __mw_tensor_integer {
-  enum { in_word = 32 / Bits };
-  static __mw_member __mw_int8 numbers(__mw_uint8 words, int n) {
-    __mw_uint8 top = words << (32 - Bits - Bits * n);
-    return Signed ? (__mw_int8)top >> (32 - Bits) : (__mw_int8)(top >> (32 - Bits));
-  }
-};
-typedef __mw_tensor_integer<8, true> __mw_tensor_s8;
-typedef __mw_tensor_integer<8, false> __mw_tensor_u8;
-typedef __mw_tensor_integer<4, true> __mw_tensor_s4;
-typedef __mw_tensor_integer<4, false> __mw_tensor_u4;
-
 /* ---- sums: numbers from the low bits of registers, and back; there is one NaN ---- */
 
 struct __mw_tensor_to_float {

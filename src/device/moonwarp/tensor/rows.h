@@ -6,11 +6,9 @@
 #ifndef MOONWARP_TENSOR_ROWS_H
 #define MOONWARP_TENSOR_ROWS_H
 
+#include "moonwarp/tensor/lanes.h"
 #include "moonwarp/tensor/numbers.h"
 
-typedef float __mw_float16 __attribute__((ext_vector_type(16)));
-typedef int __mw_int16 __attribute__((ext_vector_type(16)));
-typedef unsigned __mw_uint16 __attribute__((ext_vector_type(16)));
 typedef unsigned __mw_uint32 __attribute__((ext_vector_type(32)));
 
 /* Powers below that of 2^-101 are of no product, and of no C that products are added to. */

@@ -16,21 +16,8 @@
 #ifndef MOONWARP_TENSOR_WARP_PRODUCT_H
 #define MOONWARP_TENSOR_WARP_PRODUCT_H
 
-#include "moonwarp/tensor/numbers.h"
+#include "moonwarp/tensor/integer_product.h"
 #include "moonwarp/tensor/rows.h"
-
-/* A function for 32 lanes at once, which reads `in` and writes `out` only. */
-#define __mw_tensor_of_warp static __attribute__((device, noinline, nodebug))
-
-enum { __MW_TENSOR_LEFT = 4, __MW_TENSOR_RIGHT = 2, __MW_TENSOR_SUMS = 4 }; /* registers of a lane */
-
-/* The registers of 32 lanes: register r of lane l is at 32 * r + l, A's before B's before C's. */
-struct __mw_tensor_lanes {
-  const unsigned *all;
-  __mw_member const unsigned *left(int r) const { return all + 32 * r; }
-  __mw_member const unsigned *right(int r) const { return all + 32 * (__MW_TENSOR_LEFT + r); }
-  __mw_member const unsigned *sums(int r) const { return all + 32 * (__MW_TENSOR_LEFT + __MW_TENSOR_RIGHT + r); }
-};
 
 __mw_device __mw_uint8 __mw_tensor_load(const unsigned *from) { return *(const __mw_uint8 *)from; }
 
@@ -171,51 +158,7 @@ __mw_tensor_of_warp void __mw_tensor_multiply(const unsigned *in, unsigned *out)
   __mw_tensor_put_rows(out, sums);
 }
 
-/* ---- integers, bits, doubles ---- */
-
-/* Sums wrap, or with Saturates end at the least and the greatest integer. */
-template <typename Left, typename Right, int Rows, int Words, bool Saturates>
-__mw_tensor_of_warp void __mw_tensor_multiply_integers(const unsigned *in, unsigned *out) {
-  const __mw_tensor_lanes lanes = {in};
-  __mw_int8 b[Words][4][Left::in_word];
-  for (int w = 0; w < Words; w++) {
-    for (int t = 0; t < 4; t++) {
-#pragma unroll
-      for (int n = 0; n < Left::in_word; n++) b[w][t][n] = Right::numbers(__mw_tensor_columns(lanes, w, t), n);
-    }
-  }
-  for (int row = 0; row < 8 * Rows; row++) {
-    __mw_int8 sum = 0, c = (__mw_int8)__mw_tensor_sums(lanes, row);
-    for (int w = 0; w < Words; w++) {
-      const unsigned *words = lanes.left(Rows * w + row / 8) + row % 8 * 4;
-      for (int t = 0; t < 4; t++) {
-#pragma unroll
-        for (int n = 0; n < Left::in_word; n++) sum += Left::numbers((__mw_uint8)words[t], n) * b[w][t][n];
-      }
-    }
-    /* A sum of products is far from the ends: only C can take it there. */
-    __mw_int8 total = (__mw_int8)((__mw_uint8)sum + (__mw_uint8)c), overflows = ((sum ^ total) & (c ^ total)) < 0;
-    if (Saturates) total = overflows ? (c < 0 ? (__mw_int8)(-2147483647 - 1) : (__mw_int8)2147483647) : total;
-    __mw_tensor_put(out, row, (__mw_uint8)total);
-  }
-}
-
-template <int Rows, int Words, bool And>
-__mw_tensor_of_warp void __mw_tensor_multiply_bits(const unsigned *in, unsigned *out) {
-  const __mw_tensor_lanes lanes = {in};
-  for (int row = 0; row < 8 * Rows; row++) {
-    __mw_uint8 sum = __mw_tensor_sums(lanes, row);
-    for (int w = 0; w < Words; w++) {
-      const unsigned *words = lanes.left(Rows * w + row / 8) + row % 8 * 4;
-      for (int t = 0; t < 4; t++) {
-        __mw_uint8 b = __mw_tensor_columns(lanes, w, t), both = And ? b & words[t] : b ^ words[t];
-#pragma unroll
-        for (int column = 0; column < 8; column++) sum[column] += (unsigned)__popc(both[column]);
-      }
-    }
-    __mw_tensor_put(out, row, sum);
-  }
-}
+/* ---- doubles ---- */
 
 /* 8 x 8 by 4, of doubles: a chain of fused multiply-adds. */
 __mw_device void __mw_tensor_multiply_doubles(double *d, double left, double right, const double *c) {
