@@ -303,4 +303,30 @@ describe("a struct argument", function()
     m.sum(1, 1)(strange, out)
     assert.equal(21, out[1])
   end)
+
+  it("takes the address of a function and an object's handle, by their types and as void *", function()
+    local m = mw.compile [[
+      typedef float (*op)(float, float);
+      __device__ float plus(float a, float b) { return a + b; }
+      __device__ float times(float a, float b) { return a * b; }
+      __device__ op one = times, table[2] = { plus, times };
+      struct Choice { int n; op f; };
+      __global__ void typed(op f, float *o) { o[0] = f(3, 4); }
+      __global__ void plain(void *f, float *o) { o[0] = ((op)f)(3, 4); }
+      __global__ void inside(Choice c, float *o) { o[0] = c.f(3, c.n); }
+      __global__ void look(void *texture, float *o) { o[0] = tex1Dfetch<float>((cudaTextureObject_t)texture, 1); }
+    ]]
+    local o = mw.zeros(1)
+    local function result(launch, argument)
+      launch(argument, o)
+      return o[1]
+    end
+    local one, table_of = m:symbol("one"):get(), m:symbol("table"):get()
+    assert.equal("typed(float (*f)(float, float), float *o)", m.typed:signature())
+    assert.equal(12, result(m.typed(1, 1), one))
+    assert.equal(7, result(m.typed(1, 1), table_of[1]))
+    assert.equal(12, result(m.plain(1, 1), one))
+    assert.equal(15, result(m.inside(1, 1), { f = one, n = 5 }))
+    assert.equal(2, result(m.look(1, 1), mw.texture(mw.array { 1, 2, 3 })))
+  end)
 end)

@@ -36,7 +36,7 @@ __global__ void q(P p, Anon *a, const Anon b, Hidden h, Unused **u) { a->q[0] = 
 ]==]
 
 local signatures = [[
-k(float2 *o, float2 s, float2 t, unsigned long long u, double d, ns::P::In in, Wide w, unsigned long long n, ]] ..
+k(float2 *o, float2 s, float2 t, cudaTextureObject_t u, double d, ns::P::In in, Wide w, unsigned long long n, ]] ..
   [[Nothing e, const Unused *unused, ns::Mode mode)
 ins<float>(float4 *p, const box<float> *b, box<float> c)
 ns::q(ns::P p, Anon *a, const Anon b, Hidden h, Unused **u)
@@ -50,6 +50,28 @@ describe("a kernel's signature", function()
       print(m.q:signature())
     ]])) do
       assert.equal(signatures, output, path)
+    end
+  end)
+
+  it("names handles as CUDA does, and pointers to functions as C does", function()
+    for path, output in pairs(outputs [==[
+      local m = mw.compile [[
+        #include <cuda.h>
+        typedef float (*op)(float, const int *);
+        typedef void action(int);
+        struct Scene { cudaTextureObject_t sky; op f; };
+        __global__ void k(cudaTextureObject_t t, const cudaSurfaceObject_t s, CUtexObject u, CUsurfObject v, Scene c,
+                          const cudaTextureObject_t *list, unsigned long long n, cudaGraphConditionalHandle h) {}
+        __global__ void f(op f, action *g, void (*const h)(), op *table, void (*several)(int, ...)) {}
+      ]]
+      print(m.k:signature())
+      print(m.f:signature())
+      print(m.k.params[5].dtype.fields[1].type, m.k.params[5].dtype.fields[2].type)
+    ]==]) do
+      assert.equal("k(cudaTextureObject_t t, const cudaSurfaceObject_t s, CUtexObject u, CUsurfObject v, Scene c, " ..
+        "const cudaTextureObject_t *list, unsigned long long n, cudaGraphConditionalHandle h)\n" ..
+        "f(float (*f)(float, const int *), void (*g)(int), void (*const h)(), float (**table)(float, const int *), " ..
+        "void (*several)(int, ...))\ncudaTextureObject_t\tfloat (*)(float, const int *)\n", output, path)
     end
   end)
 

@@ -43,7 +43,7 @@ describe("a texture object", function()
     local texture = mw.texture(rows)
     matches("parameter 3 'out' of read wants float %*, got a texture", m.read(1, 1), 0, 0, texture)
     matches("parameter 1 'x' of read wants int, got a texture", m.read(1, 1), texture, 0, out)
-    matches("parameter 1 't' of read_object wants unsigned long long, got an array", m.read_object(1, 1), rows, 0, 0,
+    matches("parameter 1 't' of read_object wants cudaTextureObject_t, got an array", m.read_object(1, 1), rows, 0, 0,
       out)
     matches("got a texture", mw.array, { texture }, "float")
   end)

@@ -58,6 +58,7 @@ static const scalar_name names[] = {
     {"float16", index_half},    {"float32", index_float},      {"float64", index_double},   {"__half", index_half},
     {"bfloat16", index_bfloat16}, {"__nv_bfloat16", index_bfloat16}, {"nv_bfloat16", index_bfloat16},
     {"_Bool", index_bool},      {"cudaTextureObject_t", index_ulonglong}, {"cudaSurfaceObject_t", index_ulonglong},
+    {"CUtexObject", index_ulonglong}, {"CUsurfObject", index_ulonglong}, {"cudaGraphConditionalHandle", index_ulonglong},
 };
 /* clang-format on */
 

@@ -124,6 +124,40 @@ __mw_both __nv_fp8_storage_t __nv_cvt_float_to_e8m0(float x, __nv_saturation_t s
 __mw_both float __mw_e8m0_to_float(__nv_fp8_storage_t x) {
   return __uint_as_float(x == 0xff ? 0x7fffffffu : x == 0 ? 0x400000u : (unsigned)x << 23);
 }
+/* Rounding to odd first keeps what decides about the rounding after it. */
+__mw_both __nv_fp8_storage_t __nv_cvt_double_to_e8m0(double x, __nv_saturation_t saturation, cudaRoundMode rounding) {
+  bool finite = x - x == 0.0, beyond = finite && fabs(x) > 3.4028234663852886e38;
+  float most = __uint_as_float(0x7f7fffffu); /* rounds up to more than e8m0 has, and down to its largest */
+  return __nv_cvt_float_to_e8m0(beyond ? most : __mw_float_to_odd(x), saturation, rounding);
+}
+__mw_both __nv_fp8_storage_t __nv_cvt_bfloat16raw_to_e8m0(__nv_bfloat16_raw x, __nv_saturation_t saturation,
+                                                          cudaRoundMode rounding) {
+  return __nv_cvt_float_to_e8m0(__bfloat162float(__nv_bfloat16(x)), saturation, rounding);
+}
+__mw_both __nv_fp8x2_storage_t __nv_cvt_float2_to_e8m0x2(float2 x, __nv_saturation_t saturation,
+                                                         cudaRoundMode rounding) {
+  return __mw_fp8_pair(__nv_cvt_float_to_e8m0(x.x, saturation, rounding),
+                       __nv_cvt_float_to_e8m0(x.y, saturation, rounding));
+}
+__mw_both __nv_fp8x2_storage_t __nv_cvt_double2_to_e8m0x2(double2 x, __nv_saturation_t saturation,
+                                                          cudaRoundMode rounding) {
+  return __mw_fp8_pair(__nv_cvt_double_to_e8m0(x.x, saturation, rounding),
+                       __nv_cvt_double_to_e8m0(x.y, saturation, rounding));
+}
+__mw_both __nv_fp8x2_storage_t __nv_cvt_bfloat162raw_to_e8m0x2(__nv_bfloat162_raw x, __nv_saturation_t saturation,
+                                                               cudaRoundMode rounding) {
+  return __nv_cvt_float2_to_e8m0x2(__bfloat1622float2(__nv_bfloat162(x)), saturation, rounding);
+}
+__mw_both __nv_bfloat16_raw __nv_cvt_e8m0_to_bf16raw(__nv_fp8_storage_t x) {
+  return (__nv_bfloat16_raw)__float2bfloat16(__mw_e8m0_to_float(x));
+}
+__mw_both __nv_bfloat162_raw __nv_cvt_e8m0x2_to_bf162raw(__nv_fp8x2_storage_t x) {
+  __nv_bfloat162_raw raw;
+  raw.x = __nv_cvt_e8m0_to_bf16raw((__nv_fp8_storage_t)(x & 0xff)).x;
+  raw.y = __nv_cvt_e8m0_to_bf16raw((__nv_fp8_storage_t)(x >> 8)).x;
+  return raw;
+}
+
 struct __nv_fp8_e8m0 {
   __nv_fp8_storage_t __x;
   __nv_fp8_e8m0() = default;
@@ -136,3 +170,19 @@ struct __nv_fp8_e8m0 {
   explicit __mw_member operator double() const { return __mw_e8m0_to_float(__x); }
   explicit __mw_member operator __nv_bfloat16() const { return __float2bfloat16(__mw_e8m0_to_float(__x)); }
 };
+struct __align__(2) __nv_fp8x2_e8m0 {
+  __nv_fp8x2_storage_t __x;
+  __nv_fp8x2_e8m0() = default;
+  explicit __mw_member __nv_fp8x2_e8m0(float2 x) : __x(__nv_cvt_float2_to_e8m0x2(x, __NV_SATFINITE, cudaRoundPosInf)) {}
+  explicit __mw_member __nv_fp8x2_e8m0(double2 x)
+      : __x(__nv_cvt_double2_to_e8m0x2(x, __NV_SATFINITE, cudaRoundPosInf)) {}
+  explicit __mw_member __nv_fp8x2_e8m0(__half2 x) : __nv_fp8x2_e8m0(__half22float2(x)) {}
+  explicit __mw_member __nv_fp8x2_e8m0(__nv_bfloat162 x) : __nv_fp8x2_e8m0(__bfloat1622float2(x)) {}
+  explicit __mw_member operator __nv_bfloat162() const { return __nv_bfloat162(__nv_cvt_e8m0x2_to_bf162raw(__x)); }
+  explicit __mw_member operator float2() const {
+    return {__mw_e8m0_to_float((__nv_fp8_storage_t)(__x & 0xff)), __mw_e8m0_to_float((__nv_fp8_storage_t)(__x >> 8))};
+  }
+};
+/* clang-format off */
+__mw_byte_float_four(__nv_fp8x4_e8m0, __nv_fp8x2_e8m0, __nv_fp8x4_storage_t, 16);
+/* clang-format on */

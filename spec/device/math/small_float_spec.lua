@@ -101,3 +101,61 @@ describe("numbers of 4 and 6 bits", function()
     assert.same({ 0x6d42, 0x1f0c, 0x71 }, p:totable())
   end)
 end)
+
+describe("powers of two in 8 bits", function()
+  local m = mw.compile [[
+    #include <cuda_fp8.h>
+    __global__ void of(const double *x, unsigned char *out, int n) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i >= n) return;
+      out[i] = __nv_cvt_double_to_e8m0(x[i], __NV_SATFINITE, cudaRoundPosInf);
+      out[n + i] = __nv_cvt_double_to_e8m0(x[i], __NV_NOSAT, cudaRoundZero);
+      out[2 * n + i] = __nv_cvt_float_to_e8m0((float)x[i], __NV_NOSAT, cudaRoundPosInf);
+      out[3 * n + i] = __nv_cvt_double2_to_e8m0x2(double2{0, x[i]}, __NV_SATFINITE, cudaRoundPosInf) >> 8;
+      out[4 * n + i] = __nv_fp8x4_e8m0(make_double4(1, 1, x[i], 1)).__x >> 16;
+    }
+    __global__ void to(float *out, float *bf) {
+      __nv_fp8x2_e8m0 two;
+      two.__x = (unsigned short)(threadIdx.x << 8 | 128);
+      out[threadIdx.x] = float2(two).y;
+      bf[threadIdx.x] = __bfloat162float(__nv_bfloat16(__nv_cvt_e8m0_to_bf16raw((unsigned char)threadIdx.x)));
+    }]]
+
+  it("are what their codes say", function()
+    local out, bf = mw.zeros(256), mw.zeros(256)
+    m.to(1, 256)(out, bf)
+    for code = 0, 254 do
+      assert.equal(2.0 ^ (code - 127), out[code + 1])
+      assert.equal(2.0 ^ (code - 127), bf[code + 1])
+    end
+    assert.is_true(out[256] ~= out[256] and bf[256] ~= bf[256])
+  end)
+
+  -- The least power that is not below |x|, or the largest not above it; what is out of range is `beyond`.
+  local function code_of(x, up, beyond)
+    local size = math.abs(x)
+    if size ~= size then return 0xff end
+    if size == math.huge or up and size > 2.0 ^ 127 then return beyond end
+    local code = 0
+    while code < 254 and (up and 2.0 ^ (code - 127) < size or not up and 2.0 ^ (code - 126) <= size) do
+      code = code + 1
+    end
+    return code
+  end
+
+  it("round up or down, and drop signs", function()
+    local values = { 0 / 0, math.huge, 0.0, 1e300, 1e-300, 2.0 ^ -127, 2.0 ^ 127, 1 + 2.0 ^ -52, 1.5 * 2.0 ^ -127 }
+    for _ = 1, 200 do values[#values + 1] = random(-1000, 1000) / 1000 * 2.0 ^ random(-130, 127) end
+    local n = #values
+    local out = mw.zeros(5, n, "uchar")
+    m.of((n + 63) // 64, 64)(mw.array(values, "double"), out, n)
+    for i, x in ipairs(values) do
+      assert.equal(code_of(x, true, 0xfe), out:get(1, i), "up, " .. x)
+      assert.equal(code_of(x, false, 0xff), out:get(2, i), "down, " .. x)
+      local single = string.unpack("f", string.pack("f", x))
+      assert.equal(code_of(single, true, 0xff), out:get(3, i), "a float up, " .. x)
+      assert.equal(out:get(1, i), out:get(4, i))
+      assert.equal(out:get(1, i), out:get(5, i))
+    end
+  end)
+end)

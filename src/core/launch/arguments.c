@@ -12,9 +12,16 @@
 
 /* ---- words ---- */
 
-/* "const float *x", "int n", "float4". */
+/* "const float *x", "int n", "float4", "int (*f)(float)". */
 static void add_param(mw_text *text, const mw_param *param) {
   const char *type = param->type->name, *last = type + strlen(type) - 1;
+  const char *brackets = *last == ')' ? strstr(type, "(*") : NULL; /* a pointer to a function has its name in them */
+  if (brackets) {
+    size_t before = (size_t)(strchr(brackets, ')') - type);
+    bool apart = *param->name && type[before - 1] != '*';
+    mw_text_addf(text, "%.*s%s%s%s", (int)before, type, apart ? " " : "", param->name, type + before);
+    return;
+  }
   bool tight = *param->name == '\0' || *last == '*' || *last == '&';
   mw_text_addf(text, "%s%s%s", type, tight ? "" : " ", param->name);
 }

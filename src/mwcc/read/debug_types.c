@@ -27,6 +27,7 @@ enum {
   TAG_POINTER = 0x0f,
   TAG_REFERENCE = 0x10,
   TAG_STRUCT = 0x13,
+  TAG_FUNCTION = 0x15,
   TAG_TYPEDEF = 0x16,
   TAG_UNION = 0x17,
   TAG_INHERITANCE = 0x1c,
@@ -152,13 +153,48 @@ static ctype *base_type(LLVMMetadataRef node) {
   return new_type(kind, size, name);
 }
 
+/* "float *" with another "*", or "const": within the brackets of a pointer to a function, else at the end. */
+static char *with_sign(const char *name, const char *sign) {
+  size_t length = strlen(name);
+  const char *brackets = length && name[length - 1] == ')' ? strstr(name, "(*") : NULL;
+  size_t at = brackets ? (size_t)(strchr(brackets, ')') - name) : length;
+  bool tight = at > 0 && name[at - 1] == '*';
+  return mw_format("%.*s%s%s%s", (int)at, name, tight ? "" : " ", sign, name + at);
+}
+
+/* The function type that a type is, by whatever names, or NULL. */
+static LLVMMetadataRef function_of(program *p, LLVMMetadataRef node) {
+  while (node && LLVMGetDINodeTag(node) == TAG_TYPEDEF) node = metadata_operand(p, node, OPERAND_BASE_TYPE);
+  return node && LLVMGetDINodeTag(node) == TAG_FUNCTION ? node : NULL;
+}
+
+/* A pointer to what a function type of C is: bytes that have no type, by the name of a pointer to the function. */
+static ctype *function_pointer_type(program *p, LLVMMetadataRef node, LLVMMetadataRef function, const char *sign) {
+  ctype *type = new_type(MW_TYPE_POINTER, 8, NULL);
+  remember(node, type);
+  type->element = void_type();
+  LLVMMetadataRef types = metadata_operand(p, function, OPERAND_BASE_TYPE); /* the result's, then the parameters' */
+  unsigned count = operand_count(p, types);
+  LLVMMetadataRef result = count ? metadata_operand(p, types, 0) : NULL;
+  mw_text name = {0};
+  mw_text_addf(&name, "%s (%s)(", result ? ctype_of(p, result)->type.name : "void", sign);
+  for (unsigned i = 1; i < count; i++) {
+    LLVMMetadataRef parameter = metadata_operand(p, types, i);
+    mw_text_addf(&name, "%s%s", i > 1 ? ", " : "", parameter ? ctype_of(p, parameter)->type.name : "...");
+  }
+  mw_text_add(&name, ")", 1);
+  type->type.name = name.data;
+  return type;
+}
+
 static ctype *pointer_type(program *p, LLVMMetadataRef node, const char *sign) {
+  LLVMMetadataRef function = function_of(p, metadata_operand(p, node, OPERAND_BASE_TYPE));
+  if (function) return function_pointer_type(p, node, function, sign);
   ctype *type = new_type(MW_TYPE_POINTER, 8, NULL);
   remember(node, type);
   LLVMMetadataRef base = metadata_operand(p, node, OPERAND_BASE_TYPE);
   type->element = base ? ctype_of(p, base) : void_type();
-  const char *name = type->element->type.name;
-  type->type.name = mw_format("%s%s%s", name, name[0] && name[strlen(name) - 1] == '*' ? "" : " ", sign);
+  type->type.name = with_sign(type->element->type.name, sign);
   return type;
 }
 
@@ -168,7 +204,7 @@ static ctype *const_type(program *p, LLVMMetadataRef node) {
   ctype *type = mw_alloc(sizeof *type);
   *type = *plain;
   type->type.is_const = 1;
-  type->type.name = plain->type.kind == MW_TYPE_POINTER ? mw_format("%sconst", plain->type.name)
+  type->type.name = plain->type.kind == MW_TYPE_POINTER ? with_sign(plain->type.name, "const")
                                                         : mw_format("const %s", plain->type.name);
   remember(node, type);
   return type;
@@ -275,6 +311,22 @@ static ctype *enumeration_type(program *p, LLVMMetadataRef node) {
   return type;
 }
 
+/* CUDA's handles keep their names: they are numbers to C, and what a number stands for is all that there is to know. */
+static ctype *typedef_type(program *p, LLVMMetadataRef node) {
+  static const char *const handles[] = {"cudaTextureObject_t", "cudaSurfaceObject_t", "CUtexObject", "CUsurfObject",
+                                        "cudaGraphConditionalHandle"};
+  LLVMMetadataRef base = metadata_operand(p, node, OPERAND_BASE_TYPE);
+  ctype *plain = base ? ctype_of(p, base) : void_type();
+  char *name = node_name(node);
+  for (size_t i = 0; name && i < MW_COUNT(handles); i++) {
+    if (strcmp(name, handles[i]) != 0 || plain->type.kind != MW_TYPE_UINT || plain->type.size != 8) continue;
+    free(name);
+    return new_type(MW_TYPE_UINT, 8, handles[i]);
+  }
+  free(name);
+  return plain;
+}
+
 static ctype *read_type(program *p, LLVMMetadataRef node) {
   switch (LLVMGetDINodeTag(node)) {
   case TAG_BASE: return base_type(node);
@@ -287,7 +339,7 @@ static ctype *read_type(program *p, LLVMMetadataRef node) {
   case TAG_CLASS:
   case TAG_UNION: return struct_type(p, node);
   case TAG_ENUMERATION: return enumeration_type(p, node);
-  case TAG_TYPEDEF:
+  case TAG_TYPEDEF: return typedef_type(p, node);
   case TAG_VOLATILE:
   case TAG_RESTRICT: {
     LLVMMetadataRef base = metadata_operand(p, node, OPERAND_BASE_TYPE);
