@@ -305,7 +305,7 @@ describe("a struct argument", function()
   end)
 
   it("takes the address of a function and an object's handle, by their types and as void *", function()
-    local m = mw.compile [[
+    local functions = mw.compile [[
       typedef float (*op)(float, float);
       __device__ float plus(float a, float b) { return a + b; }
       __device__ float times(float a, float b) { return a * b; }
@@ -321,12 +321,12 @@ describe("a struct argument", function()
       launch(argument, o)
       return o[1]
     end
-    local one, table_of = m:symbol("one"):get(), m:symbol("table"):get()
-    assert.equal("typed(float (*f)(float, float), float *o)", m.typed:signature())
-    assert.equal(12, result(m.typed(1, 1), one))
-    assert.equal(7, result(m.typed(1, 1), table_of[1]))
-    assert.equal(12, result(m.plain(1, 1), one))
-    assert.equal(15, result(m.inside(1, 1), { f = one, n = 5 }))
-    assert.equal(2, result(m.look(1, 1), mw.texture(mw.array { 1, 2, 3 })))
+    local one, table_of = functions:symbol("one"):get(), functions:symbol("table"):get()
+    assert.equal("typed(float (*f)(float, float), float *o)", functions.typed:signature())
+    assert.equal(12, result(functions.typed(1, 1), one))
+    assert.equal(7, result(functions.typed(1, 1), table_of[1]))
+    assert.equal(12, result(functions.plain(1, 1), one))
+    assert.equal(15, result(functions.inside(1, 1), { f = one, n = 5 }))
+    assert.equal(2, result(functions.look(1, 1), mw.texture(mw.array { 1, 2, 3 })))
   end)
 end)
