@@ -878,6 +878,10 @@ typedef struct mw_source {
    MW_FILE_NOT_FOUND, MW_OPERATING_SYSTEM, MW_MEMORY_ALLOCATION. */
 int mw_source_text_read(const char *path, char **text, size_t *length);
 void mw_source_text_release(char *text);
+/* From mw_sources_begin on, the calling thread notes the CUDA C of the modules whose kernels it launches, each text once;
+   mw_sources_end returns it: yours, mw_text_release. Loaded modules without a text are left out. Does not block. */
+void mw_sources_begin(void);
+char *mw_sources_end(void);
 /* Compile CUDA C for `device`. Errors: MW_INVALID_SOURCE with file, line, column and log; MW_JIT_COMPILER_NOT_FOUND;
    MW_LAUNCH_TIMEOUT and MW_MEMORY_ALLOCATION if the compiler exceeded its limits. Blocks until the module is compiled
    or found in the cache. (NVRTC's nvrtcCompileProgram + cuModuleLoadData) */

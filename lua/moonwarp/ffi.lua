@@ -30,7 +30,8 @@ require "moonwarp.ffi.array.facts"
 -- The rest is read when it is needed (ffi/later.lua): by these functions or methods, the first of it that a script can
 -- come to.
 later.put_off(raw, "array.bulk", { "array_from", "array_assign", "array_convert" }, { array = { "totable", "bytes" } })
-later.put_off(raw, "array.elementwise", { "elementwise_new", "elementwise_text", "elementwise_run", "array_operator" })
+later.put_off(raw, "array.elementwise", { "elementwise_new", "elementwise_text", "elementwise_run", "array_operator",
+  "sources_begin", "sources_end" })
 later.put_off(raw, "array.dlpack", { "array_to_dlpack", "array_from_dlpack" })
 later.put_off(raw, "array.fourier", { "fourier_library", "array_fourier" })
 later.put_off(raw, "array.tensor_map", { "tensor_map" })

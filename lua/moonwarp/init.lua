@@ -64,7 +64,7 @@ require "moonwarp.module.kernel"
 local array_parts = { "array.operators", "array.own", "array.moments", "array.quantile", "array.indices",
   "array.masks", "array.map", "array.lazy", "array.joining", "array.pattern_matrices", "array.order.sort",
   "array.order.search", "array.order.histogram", "array.linear.products", "array.linear.einsum", "array.complex",
-  "array.dlpack", "fourier.convolve" }
+  "array.dlpack", "module.sources", "fourier.convolve" }
 local function read_array_parts()
   local parts = array_parts
   array_parts = {}

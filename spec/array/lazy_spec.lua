@@ -52,8 +52,9 @@ describe("mw.lazy", function()
 
   it("shows its source, and refuses what it cannot hold", function()
     assert.matches("__global__ void fused", (mw.lazy(x) + 1):source())
-    assert.matches("mw.where takes arrays, not expressions: compute the expression first",
-      message(mw.where, x, mw.lazy(x), 0))
+    assert.equal("where(x1, x1 + 1, 0)", tostring(mw.where(x, mw.lazy(x) + 1, 0)))
+    assert.matches("mw.where of an expression wants the elements to choose", message(mw.where, mw.lazy(x)))
+    assert.matches("mw.where of expressions has no out", message(mw.where, x, mw.lazy(x), 0, { out = x }))
     assert.matches("mw.lazy wants an array, got", message(mw.lazy, 3))
     assert.matches("do not fit together", message(function() return (mw.lazy(x) + mw.zeros(2)):eval() end))
   end)
@@ -98,6 +99,29 @@ describe("mw.fuse", function()
     end
   end)
 
+  it("fuses mw.where, and runs sorts, products and selections as steps of their own", function()
+    local x, m = mw.array { 3, -1, 2 }, mw.array { { 1, 2, 3 }, { 4, 5, 6 }, { 7, 8, 10 } }
+    local function work(a, b)
+      local positive = mw.where(a:gt(0), a, 0)
+      return positive * 2, positive:sort() + 1, b:mm(positive + 1), a[a:gt(0)] - 1,
+        (a + 1):argsort { descending = true }, b:take(2, { axis = 1 }) + a
+    end
+    local f = mw.fuse(work)
+    local eager = { work(x, m) }
+    for k, y in ipairs { f(x, m) } do
+      assert.equal(eager[k].dtype, y.dtype)
+      assert.same(flat(eager[k]), flat(y))
+    end
+    assert.same({ 5, 8, 3, 2 }, (f(mw.array { 2.5, 4, 1.5, 1 } , mw.eye(4)):totable()))
+    assert.same({ 2, 3, 4 }, flat(mw.fuse(function(a) return a:sort() + 1 end)(mw.array { 3, 1, 2 })))
+    local product = mw.fuse(function(a, b) return a:mm(b + 1) * 2 end)
+    assert.same(flat(m:mm(m + 1) * 2), flat(product(m, m)))
+    assert.equal("1. one kernel: x2 + 1\n2. its own step: mm of x1, r1\n3. one kernel: r2 * 2", product:explain())
+    local chosen = mw.fuse(function(a) return mw.where(a:lt(2), 2, a) + 1 end)
+    assert.same({ 4, 3, 3 }, flat(chosen(x)))
+    assert.matches("^1. one kernel: where%(lt%(x1, 2%), 2, x1%) %+ 1$", chosen:explain())
+  end)
+
   it("explains what runs", function()
     local f = mw.fuse(function(a) return (a - a:mean()) * 2 end)
     f(mw.arange(4))
@@ -109,6 +133,9 @@ describe("mw.fuse", function()
     local by_shape = mw.fuse(function(a) return a * a.shape[1] end)
     assert.matches("traced for arrays of any shape", message(by_shape, mw.zeros(2)))
     assert.matches("a slice gives a number", message(mw.fuse(function(a) return a[{ 1 }] end), mw.zeros(2)))
+    assert.matches("a:unique is not known while the function is traced",
+      message(mw.fuse(function(a) return a:unique() end), mw.zeros(2)))
+    assert.matches("give one boolean", message(mw.fuse(function(a) return a < -a and a or -a end), mw.zeros(2)))
     assert.matches("returns nothing", message(mw.fuse(function() end), mw.zeros(2)))
   end)
 

@@ -33,6 +33,21 @@ describe("a name that is not there", function()
       message(function() return mw.pitched(4, 4).pich end))
   end)
 
+  it("is what NumPy calls a function or an attribute that has another name here", function()
+    local a = mw.zeros(3)
+    assert.equal("moonwarp has no 'concatenate'; here it is mw.concat({a, b}, axis)",
+      message(function() return mw.concatenate end))
+    assert.equal("an array has no 'astype'; here it is a:to(dtype)", message(function() return a:astype "int" end))
+    assert.equal("an array has no 'T'; here it is a:permute()", message(function() return a.T end))
+    assert.equal("moonwarp has no 'sum'; it is a method: a:sum(…)", message(function() return mw.sum(a) end))
+    for _, here in pairs(require("moonwarp.diagnostics.numpy_names").names) do -- what is named is there
+      local name = here:match "^mw%.([%w_]+)"
+      assert.is_true(not name or type(mw[name]) == "function", here)
+      local member = here:match "^a[:.]([%w_]+)"
+      assert.is_true(not member or a[member] ~= nil, here)
+    end
+  end)
+
   it("is one of CUDA's functions by name", function()
     local rt, cu = require "moonwarp.runtime", require "moonwarp.driver"
     assert.equal("moonwarp.runtime has no 'cudaMaloc'; did you mean 'cudaMalloc'?",

@@ -1,8 +1,8 @@
 -- Lazy expressions, computed in one kernel: mw.lazy and mw.fuse.
 --
 -- An expression is a tree of nodes. A leaf is an array. An operation (operators.lua) is fused with the operations that
--- are its operands. A step (a slice, a reduction, a scan) is computed by itself from its argument. Each structure of
--- an expression with each combination of dtypes has one kernel.
+-- are its operands. A step (a slice, a reduction, a scan, a sort) is computed by itself from its arguments. Each
+-- structure of an expression with each combination of dtypes has one kernel.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -34,7 +34,15 @@ function M.apply(name, arguments, count)
     list[k] = raw.type(it) == "array" and leaf(it) or it
     traced = traced or M.is(it) and rawget(it, "traced")
   end
-  local plan = raw.operator_plan(name, raw.operator_rules[name], list, count)
+  return M.operation(name, list, raw.operator_plan(name, raw.operator_rules[name], list, count), traced)
+end
+
+-- The expression of an operation with a plan, such as operators.lua makes, for its arguments.
+function M.operation(name, list, plan, traced)
+  for k, it in ipairs(list) do
+    if raw.type(it) == "array" then list[k] = leaf(it) end
+    traced = traced or M.is(it) and rawget(it, "traced")
+  end
   return node { kind = "operation", name = name, arguments = list, plan = plan, dtype = plan.operands[1][3],
     traced = traced }
 end
@@ -114,7 +122,9 @@ local function compute(it, memo, out)
   if rawget(it, "array") then
     y = it.array
   elseif it.kind == "step" then
-    y = it.work(compute(it.argument, memo))
+    local arguments, list = it.arguments, {}
+    for k = 1, it.count do list[k] = M.is(arguments[k]) and compute(arguments[k], memo) or arguments[k] end
+    y = it.work(unpack(list, 1, it.count))
   else
     local f, values = function_of(it, function(of) return compute(of, memo) end, out and out.dtype or it.dtype)
     y = raw.elementwise_run(f, out, unpack(values))
@@ -137,17 +147,18 @@ local methods = {}
 
 local steps = {} -- of the trace being recorded
 
--- A node that is computed by itself: a method with its arguments, or a slice. While a function is traced, the arrays of
--- its first call are there to compute with.
-local function step(it, text, work)
-  local y = work(compute(it, {}))
+-- A node that is computed by itself: a method with its arguments, or a slice. Arguments may be expressions. While a
+-- function is traced, the arrays of its first call are there to compute with.
+local function step(text, work, count, ...)
+  local it = { kind = "step", arguments = { ... }, count = count, work = work, text = text, traced = true }
+  local y = compute(it, {})
   if raw.type(y) ~= "array" then
     usage("mw.fuse: %s gives a number, which is not known while the function is traced; use an operation that "
       .. "returns an array", text)
   end
-  steps[#steps + 1] = node { kind = "step", argument = it, work = work, text = text, array = y, dtype = y.dtype,
-    traced = true }
-  return steps[#steps]
+  it.array, it.dtype = y, y.dtype
+  steps[#steps + 1] = node(it)
+  return it
 end
 
 -- Reductions and scans: computed at once; in a trace, a step, which keeps the number of dimensions.
@@ -156,21 +167,28 @@ for name in ("sum prod mean min max argmin argmax any all count_nonzero var std 
   reductions[name] = true
 end
 for name in ("cumsum cumprod diff quantile take gather compress transpose permute squeeze expand flip contiguous "
-  .. "reshape broadcast_to real imag"):gmatch "%S+" do
+  .. "reshape broadcast_to real imag sort argsort searchsorted tile repeat_each roll pad tril triu diag trace "
+  .. "mm dot outer matvec to as sub copy"):gmatch "%S+" do
   reductions[name] = false
 end
 
 local function method_of(name)
   return function(self, ...)
     local arguments, count = { ... }, select("#", ...)
-    if not rawget(self, "traced") then return compute(self, {})[name](compute(self, {}), ...) end
+    local traced = rawget(self, "traced")
+    for k = 1, count do traced = traced or M.is(arguments[k]) and rawget(arguments[k], "traced") end
+    if not traced then
+      for k = 1, count do arguments[k] = M.is(arguments[k]) and compute(arguments[k], {}) or arguments[k] end
+      local x = compute(self, {})
+      return x[name](x, unpack(arguments, 1, count))
+    end
     local whole = reductions[name] and (arguments[1] == nil or arguments[1].axis == nil)
     if whole then -- stays an array, of sizes 1, which broadcasts
       arguments = { { keepdims = true } }
       for key, value in pairs((...) or {}) do arguments[1][key] = value end
       count = 1
     end
-    local it = step(self, name, function(x) return x[name](x, unpack(arguments, 1, count)) end)
+    local it = step(name, function(x, ...) return x[name](x, ...) end, count + 1, self, unpack(arguments, 1, count))
     it.is_number = whole and not ((...) or {}).keepdims
     return it
   end
@@ -188,8 +206,10 @@ end
 
 function Lazy.__index(self, key)
   if type(key) == "table" then
-    if not rawget(self, "traced") then return compute(self, {})[key] end
-    return step(self, "a slice", function(x) return x[key] end)
+    if rawget(self, "traced") or M.is(key) and rawget(key, "traced") then
+      return step("a slice", function(x, part) return x[part] end, 2, self, key)
+    end
+    return compute(self, {})[M.is(key) and compute(key, {}) or key]
   end
   if methods[key] then return methods[key] end
   local rule = raw.operator_rules[key]
@@ -200,7 +220,16 @@ function Lazy.__index(self, key)
     end
     return compute(self, {})[key]
   end
+  if type(raw.classes.array[key]) == "function" then
+    if not rawget(self, "traced") then return method_of(key) end
+    usage("mw.fuse: a:%s is not known while the function is traced; call it outside", key)
+  end
   return nil
+end
+
+local function sign_of(name)
+  local rule = raw.operator_rules[name]
+  return rule and rule.sign
 end
 
 -- The expression as text; arrays get names in the order in which they appear.
@@ -208,11 +237,11 @@ local function text_of(it, names)
   if promotion.is_complex(it) then return "(" .. tostring(it) .. ")" end
   if not M.is(it) then return tostring(it) end
   if it.kind == "operation" and not names[it] then
-    local parts, sign = {}, raw.operator_rules[it.name].sign
+    local parts, sign = {}, sign_of(it.name)
     for k, argument in ipairs(it.arguments) do
       parts[k] = text_of(argument, names)
       local is_operation = M.is(argument) and argument.kind == "operation" and not names[argument]
-      if sign and is_operation and raw.operator_rules[argument.name].sign then
+      if sign and is_operation and sign_of(argument.name) then
         parts[k] = "(" .. parts[k] .. ")"
       end
     end
@@ -220,7 +249,11 @@ local function text_of(it, names)
     if sign then return sign .. parts[1] end
     return it.name .. "(" .. table.concat(parts, ", ") .. ")"
   end
-  if it.kind == "step" and not names[it] then return it.text .. " of " .. text_of(it.argument, names) end
+  if it.kind == "step" and not names[it] then
+    local parts = {}
+    for k = 1, it.count do parts[#parts + 1] = M.is(it.arguments[k]) and text_of(it.arguments[k], names) or nil end
+    return it.text .. " of " .. table.concat(parts, ", ")
+  end
   local key = names[it] and it or rawget(it, "array") or it
   if not names[key] then
     names.count = (names.count or 0) + 1
@@ -234,6 +267,7 @@ function Lazy.__tostring(self) return text_of(self, {}) end
 for name, rule in pairs(raw.operator_rules) do
   if rule.operator then Lazy[rule.operator] = function(a, b) return M.apply(name, { a, b }, rule.arity or 2) end end
 end
+Lazy.__lt, Lazy.__le = raw.operators.__lt, raw.operators.__le
 
 -- ---- mw.fuse ----
 
@@ -301,7 +335,9 @@ function fused:explain()
     if done[it] or it.kind == "leaf" then return end
     done[it] = true
     if it.kind == "step" then
-      visit(it.argument)
+      for k = 1, it.count do
+        if M.is(it.arguments[k]) then visit(it.arguments[k]) end
+      end
       lines[#lines + 1] = ("%d. its own step: %s"):format(#lines + 1, text_of(it, names))
     else
       below(it)
@@ -333,7 +369,7 @@ end
 
 ---A function of arrays whose operations are fused. It is called (traced) once for each combination of ranks and dtypes
 ---with expressions instead of arrays; after that its operations run as few kernels, for arrays of any shape. Slices,
----reductions and scans are steps of their own; f:explain() lists what runs, f:source() its CUDA C.
+---reductions, scans, sorts and products are steps of their own; f:explain() lists what runs, f:source() its CUDA C.
 ---@param f function of arrays and numbers
 ---@return function f
 function M.public.fuse(f) return setmetatable({ f = f, traces = {} }, Fused) end

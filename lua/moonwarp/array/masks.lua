@@ -151,7 +151,7 @@ local function is_whole(value) return type(value) == "number" and value % 1 == 0
 
 -- The dtype of mw.where's result. Of two numbers it is longlong or double, as in NumPy.
 local function where_dtype(a, b)
-  if raw.type(a) == "array" or raw.type(b) == "array" then return promotion.together("mw.where", { a, b }, 2) end
+  if promotion.is_array(a) or promotion.is_array(b) then return promotion.together("mw.where", { a, b }, 2) end
   for _, it in ipairs { a, b } do
     if promotion.is_complex(it) then return "complex128" end
     if type(it) ~= "number" and type(it) ~= "boolean" then
@@ -162,22 +162,26 @@ local function where_dtype(a, b)
   return (is_whole(a) or type(a) == "boolean") and (is_whole(b) or type(b) == "boolean") and "longlong" or "double"
 end
 
-local function where_function(condition, a, b)
-  if raw.type(condition) ~= "array" then
+local function where_plan(condition, a, b)
+  if not promotion.is_array(condition) then
     usage("mw.where wants an array as condition, got %s", raw.describe(condition))
   end
   local dtype = where_dtype(a, b)
   local operands, values = { { "y", "out", dtype }, { "p", "in", condition.dtype } }, {}
   local to = promotion.number(dtype, "mw.where")
   for i, it in ipairs { a, b } do
-    local is_array = raw.type(it) == "array"
+    local is_array = promotion.is_array(it)
     local name, from = i == 1 and "a" or "b", is_array and it.dtype or dtype
     operands[i + 2] = { name, is_array and "in" or "scalar", from }
     values[i] = promotion.converted(name, promotion.number(from, "mw.where"), to)
   end
   local test = ("p != (%s)0"):format(promotion.number(condition.dtype, "mw.where").compute)
-  return raw.elementwise_new { name = "where", operands = operands,
-    body = ("y = %s ? %s : %s;"):format(test, values[1], values[2]) }, dtype
+  return { name = "where", operands = operands, body = ("y = %s ? %s : %s;"):format(test, values[1], values[2]) }, dtype
+end
+
+local function where_function(...)
+  local plan, dtype = where_plan(...)
+  return raw.elementwise_new(plan), dtype
 end
 
 -- mw.where of vectors and structs, which are only moved: a and b are arrays of one dtype, or one is an element.
@@ -218,8 +222,10 @@ local where = raw.array_operator(3, function(...) return (where_function(...)) e
 ---@param options? { out?: moonwarp.array }
 ---@return moonwarp.array ... several for positions: one array for each dimension
 function M.public.where(condition, a, b, options)
-  for _, it in ipairs { condition, a, b } do
-    if lazy.is(it) then usage "mw.where takes arrays, not expressions: compute the expression first, by e:eval()" end
+  if lazy.is(condition) or lazy.is(a) or lazy.is(b) then
+    if options ~= nil and options.out ~= nil then usage "mw.where of expressions has no out: write out:assign(e)" end
+    if a == nil or b == nil then usage "mw.where of an expression wants the elements to choose: mw.where(e, a, b)" end
+    return lazy.operation("where", { condition, a, b }, (where_plan(condition, a, b)))
   end
   if a == nil and b == nil and raw.type(condition) == "array" then return condition:nonzero() end
   local out = options and options.out

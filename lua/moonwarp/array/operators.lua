@@ -9,8 +9,8 @@ local checks = require "moonwarp.check.arguments"
 local promotion = require "moonwarp.array.promotion"
 
 local usage = errors.usage
-local letters = { "a", "b", "c" }
-local elements = { "first", "second", "third" } -- the operands, before they are converted
+local letters = { "a", "b", "c", "d" }
+local elements = { "first", "second", "third", "fourth" } -- the operands, before they are converted
 
 -- ---- what each operator computes ----
 --
@@ -75,7 +75,12 @@ template <typename T> __device__ T power(T a, T b) { // wraps as products do
   remainder = { "real", "remainder$f(a, b)" }, copysign = { "real", "copysign$f(a, b)" },
   nextafter = { "real", "nextafter$f(a, b)" }, fdim = { "real", "fdim$f(a, b)" },
   rhypot = { "real", "rhypot$f(a, b)" }, ldexp = { "real", "ldexp$f(a, (int)b)" },
+  scalbn = { "real", "scalbn$f(a, (int)b)" }, scalbln = { "real", "scalbln$f(a, (long)b)" },
+  jn = { "real", "jn$f((int)a, b)" }, yn = { "real", "yn$f((int)a, b)" },
   fma = { "real", "fma$f(a, b, c)", arity = 3 },
+  norm3d = { "real", "norm3d$f(a, b, c)", arity = 3 }, norm4d = { "real", "norm4d$f(a, b, c, d)", arity = 4 },
+  rnorm3d = { "real", "rnorm3d$f(a, b, c)", arity = 3 }, rnorm4d = { "real", "rnorm4d$f(a, b, c, d)", arity = 4 },
+  ilogb = { "integer", "ilogb$f(a)", arity = 1, result = "int" },
 }
 -- Functions of CUDA's math library, by their names there.
 for name in ([[exp exp2 exp10 expm1 log log2 log10 log1p sqrt cbrt rcbrt sin cos tan asin acos atan sinh cosh tanh asinh
@@ -85,8 +90,13 @@ for name in ([[exp exp2 exp10 expm1 log log2 log10 log1p sqrt cbrt rcbrt sin cos
 end
 for name in ("exp log sqrt sin cos tan sinh cosh tanh"):gmatch "%S+" do rules[name].complex = true end
 -- Rounding leaves integers unchanged. rint rounds to nearest even, as NumPy's round does.
-for name, f in pairs { floor = "floor", ceil = "ceil", trunc = "trunc", round = "rint", rint = "rint" } do
+for name, f in pairs { floor = "floor", ceil = "ceil", trunc = "trunc", round = "rint", rint = "rint",
+  nearbyint = "nearbyint" } do
   rules[name] = { "same", "a", float = f .. "$f(a)", arity = 1 }
+end
+
+for name in ("lrint llrint lround llround"):gmatch "%S+" do
+  rules[name] = { "integer", name .. "$f(a)", arity = 1, result = "longlong" }
 end
 
 -- ---- the functions of elements ----
@@ -109,6 +119,7 @@ function kinds.real(dtype, name)
   local real = name == "divide" and integers and "double" or promotion.real(dtype)
   return real, real
 end
+function kinds.integer(dtype, name) return kinds.real(dtype, name), rules[name].result end
 function kinds.predicate(dtype) return promotion.complex(dtype) and dtype or promotion.real(dtype), "bool" end
 function kinds.compare(dtype) return dtype, "bool" end
 function kinds.logical() return "bool", "bool" end
@@ -179,9 +190,9 @@ raw.operator_rules, raw.operator_plan = rules, plan
 
 local M = {}
 
--- Compute an operator for its arguments; or return the expression, if one of them is a lazy expression; or apply it to
--- the parts of distributed arrays.
-local function resolve(name, rule, count, ...)
+-- The expression, if one of the arguments is a lazy expression; or the operator's results for the parts of distributed
+-- arrays; else nil.
+local function instead(name, count, ...)
   local distributed = package.loaded["moonwarp.dist.array"]
   if distributed then
     for i = 1, count do
@@ -194,6 +205,12 @@ local function resolve(name, rule, count, ...)
       if later.is(select(i, ...)) then return later.apply(name, { ... }, count) end
     end
   end
+end
+
+-- The function of elements for arguments, or the results.
+local function resolve(name, rule, count, ...)
+  local elsewhere = instead(name, count, ...)
+  if elsewhere ~= nil then return elsewhere end
   return make(name, rule, { ... }, count)
 end
 
@@ -212,42 +229,114 @@ end
 for name, rule in pairs(rules) do
   local count = rule.arity or 2
   local shown = "mw." .. name
-  local operate = raw.array_operator(count, function(...) return resolve(name, rule, count, ...) end)
+  local operate = count <= 3 and raw.array_operator(count, function(...) return resolve(name, rule, count, ...) end)
+    or function(a, b, c, d)
+      local elsewhere = instead(name, count, a, b, c, d)
+      if elsewhere ~= nil then return elsewhere end
+      return raw.elementwise_run(make(name, rule, { a, b, c, d }, count), nil, a, b, c, d)
+    end
   if rule.operator then metamethods[rule.operator] = operate end
   local by_kinds = {}
   -- Compute into out. Makes no tables of arguments, which take longer than a small operation.
-  local function into(out, a, b, c)
+  local function into(out, a, b, c, d)
     if raw.type(out) ~= "array" then usage("%s: out is the array to write into, got %s", shown, raw.describe(out)) end
     local key = out.device.name .. " " .. tostring(out.dtype) .. " " .. kind_of(a)
     if count > 1 then key = key .. " " .. kind_of(b) end
     if count > 2 then key = key .. " " .. kind_of(c) end
+    if count > 3 then key = key .. " " .. kind_of(d) end
     local f = by_kinds[key]
     if not f then
-      f = make(name, rule, { a, b, c }, count, out.dtype)
+      f = make(name, rule, { a, b, c, d }, count, out.dtype)
       by_kinds[key] = f
     end
     if count == 1 then raw.elementwise_run(f, out, a)
     elseif count == 2 then raw.elementwise_run(f, out, a, b)
-    else raw.elementwise_run(f, out, a, b, c) end
+    elseif count == 3 then raw.elementwise_run(f, out, a, b, c)
+    else raw.elementwise_run(f, out, a, b, c, d) end
     return out
   end
   -- With an options table at the end: {out = y} is written.
   local function call(...)
     local given = select("#", ...)
     local a, b, c, d = ...
-    local options = count == 1 and b or count == 2 and c or count == 3 and d or nil
+    local options = select(count + 1, ...)
     if given == count + 1 and type(options) == "table" and raw.type(options) == nil then
       for key in next, options do
         if key ~= "out" then checks.no_option(shown, key, { "out" }) end
       end
-      if options.out ~= nil then return into(options.out, a, b, c) end
+      if options.out ~= nil then return into(options.out, a, b, c, d) end
       given = count
     end
     if given ~= count then
       usage("%s takes %d argument%s and perhaps {out = y}, got %d", shown, count, count == 1 and "" or "s", given)
     end
     if count == 1 then return operate(a) elseif count == 2 then return operate(a, b) end
-    return operate(a, b, c)
+    if count == 3 then return operate(a, b, c) end
+    return operate(a, b, c, d)
+  end
+  M[name] = call
+  array[name] = call
+end
+
+-- ---- functions with two results ----
+
+-- The results p and q in floating point, or q in whole numbers, of a and b.
+local pairs_of = {
+  sincos = { "sincos$f(a, &p, &q);" }, sincospi = { "sincospi$f(a, &p, &q);" }, modf = { "p = modf$f(a, &q);" },
+  frexp = { "p = frexp$f(a, &q);", second = "int" }, remquo = { "p = remquo$f(a, b, &q);", arity = 2, second = "int" },
+}
+
+-- The function of elements for arrays and numbers, and dtypes to write where these are given.
+local function make_pair(name, rule, given, count, wanted)
+  local dtype = kinds.real(promotion.of(promotion.together(name, given, count), name).name, name)
+  local second = rule.second or dtype
+  for k, it in ipairs { dtype, second } do
+    local out = wanted[k]
+    if out and not promotion.may_become(promotion.number(it, name), promotion.number(out, name)) then
+      usage("%s gives %s, which cannot be written into out, an array of %s", name, it, out)
+    end
+  end
+  local C = promotion.of(dtype, name).compute
+  local operands, lines = { { "u", "out", wanted[1] or dtype }, { "v", "out", wanted[2] or second } }, {}
+  for i = 1, count do
+    operands[i + 2] = is_array(given[i]) and { elements[i], "in", given[i].dtype } or { elements[i], "scalar", dtype }
+    lines[i] = ("const %s %s = (%s)%s;\n  "):format(C, letters[i], C, elements[i])
+  end
+  local work = rule[1]:gsub("%$f", C == "float" and "f" or "")
+  return raw.elementwise_new { name = name, operands = operands, body = ("%s%s p; %s q;\n  %s\n  u = (%s)p; v = (%s)q;")
+    :format(table.concat(lines), C, rule.second or C, work, promotion.number(operands[1][3], name).C,
+      promotion.number(operands[2][3], name).C) }
+end
+
+for name, rule in pairs(pairs_of) do
+  local count, made = rule.arity or 1, {}
+  local function call(...)
+    local given, options = { ... }, select(count + 1, ...)
+    options = options == nil and {} or options
+    if select("#", ...) < count or select("#", ...) > count + 1 or type(options) ~= "table" or raw.type(options) then
+      usage("mw.%s takes %d argument%s and perhaps {out = {y, z}}, got %d", name, count, count == 1 and "" or "s",
+        select("#", ...))
+    end
+    for key in next, options do
+      if key ~= "out" then checks.no_option("mw." .. name, key, { "out" }) end
+    end
+    local outs, wanted, key, device = options.out or {}, {}, {}, nil
+    for k = 1, 2 do
+      local out = raw.type(outs) == nil and outs[k]
+      if options.out ~= nil and raw.type(out) ~= "array" then usage("mw.%s: out has two arrays, {y, z}", name) end
+      wanted[k] = out and out.dtype or nil
+      key[k] = tostring(wanted[k])
+    end
+    for k = 1, count do
+      if raw.type(given[k]) == "array" then device = device or given[k].device end
+      key[k + 2] = kind_of(given[k])
+    end
+    if not device then usage("%s wants an array, got %s", name, raw.describe(given[1])) end
+    key = device.name .. " " .. table.concat(key, " ")
+    made[key] = made[key] or make_pair(name, rule, given, count, wanted)
+    local y, z = raw.elementwise_run(made[key], outs[1], outs[2], given[1], given[2])
+    if options.out ~= nil then return outs[1], outs[2] end
+    return y, z
   end
   M[name] = call
   array[name] = call
@@ -256,7 +345,7 @@ end
 -- Lua makes a boolean of what its comparisons return, so that masks are functions.
 for event, sign in pairs { __lt = "lt", __le = "le" } do
   metamethods[event] = function(a, b)
-    local first, second = raw.type(a) == "array" and "a" or tostring(a), raw.type(b) == "array" and "b" or tostring(b)
+    local first, second = is_array(a) and "a" or tostring(a), is_array(b) and "b" or tostring(b)
     local other = sign == "lt" and "gt" or "ge"
     usage("Lua's comparisons give one boolean, not a mask of elements: write %s", first == "a"
       and ("a:%s(%s)"):format(sign, second) or ("b:%s(%s)"):format(other, first))

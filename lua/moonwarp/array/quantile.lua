@@ -45,14 +45,14 @@ local function of_lines(x, q, last, result)
   return between(low, high, last, at - below, result)
 end
 
-local function result_dtype(dtype)
-  local of = promotion.of(dtype, "a:quantile")
+local function result_dtype(what, dtype)
+  local of = promotion.of(dtype, what)
   return of.kind == "float" and of.name or "double"
 end
 
 -- The quantiles qs along the axes: an array for each.
 local function quantiles(what, x, qs, options)
-  local dtype, results = result_dtype(x.dtype), {}
+  local dtype, results = result_dtype(what, x.dtype), {}
   local lines, length, shape = reduction.lines(what, x, options.axis, options.keepdims)
   local flat = #shape > 0 and shape or { 1 }
   for i, q in ipairs(qs) do

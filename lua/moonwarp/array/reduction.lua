@@ -330,6 +330,30 @@ end
 
 local host = raw.reduced_by_host -- the binding's own reductions of all elements
 local HOST = 4096 -- arrays with fewer elements are reduced on the host, with the same result
+-- The host adds in double: a number as an element holds it, which is what larger arrays give.
+local rounded = {}
+if string.pack then
+  function rounded.float(x) return (string.unpack("f", string.pack("f", x))) end
+else
+  local cell = require("ffi").new "float[1]"
+  function rounded.float(x)
+    cell[0] = x
+    return tonumber(cell[0])
+  end
+end
+function rounded.half(x) -- 65504 is the greatest; from 65520 on, numbers round to infinity
+  if not (x > -65520 and x < 65520) then return x ~= x and x or x / 0 end
+  local y = raw.array_new("half", { 1 })
+  y[1] = math.max(-65504, math.min(x, 65504))
+  return y[1]
+end
+function rounded.bfloat16(x)
+  if x ~= x or math.abs(x) == math.huge then return x end
+  local y = raw.array_new("bfloat16", { 1 })
+  y[1] = x
+  return y[1]
+end
+
 local needs_some = { min = true, max = true, argmin = true, argmax = true }
 
 for name in pairs(specs) do
@@ -339,6 +363,8 @@ for name in pairs(specs) do
     end
     if options == nil and host[name] and self.dtype ~= "double" and self.count <= HOST then
       promotion.of(self.dtype, "a:" .. name)
+      local round = name == "sum" and rounded[self.dtype]
+      if round then return round(host.sum(self)) end
       return host[name](self)
     end
     if needs_some[name] and self.count == 0 then M.check_some("a:" .. name, self, options) end

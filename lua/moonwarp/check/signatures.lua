@@ -126,7 +126,7 @@ M.mw = {
   write_wav = "path: path, array: array, rate: integer, options?: {format: string}",
   where = "condition: any, a?: any, b?: any, options?: {out: array}",
   map = "text: string|table, arguments?: table, options?: {out: array|table, dtype: dtype}",
-  lazy = "x: any",
+  lazy = "x: any", source = "f: function|string, ...: any",
   fuse = "f: function",
   reduce = own,
   scan = own,

@@ -76,6 +76,41 @@ error("moonwarp.meta.array is for editors; require \"moonwarp\"")
 ---moonwarp.array a, limited to low and high.
 ---@field fma fun(a: moonwarp.operand, b: moonwarp.operand, c: moonwarp.operand, options?: moonwarp.out):
 ---moonwarp.array a * b + c, rounded once.
+---@field scalbn fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array a * 2^b, of
+---whole numbers b.
+---@field scalbln fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array a * 2^b, of
+---whole numbers b.
+---@field jn fun(n: moonwarp.operand, a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The Bessel function
+---of the first kind of the whole order n.
+---@field yn fun(n: moonwarp.operand, a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The Bessel function
+---of the second kind of the whole order n.
+---@field norm3d fun(a: moonwarp.operand, b: moonwarp.operand, c: moonwarp.operand, options?: moonwarp.out):
+---moonwarp.array sqrt(a^2 + b^2 + c^2), without overflow.
+---@field rnorm3d fun(a: moonwarp.operand, b: moonwarp.operand, c: moonwarp.operand, options?: moonwarp.out):
+---moonwarp.array 1 / norm3d(a, b, c).
+---@field norm4d fun(a: moonwarp.operand, b: moonwarp.operand, c: moonwarp.operand, d: moonwarp.operand, options?:
+---moonwarp.out): moonwarp.array sqrt(a^2 + b^2 + c^2 + d^2), without overflow.
+---@field rnorm4d fun(a: moonwarp.operand, b: moonwarp.operand, c: moonwarp.operand, d: moonwarp.operand, options?:
+---moonwarp.out): moonwarp.array 1 / norm4d(a, b, c, d).
+---@field nearbyint fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array a rounded to nearest, halves to
+---even.
+---@field ilogb fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The binary exponent of a, as int.
+---@field lrint fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array a rounded to nearest, halves to even,
+---as longlong.
+---@field llrint fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.lrint.
+---@field lround fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array a rounded to nearest, halves away
+---from 0, as longlong.
+---@field llround fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.lround.
+---@field sincos fun(a: moonwarp.operand, options?: { out?: moonwarp.array[] }): moonwarp.array, moonwarp.array sin(a)
+---and cos(a).
+---@field sincospi fun(a: moonwarp.operand, options?: { out?: moonwarp.array[] }): moonwarp.array, moonwarp.array
+---sin(pi a) and cos(pi a).
+---@field modf fun(a: moonwarp.operand, options?: { out?: moonwarp.array[] }): moonwarp.array, moonwarp.array The
+---fraction and the whole part of a, both with its sign.
+---@field frexp fun(a: moonwarp.operand, options?: { out?: moonwarp.array[] }): moonwarp.array, moonwarp.array A
+---fraction from 0.5 to 1 and a binary exponent, as int, whose product fraction * 2^exponent is a.
+---@field remquo fun(a: moonwarp.operand, b: moonwarp.operand, options?: { out?: moonwarp.array[] }): moonwarp.array,
+---moonwarp.array mw.remainder(a, b), and the quotient's sign and last bits (at least 3), as int.
 ---@field negative fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array -a.
 ---@field lnot fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array Whether a is 0.
 ---@field bnot fun(a: moonwarp.operand, options?: moonwarp.out): moonwarp.array The bits that an integer does not have.
@@ -211,6 +246,30 @@ error("moonwarp.meta.array is for editors; require \"moonwarp\"")
 ---@field clip fun(self, low: moonwarp.operand, high: moonwarp.operand, options?: moonwarp.out): moonwarp.array See
 ---mw.clip.
 ---@field fma fun(self, b: moonwarp.operand, c: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.fma.
+---@field scalbn fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.scalbn.
+---@field scalbln fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.scalbln.
+---@field jn fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.jn.
+---@field yn fun(self, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array See mw.yn.
+---@field norm3d fun(self, b: moonwarp.operand, c: moonwarp.operand, options?: moonwarp.out): moonwarp.array See
+---mw.norm3d.
+---@field rnorm3d fun(self, b: moonwarp.operand, c: moonwarp.operand, options?: moonwarp.out): moonwarp.array See
+---mw.rnorm3d.
+---@field norm4d fun(self, b: moonwarp.operand, c: moonwarp.operand, d: moonwarp.operand, options?: moonwarp.out):
+---moonwarp.array See mw.norm4d.
+---@field rnorm4d fun(self, b: moonwarp.operand, c: moonwarp.operand, d: moonwarp.operand, options?: moonwarp.out):
+---moonwarp.array See mw.rnorm4d.
+---@field nearbyint fun(self, options?: moonwarp.out): moonwarp.array See mw.nearbyint.
+---@field ilogb fun(self, options?: moonwarp.out): moonwarp.array See mw.ilogb.
+---@field lrint fun(self, options?: moonwarp.out): moonwarp.array See mw.lrint.
+---@field llrint fun(self, options?: moonwarp.out): moonwarp.array See mw.llrint.
+---@field lround fun(self, options?: moonwarp.out): moonwarp.array See mw.lround.
+---@field llround fun(self, options?: moonwarp.out): moonwarp.array See mw.llround.
+---@field sincos fun(self, options?: { out?: moonwarp.array[] }): moonwarp.array, moonwarp.array See mw.sincos.
+---@field sincospi fun(self, options?: { out?: moonwarp.array[] }): moonwarp.array, moonwarp.array See mw.sincospi.
+---@field modf fun(self, options?: { out?: moonwarp.array[] }): moonwarp.array, moonwarp.array See mw.modf.
+---@field frexp fun(self, options?: { out?: moonwarp.array[] }): moonwarp.array, moonwarp.array See mw.frexp.
+---@field remquo fun(self, b: moonwarp.operand, options?: { out?: moonwarp.array[] }): moonwarp.array, moonwarp.array
+---See mw.remquo.
 ---@field negative fun(self, options?: moonwarp.out): moonwarp.array See mw.negative.
 ---@field lnot fun(self, options?: moonwarp.out): moonwarp.array See mw.lnot.
 ---@field bnot fun(self, options?: moonwarp.out): moonwarp.array See mw.bnot.

@@ -52,6 +52,29 @@ describe("options of arrays", function()
     assert.matches("mw.add takes 2 arguments and perhaps {out = y}, got 3", message(a.add, a, 1, 2))
   end)
 
+  it("are lists where NumPy takes lists", function()
+    assert.same({ 1, 1, 4 }, list(mw.array({ 1, 3, 5 }):searchsorted { 0, 1, 6 }))
+    assert.same({ 2, 3 }, list(mw.array({ 1, 3, 5 }, "uchar"):searchsorted { 1.5, 300 } - mw.array({ 0, 1 }, "int")))
+    for _, edges in ipairs { { 0, 2, 9 }, mw.array { 0, 2, 9 }, { bins = { 0, 2, 9 } } } do
+      assert.same({ 2, 4 }, list((a:histogram(edges))))
+    end
+  end)
+
+  it("do not change what a sum is: a number of the elements' type, however many there are", function()
+    for _, n in ipairs { 3, 4096, 4097 } do
+      for dtype, value in pairs { float = 0.1, half = 0.1, bfloat16 = 0.1 } do
+        local x = mw.full(n, value, dtype)
+        assert.equal(x:sum { axis = 1, keepdims = true }[1], x:sum())
+      end
+      assert.equal(n > 700 and 1 / 0 or 300, mw.full(n, 100, "half"):sum())
+      assert.equal(n > 700 and -1 / 0 or -300, mw.full(n, -100, "half"):sum())
+    end
+    local none = mw.array({ 0 / 0, 1 }, "half"):sum()
+    assert.is_true(none ~= none)
+    assert.equal(1 / 0, mw.array({ 1 / 0, 1 }, "bfloat16"):sum())
+    assert.equal(1 / 0, mw.full(4000, 1e35):sum())
+  end)
+
   it("name both shapes where they do not fit", function()
     local function add() return mw.ones(4, 6) + mw.ones(3) end
     assert.matches("first {4, 6}, second {3}$", message(add))

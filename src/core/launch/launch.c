@@ -362,6 +362,7 @@ static int __attribute__((noinline)) run_otherwise(mw_launch *launch, mw_stream 
    its arguments set. */
 static inline int run(mw_launch *launch, mw_stream *stream, const char *site) {
   mw_device *device = launch->device;
+  if (!mw_likely(!atomic_load_explicit(&mw_sources_noted, memory_order_relaxed))) mw_sources_note(launch);
   if (mw_likely(!mw_watch_current && launch->command && launch->request.kernel &&
                 !atomic_load_explicit(&device->checking, memory_order_relaxed) && stream->device == device &&
                 !mw_launch_is_lost(launch) && !mw_capture_concerns(stream) && mw_command_again(launch->command))) {

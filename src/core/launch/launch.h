@@ -34,6 +34,10 @@ struct mw_launch {
   bool *set;
 };
 
+/* The number of threads that note the CUDA C of what they launch, and noting a launch. (sources.c) */
+extern _Atomic int mw_sources_noted;
+void mw_sources_note(const mw_launch *launch);
+
 /* Choose the driver's kernel for `times` more runs; sets request.kernel if it will be the same for all later ones.
    (launch.c) */
 void *mw_launch_choose(mw_launch *launch, uint64_t times);

@@ -101,6 +101,21 @@ static int elementwise_text(lua_State *L) {
   return 1;
 }
 
+/* sources_begin(): note the CUDA C of launched kernels' modules */
+static int sources_begin(lua_State *L) {
+  (void)L;
+  mw_sources_begin();
+  return 0;
+}
+
+/* sources_end() -> CUDA C */
+static int sources_end(lua_State *L) {
+  char *text = mw_sources_end();
+  lua_pushstring(L, text);
+  mw_text_release(text);
+  return 1;
+}
+
 /* ---- running ---- */
 
 typedef struct scalar_room {
@@ -256,6 +271,8 @@ void mwl_open_elementwise(lua_State *L, mwl_state *state) {
   static const luaL_Reg functions[] = {{"elementwise_new", elementwise_new},
                                        {"elementwise_text", elementwise_text},
                                        {"elementwise_run", elementwise_run},
+                                       {"sources_begin", sources_begin},
+                                       {"sources_end", sources_end},
                                        {"array_operator", array_operator},
                                        {NULL, NULL}};
   static const luaL_Reg meta[] = {{"__gc", elementwise_gc}, {NULL, NULL}};

@@ -101,12 +101,14 @@ end
 ---The number of elements in each of some bins: bins of equal width between the least and the greatest element or over a
 ---range, or bins between given edges. A bin includes its lower edge, the last bin both edges; NaN and elements outside
 ---are not counted.
----@param options? integer|{ bins?: integer|number[]|moonwarp.array, range?: number[], weights?: moonwarp.array,
----density?: boolean } or the number of bins, 10 by default; density = true: shares for each unit of length
+---@param options? integer|number[]|moonwarp.array|{ bins?: integer|number[]|moonwarp.array, range?: number[],
+---weights?: moonwarp.array, density?: boolean } or the number of bins, 10 by default, or their edges; density = true:
+---shares for each unit of length
 ---@return moonwarp.array counts of longlong, or double with weights or density
 ---@return moonwarp.array edges of double, one more
 function array:histogram(options)
-  options = given.options("a:histogram", options, { "bins", "range", "weights", "density" })
+  if type(options) == "table" and raw.type(options) == nil and options[1] ~= nil then options = { bins = options } end
+  options = given.options("a:histogram", options, { "bins", "range", "weights", "density" }, { "number", "array" })
   promotion.of(self.dtype, "a:histogram")
   local flat = self:reshape(-1)
   local edges = edges_of(flat, options.bins or 10, options.range)

@@ -102,7 +102,7 @@ function M.topk(a, k, options) return a:topk(k, options) end
 
 ---The positions at which values would be inserted into a sorted vector to keep it sorted, from 1 to its count + 1:
 ---before equal elements, or after them with side = "right".
----@param values number|moonwarp.array
+---@param values number|number[]|moonwarp.array
 ---@param options? { side?: "left"|"right" }
 ---@return integer|moonwarp.array
 function array:searchsorted(values, options)
@@ -112,6 +112,14 @@ function array:searchsorted(values, options)
     usage('a:searchsorted: side is "left" or "right", got %s', raw.describe(side))
   end
   if self.rank ~= 1 then usage("a:searchsorted wants a sorted vector, got %s", views.shape_text(self.shape)) end
+  if type(values) == "table" and raw.type(values) == nil then
+    local dtype = self.dtype
+    for _, value in ipairs(values) do
+      if type(value) == "number" then dtype = promotion.promote_number(dtype, value) end
+    end
+    if promotion.of(dtype, "a:searchsorted").kind ~= "float" then dtype = "longlong" end
+    values = given.on_device_of(self, raw.array_from, values, dtype)
+  end
   if raw.type(values) == "array" then
     return search(self:contiguous(), values:contiguous(), side == "right", 1)
   end

@@ -214,5 +214,14 @@ return {
       return run(state, { out, a, b, c, ... })
     end,
     array_operator = array_operator,
+    -- sources_begin(): note the CUDA C of launched kernels' modules
+    sources_begin = function() C.mw_sources_begin() end,
+    -- sources_end() -> CUDA C
+    sources_end = function()
+      local text = C.mw_sources_end()
+      local copy = ffi.string(text)
+      C.mw_text_release(text)
+      return copy
+    end,
   },
 }
