@@ -13,8 +13,8 @@ local FILES = { "init", "array", "array/views", "array/scan", "array/own", "arra
   "dist/array", "meta/dist", "dist/reduction", "dist/statistics", "dist/sort", "dist/product", "dist/files",
   "linalg/linalg", "linalg/measures", "fourier/fft", "fourier/convolve", "array/dlpack",
   "array/files/npy", "array/files/csv",
-  "array/files/wav", "module/module", "module/kernel", "module/sources", "watch/measure", "watch/check", "stepping/debug",
-  "stream", "graph",
+  "array/files/wav", "module/module", "module/kernel", "module/sources", "watch/measure",
+  "watch/check", "stepping/debug", "stream", "graph",
   "random", "random/sampling",
   "texture/texture_memory", "texture/texture", "texture/opengl", "texture/image", "device", "meta/values",
   "meta/memory", "meta/array", "meta/execution" }
