@@ -90,8 +90,8 @@ local lists = {
 }
 
 -- Rooms of held-out kernels, for one mechanism of the compiler each: bench/held/ROOM/problems.lua.
-for _, room in ipairs { "axes", "collectives", "guards", "promotion", "rows", "shapes", "small", "strides",
-  "widths" } do
+for _, room in ipairs { "axes", "collectives", "guards", "promotion", "regions", "rows", "shapes", "small",
+  "strides", "widths" } do
   local file = io.open(("bench/held/%s/problems.lua"):format(room))
   if file then
     file:close()

@@ -321,6 +321,11 @@ void liveness_free(const graph *g, liveness *l);
 
 /* ---- cost_model.c ---- */
 
+bool has_barriers(const graph *g, const loop *l); /* whether threads wait in it */
+/* thread_cost.c: what the threads of a gang cost as lanes, and one after the other, in tenths of cycles. True if a block
+   is one gang. */
+bool estimate_threads(const graph *g, const order *o, const shapes *s, const liveness *live, long *lanes,
+                      long *threads);
 /* Whether a block as one gang would be slower than several gangs: in a divergent loop all lanes would wait for the
    last; and code that is serialised by lane in a loop would be long. */
 bool suits_small_gangs(const graph *g, const order *o, const shapes *s, int vectors);

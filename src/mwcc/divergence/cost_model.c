@@ -86,7 +86,7 @@ static bool has_long_atomics_in_loops(const graph *g, const order *o, const shap
   return false;
 }
 
-static bool has_barriers(const graph *g, const loop *l) {
+bool has_barriers(const graph *g, const loop *l) {
   for (int n = 0; n < g->count; n++)
     if (l->contains[n] && LLVMIsACallInst(g->nodes[n].last) && is_barrier(g->nodes[n].last)) return true;
   for (int i = 0; i < g->value_count; i++)

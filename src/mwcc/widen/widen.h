@@ -1,6 +1,8 @@
 /* Widening: rewriting one thread's code as a gang's (whole-function vectorisation, Karrenberg and Hack 2011). This
  * is the manual of the room, and what its files share. A gang has `width` lanes in each of `vectors` vectors.
  *
+ * thread_regions.c: gangs of one lane, where lanes are slower.
+ *
  * flow/: the block function, its loops and the control flow of a gang; flow/emission.h lists its files.
  *
  * values/
@@ -328,6 +330,11 @@ void widen_load(widener *w, LLVMValueRef load, mask m); /* atomic or not */
 void widen_store(widener *w, LLVMValueRef store, mask m);
 /* Whether it is volatile or atomic: then it stays in program order, and happens exactly once. */
 bool stays_in_place(LLVMValueRef access);
+
+/* ---- thread_regions.c ---- */
+/* Whether gangs are to have one lane: of one (--width=1), if that can be done, or where `lanes` would be slower. The code
+   is prepared for it. */
+bool run_by_threads(program *p, kernel *k, int lanes);
 
 /* ---- speculative_shapes.c ---- */
 /* False: there are none, or no access is better for them. */

@@ -110,7 +110,7 @@ void list_candidates(const program *p, kernel *k, const graph *g, const order *o
   bool carries_much = f.has_loops && carries_many_vectors(g, o, s, own->lanes * own->vectors);
   /* one thread after the other: no masks, no gathers, and LLVM's own optimisation of local arrays */
   bool walks_own_rows = has_pass(p, PASS_THREAD_LOOPS) && has_vectorisable_loops(g, o, s, &stores);
-  if ((doubtful || walks_own_rows) && !k->waits) add(k, 1, 1);
+  if (k->waits ? k->threads_may_pay : doubtful || walks_own_rows) add(k, 1, 1);
   if (own->lanes < native) add(k, native, 1);
   if (doubtful || carries_much || k->waits) add(k, native, 1);
   if (f.local_accesses) add(k, 2 * native, 1);

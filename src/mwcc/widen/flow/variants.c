@@ -320,6 +320,7 @@ static bool widen_with_cut(program *p, kernel *k, int lanes, int vector_count, b
   order o = order_of(&f);
   liveness live = liveness_of(&g);
   q.o = &o, q.live = &live;
+  if (lanes == 1) q.vectors_why = "one thread after the other up to each barrier", q.lanes_why = "";
   k->loop_depth = depth_of_loops(&o);
   shapes s = shapes_at_best(&g, &o, (cut){CUT_ROW, lanes, 1, 1});
   if (!vector_count) vector_count = p->options->launch_kernel ? vectors_that_pay(&g, &o, &s, &q.vectors_why) : 1;
@@ -346,8 +347,7 @@ static bool widen_with_cut(program *p, kernel *k, int lanes, int vector_count, b
                                   : describe_cut(&k->variants[0].cut, q.vectors_why);
     char *class_text = describe_class(k);
     k->tier_reason = mw_format("%s%s", cut_text, class_text);
-    free(cut_text);
-    free(class_text);
+    free(cut_text), free(class_text);
     if (p->options->report && strchr(k->tier_reason, ';'))
       printf("kernel %s: %s\n", k->name, strchr(k->tier_reason, ';') + 2);
   } else if (!seamless) {
@@ -428,6 +428,7 @@ static int whole_block(const program *p, const kernel *k, int *lanes) {
 }
 
 static void widen_one(program *p, kernel *k, int lanes, int vector_count) {
+  if ((run_by_threads(p, k, lanes) && widen_with_cut(p, k, 1, 1, false)) || lanes == 1) return;
   /* notes of a whole block's accesses would be much code */
   int block_lanes = lanes, whole = is_screened(p) ? 0 : whole_block(p, k, &block_lanes);
   if (whole && widen_with_cut(p, k, block_lanes, whole, true)) return;
@@ -442,7 +443,7 @@ void widen_kernels(program *p) {
   int vector_count = p->options->vectors; /* 0: chosen by the cost model */
   choose_lane_axis(p);
   if (!p->turned) merge_blocks(p);
-  for (size_t i = 0; i < p->kernel_count && p->options->width != 1 && !p->follows; i++)
+  for (size_t i = 0; i < p->kernel_count && !p->follows; i++)
     widen_one(p, &p->kernels[i], lanes_for(p, &p->kernels[i]), vector_count);
   inline_cold(p);
   verify_module(p, "widening");

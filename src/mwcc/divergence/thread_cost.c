@@ -1,0 +1,126 @@
+/* Lanes or threads: whether the regions of a kernel between its barriers are better run by one thread after the other, as
+ * gangs of one lane, than in vectors.
+ *
+ * A gather or scatter takes about as long as the accesses of its lanes one by one, and waits longer: its indices are
+ * taken from a register, and what was just stored by lanes is not forwarded to it. A scalar processor executes four
+ * instructions at a time. So code that gathers as often as it computes is faster thread by thread: where threads own rows
+ * of shared memory, walk along diagonals or look up tables, and where a block's rows fill a quarter of a register.
+ *
+ * The costs are tenths of cycles of a Zen 4, for the threads of one gang. Loops count eight times a level. Code after a
+ * divergent branch is run by half of the threads; in a block of several gangs by half of these, as neighbours often take the
+ * same branch. */
+#include "access_pattern.h"
+#include "mwcc/analysis/analysis.h"
+#include "mwcc/support/predicates.h"
+
+#include <stdlib.h>
+
+enum {
+  SCALAR = 3,
+  VECTOR = 8,
+  SHUFFLED = 20,
+  GATHERED_LANE = 20,
+  SCATTERED_LANE = 30,
+  SAVED = 6,
+  RESUMED = 10,
+  IN_LOOP = 8,
+  DEEPEST = 3,
+  LARGE = 16
+};
+
+static bool is_free(LLVMValueRef i) {
+  return LLVMIsAPHINode(i) || LLVMIsATerminatorInst(i) || LLVMIsACastInst(i) || LLVMIsAGetElementPtrInst(i) ||
+         (LLVMIsACallInst(i) && (starts_with(callee_name(i), "llvm.nvvm.read.ptx.sreg.") || is_barrier(i)));
+}
+
+/* Of lanes' access. */
+static long cost_of_access(const shapes *s, LLVMValueRef i) {
+  bool load = LLVMIsALoadInst(i) != NULL;
+  LLVMTypeRef type = LLVMTypeOf(load ? i : LLVMGetOperand(i, 0));
+  LLVMValueRef address = LLVMGetOperand(i, load ? 0 : 1);
+  shape at = shape_of(s, address);
+  int64_t bytes = (int64_t)LLVMABISizeOfType(s->graph->program->layout, type);
+  if (is_uniform_kind(at.kind)) return SCALAR;
+  if (memory_of(address) == MEMORY_LOCAL) return VECTOR;
+  if (at.kind < SHAPE_VARYING && (at.stride == bytes || at.stride == 0)) return VECTOR;
+  if (follows_pattern(s, i) || (at.kind < SHAPE_VARYING && llabs(at.stride) <= 4 * bytes)) return SHUFFLED;
+  /* full registers test whether what they access in shared memory is near, and permute it */
+  bool near = at.kind == SHAPE_VARYING && memory_of(address) == MEMORY_SHARED && s->cut.lanes >= LARGE;
+  return (load ? GATHERED_LANE : SCATTERED_LANE) * s->cut.lanes / (near ? 2 : 1);
+}
+
+/* By node: whether a divergent branch decides about it. */
+static bool *find_conditional(const graph *g, const order *o, const shapes *s) {
+  bool *found = mw_alloc((size_t)g->count + 1);
+  for (int n = 0; n < g->count; n++) {
+    if (!s->divergent[n]) continue;
+    for (int i = 0; i < g->nodes[n].succ_count; i++)
+      for (int at = g->nodes[n].succs[i], steps = 0; at >= 0 && at != o->ipdom[n] && steps < g->count; steps++) {
+        found[at] = true;
+        at = o->ipdom[at];
+      }
+  }
+  return found;
+}
+
+static int depth_at(const order *o, int n) { return o->innermost[n] < 0 ? 0 : o->loops[o->innermost[n]].depth; }
+
+/* The depth of the loop in which the value changes, at most that of the node where it is computed. */
+static int depth_of_change(const graph *g, const order *o, LLVMValueRef value, int steps) {
+  if (!LLVMIsAInstruction(value)) return 0;
+  int home = graph_node_of(g, value), deepest = 0;
+  if (steps == 0 || home < 0 || LLVMIsAPHINode(value) || LLVMIsALoadInst(value))
+    return home < 0 ? 0 : depth_at(o, home);
+  for (int i = 0; !LLVMIsACallInst(value) && i < LLVMGetNumOperands(value); i++) {
+    int depth = depth_of_change(g, o, LLVMGetOperand(value, (unsigned)i), steps - 1);
+    if (depth > deepest) deepest = depth;
+  }
+  return deepest;
+}
+
+static long times_at_depth(int depth) {
+  long times = 1;
+  for (int i = 0; i < depth && i < DEEPEST; i++) times *= IN_LOOP;
+  return times;
+}
+
+static long times_at(const order *o, int n) { return times_at_depth(depth_at(o, n)); }
+
+/* How often it is executed: a load, as often as its address changes between stores to what may be loaded, which are in
+   loops around barriers. */
+static long times_of(const graph *g, const order *o, LLVMValueRef i, int n) {
+  enum { STEPS = 6 };
+  if (!LLVMIsALoadInst(i)) return times_at(o, n);
+  int l = o->innermost[n], changes = depth_of_change(g, o, LLVMGetOperand(i, 0), STEPS);
+  while (l >= 0 && o->loops[l].depth > changes && !has_barriers(g, &o->loops[l])) l = o->loops[l].parent;
+  return times_at_depth(l < 0 ? 0 : o->loops[l].depth);
+}
+
+bool estimate_threads(const graph *g, const order *o, const shapes *s, const liveness *live, long *lanes,
+                      long *threads) {
+  int count = s->cut.lanes;
+  const unsigned *block = g->program->block;
+  bool one_gang = block[0] * block[1] * block[2] <= (unsigned)count, *conditional = find_conditional(g, o, s);
+  *lanes = *threads = 0;
+  for (int n = 0; n < g->count; n++) {
+    long by_lanes = 0, by_threads = 0;
+    for (LLVMValueRef i = g->nodes[n].first;; i = LLVMGetNextInstruction(i)) {
+      shape_kind kind = shape_of(s, i).kind;
+      long times = times_of(g, o, i, n);
+      if (LLVMIsALoadInst(i) || LLVMIsAStoreInst(i)) {
+        by_lanes += times * cost_of_access(s, i), by_threads += times * SCALAR * count;
+      } else if (!is_free(i) && kind > SHAPE_BLOCK) {
+        by_lanes += times * (kind <= SHAPE_GANG ? SCALAR : VECTOR * operations_of(i));
+        by_threads += times * SCALAR * count;
+      }
+      if (i == g->nodes[n].last) break;
+    }
+    if (conditional[n]) by_threads /= 2, by_lanes /= one_gang ? 1 : 2;
+    for (size_t i = 0; g->nodes[n].barrier && i < live->across[n].count; i++)
+      if (shape_of(s, live->across[n].values[i]).kind == SHAPE_VARYING) by_threads += times_at(o, n) * SAVED * count;
+    if (g->nodes[n].barrier) by_threads += times_at(o, n) * RESUMED * count;
+    *lanes += by_lanes, *threads += by_threads;
+  }
+  free(conditional);
+  return one_gang;
+}
