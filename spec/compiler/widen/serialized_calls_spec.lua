@@ -4,6 +4,7 @@
 
 local mw = require "moonwarp"
 local child = require "support.child"
+local mwcc = require "support.mwcc"
 
 local source = [==[
 #include <assert.h>
@@ -250,3 +251,18 @@ for _, gang in ipairs(gangs) do
     end)
   end)
 end
+
+describe("a call in lanes", function()
+  -- The verifier wants a location of it, and code of another file than the kernel's has none of its own.
+  it("is valid where all code before it was inlined from a header", function()
+    local text, status = mwcc.try([==[
+# 1 "far.h" 1
+__device__ __noinline__ void far(float *p) { for (int i = 0; i < 3; i++) *p += *p * i; }
+__device__ inline void near(float *p, int n) { if (threadIdx.x < n) far(p + threadIdx.x); }
+# 2 "near.cu" 2
+__global__ void k(float *p, int n) { near(p, n); }
+]==], "--verify --emit=ir")
+    assert.equal(0, status, text)
+    assert.matches("call void @_Z3farPf%(ptr [^\n]*!dbg", text)
+  end)
+end)

@@ -242,6 +242,9 @@ void widen_instruction(widener *w, LLVMValueRef instruction, mask m);
 /* False where a thread cannot call the callee by itself. */
 bool widen_call_by_lanes(widener *w, LLVMValueRef call, mask m);
 LLVMValueRef serial_thread(widener *w); /* the thread context that functions of the source are called with */
+/* `type`: without the thread context, which is the first of the arguments. */
+LLVMValueRef call_source_function(widener *w, LLVMTypeRef type, LLVMValueRef callee, LLVMValueRef *arguments,
+                                  unsigned count);
 
 /* ---- warp_intrinsics.c ---- */
 /* A call of a warp function. False: it is none. */

@@ -32,6 +32,19 @@ LLVMValueRef serial_thread(widener *w) {
   return w->thread;
 }
 
+/* A call of a function of the source from vector code. The verifier wants a location of a call whose callee has one; where
+   the code before it has none, it is the kernel's line. */
+LLVMValueRef call_source_function(widener *w, LLVMTypeRef type, LLVMValueRef callee, LLVMValueRef *arguments,
+                                  unsigned count) {
+  LLVMValueRef call = LLVMBuildCall2(w->b, with_thread(w->p, type), callee, arguments, count, "");
+  LLVMMetadataRef scope = LLVMGetSubprogram(w->function);
+  if (scope && !LLVMInstructionGetDebugLoc(call)) {
+    unsigned line = LLVMDISubprogramGetLine(scope);
+    LLVMInstructionSetDebugLoc(call, LLVMDIBuilderCreateDebugLocation(w->p->context, line, 0, scope, NULL));
+  }
+  return call;
+}
+
 static void set_running(widener *w, LLVMValueRef linear) {
   LLVMValueRef at = constant_i64(w->p, offsetof(mw_worker, thread));
   LLVMBuildStore(w->b, linear, LLVMBuildInBoundsGEP2(w->b, w->p->i8, w->worker, &at, 1, ""));
@@ -86,7 +99,7 @@ static LLVMValueRef call_one(widener *w, LLVMValueRef lane, void *context) {
   } else if (kind == CALLEE_OWN) {
     /* functions of the source receive the parameter in lower_threads, as all do */
     if (!LLVMIsAFunction(callee)) callee = function_of(w, callee, lane);
-    result = LLVMBuildCall2(w->b, with_thread(w->p, type), callee, arguments, count + 1, "");
+    result = call_source_function(w, type, callee, arguments, count + 1);
     copy_attributes(call, result, true);
   } else {
     result = LLVMBuildCall2(w->b, type, callee, arguments, count, "");

@@ -47,7 +47,7 @@ void widen_warp_apply(widener *w, LLVMValueRef call, mask m) {
   }
   LLVMValueRef arguments[] = {serial_thread(w), in, out};
   LLVMTypeRef type = LLVMGlobalGetValueType(function);
-  LLVMBuildCall2(w->b, with_thread(w->p, type), function, arguments, 3, "");
+  call_source_function(w, type, function, arguments, 3);
   vectors result = {0};
   for (int u = 0; u < w->vectors; u++) {
     LLVMTypeRef both[] = {vector_type(w, w->p->i64), vector_type(w, w->p->i64)};
