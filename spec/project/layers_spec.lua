@@ -43,7 +43,7 @@ local function floor_of(path)
   if path == "src/moonwarp_abi.h" or path == "src/moonwarp.h" then return "interface" end
   if path == "src/mwo.h" or path == "src/mwo_bulk.h" then return "format" end
   if path == "src/device/moonwarp/texture/texture_descriptor.h" or path == "src/device/moonwarp/guard_layout.h" or
-      path == "src/device/moonwarp/follow/layout.h" or path == "src/device/moonwarp/error_list.h" then
+      path == "src/device/moonwarp/checked_run/layout.h" or path == "src/device/moonwarp/error_list.h" then
     return "record"
   end
   local folder = path:match("^src/(%w+)/")

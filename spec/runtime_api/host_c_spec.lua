@@ -135,7 +135,8 @@ end)
 
 describe("functions under CUDA's names in C", function()
   for _, name in ipairs {
-    "runtime", "runtime_array", "runtime_graph", "driver", "driver_array", "driver_object", "driver_later", "more",
+    "runtime", "runtime_array", "runtime_graph", "driver", "driver_array", "driver_object", "driver_later",
+    "graphs_and_pools",
     "launch", "opengl", "threads",
   } do
     it("behave as documented: " .. name, function()

@@ -72,10 +72,10 @@ typedef struct mw_launch_class {
   mw_block_count blocks;
   unsigned checked; /* the kinds of a checked run (mw_check_kind), else 0; with a block of 0 threads: any class */
   bool screened;    /* in a checked run: code that runs before that which follows threads; with any class */
-  uint32_t gang;    /* which of the driver's `rivals` to compile; 0: the code that it takes for the best */
+  uint32_t gang;    /* which of the driver's `candidates` to compile; 0: the code that it takes for the best */
 } mw_launch_class;
 
-enum { MW_RIVALS = 3 }; /* the most rivals of a specialised kernel: rivals.c */
+enum { MW_CANDIDATES = 3 }; /* the most candidates of a specialised kernel: candidates.c */
 
 enum {
   MW_ANY_WIDTH = 1, /* grids of even and of odd width use the same code */
@@ -233,15 +233,15 @@ typedef struct mw_driver {
   unsigned (*specialises)(void *kernel);
   /* Compile the kernel, and no other, for these launches to a file at `path`, as `compile` does. */
   int (*specialise)(void *kernel, const mw_source *source, const mw_launch_class *launches, const char *path);
-  /* Other code for a specialised kernel that may be faster and computes the same; all NULL if there is none. rivals: the
-     values of mw_launch_class.gang, and their number. ripen: call `ripe` once, on any thread, when the kernel's blocks
-     have taken so many seconds of the device's threads. compete: time `rival` against the best so far, in some launches
-     of the kernel; call `decided` once, on any thread. prefer: run `rival` in its place, without a trial. preferred: the
-     best so far. A kernel has one of ripen and compete at a time. */
-  size_t (*rivals)(void *kernel, uint32_t gangs[MW_RIVALS]);
+  /* Other code for a specialised kernel that may be faster and computes the same; all NULL if there is none.
+     candidates: the values of mw_launch_class.gang, and their number. ripen: call `ripe` once, on any thread, when the
+     kernel's blocks have taken so many seconds of the device's threads. compete: time `candidate` against the best so
+     far, in some launches of the kernel; call `decided` once, on any thread. prefer: run `candidate` in its place,
+     without a trial. preferred: the best so far. A kernel has one of ripen and compete at a time. */
+  size_t (*candidates)(void *kernel, uint32_t gangs[MW_CANDIDATES]);
   void (*ripen)(void *kernel, double seconds, mw_completion ripe);
-  void (*compete)(void *kernel, void *rival, mw_completion decided);
-  void (*prefer)(void *kernel, void *rival);
+  void (*compete)(void *kernel, void *candidate, mw_completion decided);
+  void (*prefer)(void *kernel, void *candidate);
   void *(*preferred)(void *kernel);
   /* The other launches that suit a specialised kernel equally well: MW_ANY_WIDTH and MW_ANY_COUNT. */
   unsigned (*takes)(void *kernel);

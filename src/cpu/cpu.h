@@ -16,7 +16,7 @@
  *                        pool.c, threads.c      worker slots; the threads that take blocks
  *                        entry_gate.h           entering a command without the pool's lock
  *                        watchdog.c             time limits
- *                        lots.c                 commands by lot, in checked runs with a seed
+ *                        random_streams.c       random order of commands, in checked runs with a seed
  *   execution/           worker.c               one slot: running blocks on its stacks
  *                        fiber.c                CUDA threads as fibers
  *                        warp_scheduler.c       fibers scheduled by warps

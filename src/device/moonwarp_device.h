@@ -32,7 +32,7 @@
 #include "moonwarp/math/double/double_power.h"
 #include "moonwarp/math/double/double_hyperbolic.h"
 #include "moonwarp/math/double/double_trigonometry.h"
-#include "moonwarp/math/double/double_arc.h"
+#include "moonwarp/math/double/double_inverse_trigonometry.h"
 #include "moonwarp/math/double/double_error_functions.h"
 #include "moonwarp/math/float_exponential.h"
 #include "moonwarp/math/float_logarithm.h"

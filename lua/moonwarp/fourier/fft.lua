@@ -7,7 +7,7 @@ local promotion = require "moonwarp.array.promotion"
 local kernels = require "moonwarp.array.kernels"
 local views = require "moonwarp.array.views"
 local given = require "moonwarp.array.given"
-local own = require "moonwarp.fourier.own"
+local own = require "moonwarp.fourier.kernels"
 local mw = require "moonwarp"
 
 local usage = errors.usage

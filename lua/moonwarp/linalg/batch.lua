@@ -169,7 +169,7 @@ end
 ---@param name string
 ---@param ... moonwarp.array
 function M.run(what, name, ...)
-  local first, own = ..., require "moonwarp.linalg.own"
+  local first, own = ..., require "moonwarp.linalg.kernels"
   local is_done, why
   if not settings.own then is_done, why = by_library(name, ...) end
   if is_done then return end

@@ -72,8 +72,8 @@ end
 ---found is in the report, and no launch fails because of it; a launch ends at an access that is out of bounds. What of
 ---the launches a GPU cannot check is listed in `report.unchecked`, and by tostring.
 ---With schedule = "random", on the CPU device, the threads of a block, the blocks of a launch, and streams that nothing
----orders take turns by lot, so that a race shows the results that it can have: run it for several seeds and compare.
----Equal seeds draw equal orders.
+---orders run in a random order, so that a race shows the results that it can have: run it with several seeds and
+---compare. Equal seeds give equal orders.
 ---@param f fun()
 ---@param options? { checks?: string|string[], schedule?: "random", seed?: integer } checks: "all", or some of "memory",
 ---"races", "barriers", "initialisation"; seed: from 1 on, 1 unless given

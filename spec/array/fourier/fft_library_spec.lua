@@ -15,7 +15,7 @@ describe("a library for Fourier transforms", function()
 
   it("transforms what the own kernels transform", function()
     if not is_there then return pending "no library" end
-    local own = raw.part "fourier.own"
+    local own = raw.part "fourier.kernels"
     for _, dtype in ipairs { "complex64", "complex128" } do
       for _, sizes in ipairs { { 1, 60, 1 }, { 5, 7, 3 }, { 100, 16, 1 }, { 1000, 9, 1 }, { 2, 67, 4 } } do
         local outer, n, inner = sizes[1], sizes[2], sizes[3]

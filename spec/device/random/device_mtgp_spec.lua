@@ -7,7 +7,7 @@ local curand = require "support.random.curand"
 
 local source = [[
 #include <curand_kernel.h>
-#include <moonwarp/random/mtgp32_begin.h>
+#include <moonwarp/random/mtgp32_init.h>
 
 __global__ void parameters(void *k) { __mw_mtgp_parameters(threadIdx.x, (mtgp32_kernel_params_t *)k); }
 __global__ void begin(unsigned long long seed, void *k, curandStateMtgp32_t *states) {

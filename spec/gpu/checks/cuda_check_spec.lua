@@ -1,5 +1,5 @@
 -- Checked runs on a GPU: the report that the driver makes of what kernels find, with a fake libcuda whose kernels say
--- that they found something (support/fake/failing_kernels.h). follow_spec.lua has what the kernels do.
+-- that they found something (support/fake/failing_kernels.h). checked_run_device_spec.lua has what the kernels do.
 
 local gpu = require "support.fake.gpu"
 
@@ -96,7 +96,7 @@ describe("a checked run on a GPU", function()
       print(select(2, pcall(mw.check, function() mw.check(function() end) end)))
       print(#report())
     ]])
-    assert.matches("threads of a GPU take no turns by lot", output)
+    assert.matches("on a GPU the hardware schedules the threads", output)
     assert.matches("checked runs do not nest", output)
     assert.matches("\n0\n$", output)
     assert.matches("checked runs want a GPU of compute capability 7.0", (run("print(select(2, pcall(report)))",

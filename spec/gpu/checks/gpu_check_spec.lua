@@ -1,5 +1,6 @@
 -- Checked runs on a real GPU: a planted bug of each kind is found at its lines, and its clean twin is clean.
--- (follow_spec and cuda_check_spec have the parts on any machine; bench/checks/suite.lua runs all planted bugs.)
+-- (checked_run_device_spec and cuda_check_spec test the parts on any machine; bench/checks/suite.lua runs all planted
+-- bugs.)
 
 local suite = require "support.suite"
 local planted = require "support.check_suite.suite"

@@ -12,7 +12,7 @@
  *                   value=2 notes=1: what launches of a checked run find (mw_follow_kind). Last,
  *                   "log=words": the log of the driver's compiler. */
 #include "cuda/entry_points.h"
-#include "device/moonwarp/follow/layout.h"
+#include "device/moonwarp/checked_run/layout.h"
 #include "device/moonwarp/guard_layout.h"
 
 #include <pthread.h>

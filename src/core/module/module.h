@@ -29,15 +29,15 @@ typedef struct mw_special {
   void *handle;        /* the general kernel */
   const char *linkage; /* its name; its info's */
   mw_launch_class launches;
-  uint64_t threads;         /* the number of threads launched in this class */
-  void *made;               /* the specialised kernel; NULL: not yet, or impossible */
-  void *unit;               /* of `made` */
-  bool tried, queued;       /* queued: to be compiled in the background */
-  unsigned takes;           /* if tried: the other launches that it suits, MW_ANY_WIDTH and MW_ANY_COUNT */
-  struct mw_rivals *rivals; /* rivals.c's */
+  uint64_t threads;                 /* the number of threads launched in this class */
+  void *made;                       /* the specialised kernel; NULL: not yet, or impossible */
+  void *unit;                       /* of `made` */
+  bool tried, queued;               /* queued: to be compiled in the background */
+  unsigned takes;                   /* if tried: the other launches that it suits, MW_ANY_WIDTH and MW_ANY_COUNT */
+  struct mw_candidates *candidates; /* candidates.c's */
 } mw_special;
 
-/* A unit compiled again for watchers: observed.c. */
+/* A unit compiled again for watchers: watched_unit.c. */
 typedef struct mw_observed_unit {
   void *parent, *unit; /* unit: NULL: it could not be made */
   unsigned observes;
@@ -104,8 +104,8 @@ int mw_module_with_file(mw_module *module, const mw_recipe *recipe, mw_file_acti
 void *mw_module_special(mw_module *module, const mw_kernel_info *info, void *handle, const unsigned grid[3],
                         const unsigned block[3], uint64_t times, bool *settled);
 void mw_module_forget_specials(mw_module *module);
-/* rivals.c: look for code that is faster than the specialised kernel's, in the background. */
-void mw_rivals_begin(mw_module *module, mw_special *special);
+/* candidates.c: look for code that is faster than the specialised kernel's, in the background. */
+void mw_candidates_begin(mw_module *module, mw_special *special);
 /* Compile and load the class's kernel; NULL if it cannot be compiled. No failure is reported. (specialize.c) */
 void *mw_module_make_special(mw_module *module, mw_special *special);
 /* compiled_file.c: the gang that was found to be the fastest for the special's class, in this process or another. */

@@ -192,7 +192,7 @@ static void settle(mw_module *module, mw_special *special, void *made, bool new)
     special->tried = true;
   }
   mw_unlock(&module->lock);
-  if (first && made && new && !special->launches.checked) mw_rivals_begin(module, special);
+  if (first && made && new && !special->launches.checked) mw_candidates_begin(module, special);
 }
 
 typedef struct later {
@@ -290,7 +290,7 @@ void *mw_module_special(mw_module *module, const mw_kernel_info *info, void *han
 
 void mw_module_forget_specials(mw_module *module) {
   for (size_t i = 0; i < module->special_count; i++) {
-    free(module->specials[i]->rivals);
+    free(module->specials[i]->candidates);
     free(module->specials[i]);
   }
   free(module->specials);

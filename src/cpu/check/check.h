@@ -1,15 +1,15 @@
 /* Checked runs (mw.check): what kernels compiled with --checks do wrong, as findings.
  *
- *   session.c   the session of a device, its findings, and source lines
- *   order.c     which launches happen before which: streams, events, waits of the host
- *   clock.c     what each thread knows of the others: barriers, __syncwarp, fences and atomics
- *   screen.c    vector code that runs first, and makes it unnecessary to follow threads
- *   race.c      the latest accesses to each byte, and races between them
- *   wait.c      barriers and warp functions that not all threads reach
- *   initialised.c  values that nothing has written
- *   bulk.c      bulk copies
- *   turns.c     whose turn is next, where a seed says so
- *   lifetime.c  memory that was freed, and blocks of malloc in kernels
+ *   session.c          the session of a device, its findings, and source lines
+ *   order.c            which launches happen before which: streams, events, waits of the host (vector clocks)
+ *   clock.c            which accesses of a block happen before which: barriers, __syncwarp, fences and atomics
+ *   screen.c           screened launches: vector code runs first, threads are followed only if it sees signs of a race
+ *   race.c             the latest accesses to each byte (shadow memory), and races between them
+ *   wait.c             divergent barriers and wrong warp masks
+ *   initialised.c      values that nothing has written
+ *   bulk.c             bulk copies
+ *   random_threads.c   random order of threads and blocks, with a seed
+ *   lifetime.c         memory that was freed, and blocks of malloc in kernels
  *
  * Races are decided by happens-before in CUDA's memory model and never by the order in which threads ran. Code of
  * checked kernels holds the session's lock, so that nothing here runs twice at once; a kernel that waits for another
@@ -92,7 +92,7 @@ void cpu_check_absent(cpu_worker *worker, uint32_t thread, uint32_t from);
 void cpu_check_bulk(mw_worker *worker, uint64_t address, uint64_t bytes, uint32_t flags);
 void cpu_check_counted(mw_worker *worker, uint64_t barrier);
 
-/* ---- turns.c ---- */
+/* ---- random_threads.c ---- */
 
 /* Whether the device's launches take turns by a seed. */
 bool cpu_check_draws(const cpu_device *device);
@@ -100,7 +100,7 @@ bool cpu_check_draws(const cpu_device *device);
 uint64_t cpu_check_turns(const cpu_device *device, uint32_t launch, uint64_t block);
 /* A number below `below`. */
 uint32_t cpu_check_draw(uint64_t *turns, uint32_t below);
-/* The same of the device's own numbers, for commands of streams (schedule/lots.c). With the pool's lock. */
+/* The same of the device's own numbers, for commands of streams (schedule/random_streams.c). With the pool's lock. */
 uint32_t cpu_check_draw_command(const cpu_device *device, uint32_t below);
 /* Before an access: let another thread or block go first, or not. */
 void cpu_check_turn(cpu_worker *worker);

@@ -105,7 +105,7 @@ static void run_kept(cpu_pool *pool, cpu_command *command, uint64_t number) {
   atomic_fetch_add(&command->residents->waiting, waiting);
 }
 
-/* ---- turns by lot, for a checked run with a seed ---- */
+/* ---- random order, for a checked run with a seed ---- */
 
 enum { DRAWN_MOST = 8 }; /* clusters between which a launch that is not cooperative switches */
 

@@ -25,7 +25,7 @@ typedef struct cpu_residents cpu_residents;
 /* MW_COOPERATIVE_LAUNCH_TOO_LARGE if the device cannot hold all blocks of the grid at once. */
 int cpu_residents_check(const cpu_device *device, const cpu_kernel *kernel, const unsigned grid[3],
                         const unsigned block[3], size_t shared);
-/* For a cooperative launch, or one with clusters, or whose blocks take turns by lot: of so many clusters. */
+/* For a cooperative launch, or one with clusters, or whose blocks run in a random order: of so many clusters. */
 cpu_residents *cpu_residents_new(const mw_frame *frame, uint64_t clusters);
 /* At the command's end: return its workers to the pool. The lock is not held. */
 void cpu_residents_free(cpu_pool *pool, cpu_command *command);

@@ -123,7 +123,7 @@ static bool next_warp(cpu_warps *all) {
   return false;
 }
 
-/* One of the block's threads that can run, by lot; ~0: none can. */
+/* One of the block's threads that can run, at random; ~0: none can. */
 static uint32_t draw(cpu_worker *worker) {
   cpu_warps *all = worker->warps;
   uint32_t able = 0;

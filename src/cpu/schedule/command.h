@@ -55,7 +55,7 @@ struct cpu_command {
 
   /* Guarded by the pool's lock: */
   bool active;              /* in the pool's list of commands with blocks to take */
-  bool awaits_lot;          /* it could run, and waits until it is drawn (lots.c) */
+  bool awaits_lot;          /* it could run, and waits until it is drawn (random_streams.c) */
   bool gated;               /* it has or had the pool's gate, which counts the threads that run its blocks */
   bool timed_out, reported; /* stopped by its deadline or an interrupt; and this has been reported */
   bool interrupted;
@@ -72,7 +72,7 @@ struct cpu_command {
   _Atomic uint64_t taken; /* blocks taken so far */
   bool shared_out;        /* each slot has a range of blocks of its own: `ranges` has the rest of each */
   bool by_rows;           /* exactly `grain` blocks are taken at once, while so many are left */
-  bool drawn;             /* one slot takes all blocks, which take turns by lot (residents) */
+  bool drawn;             /* one slot takes all blocks, which switch at random (residents) */
   bool backwards;         /* blocks run from the last to the first, in pieces of `piece` blocks */
   uint64_t piece;
   _Atomic uint64_t *ranges; /* allocated for all uses of the struct, or NULL */

@@ -68,8 +68,8 @@ struct cpu_pool {
 
   cpu_gate gate;
 
-  /* lots.c */
-  cpu_command *drawn; /* the command that runs by lot, or NULL */
+  /* random_streams.c */
+  cpu_command *drawn; /* the command that runs, drawn at random, or NULL */
   double drawn_since;
 
   /* cooperative.c */
@@ -128,8 +128,8 @@ void cpu_pool_wake_others(cpu_pool *pool);
 /* Stop a kernel: no more of its blocks are taken, and threads abandon the running ones. */
 void cpu_pool_stop(cpu_pool *pool, cpu_command *command);
 
-/* lots.c: in a checked run with a seed. Whether commands wait for their lot; start one of those that could run, unless one
-   runs: the stream of it, or NULL; a command is done; wait a while for a stream's condition, and let one more command
+/* random_streams.c: in a checked run with a seed. Whether commands wait to be drawn; start one of those that could
+   run, unless one runs: the stream of it, or NULL; a command is done; wait a while for a stream's condition, and let one more command
    start where the drawn one takes long; and, before the host goes on, let commands run or not. */
 bool cpu_lots_are_drawn(const cpu_pool *pool);
 cpu_stream *cpu_lots_draw(cpu_pool *pool);

@@ -229,7 +229,7 @@ static void keep_site(cpu_command *command, const char *site) {
   memcpy(command->site, site ? site : "", size);
 }
 
-/* Whether its blocks take turns by lot: in a checked run with a seed, where threads do. */
+/* Whether its blocks switch at random: in a checked run with a seed, where threads do. */
 static bool takes_turns(const cpu_device *device, const cpu_kernel_work *work, uint64_t blocks) {
   return cpu_check_draws(device) && work->kernel->unit->image->checks & MW_CHECK_RACES && blocks <= UINT32_MAX;
 }

@@ -1,12 +1,12 @@
 /* Trials of kernels: see trial.h.
  *
- * A worker runs chunks of neighbouring blocks with the kernel (K) and the rival (R) in the order K R R K: a round.
+ * A worker runs chunks of neighbouring blocks with the kernel (K) and the candidate (R) in the order K R R K: a round.
  * Chunks of a round have the same number of blocks, and the order cancels a drift of the blocks' durations. A round
- * gives the ratio of the rival's time to the kernel's, and the median ratio decides, weighted by the rounds' times, so
+ * gives the ratio of the candidate's time to the kernel's, and the median ratio decides, weighted by the rounds' times, so
  * that blocks with nothing to do count for little. Times are the thread's own processor time: other load of the machine
- * disturbs the caches, but does not count otherwise. The first round is not counted, since the rival's code is cold.
+ * disturbs the caches, but does not count otherwise. The first round is not counted, since the candidate's code is cold.
  *
- * A rival that is much slower is recognised in one round, so a trial costs at most a few milliseconds. */
+ * A candidate that is much slower is recognised in one round, so a trial costs at most a few milliseconds. */
 #include "trial.h"
 #include "cpu/execution/cluster.h"
 
@@ -35,8 +35,8 @@ typedef struct cpu_trial {
   double left;          /* seconds until it is ripe */
   atomic_bool ripens, runs;
   mw_completion next;
-  cpu_kernel *own, *champion, *rival;
-  atomic_uint number; /* of the trial: each kernel may have several rivals, one after the other */
+  cpu_kernel *own, *champion, *candidate;
+  atomic_uint number; /* of the trial: each kernel may have several candidates, one after the other */
   result results[ROUNDS];
   int count;
   cpu_round *rounds; /* by slot */
@@ -48,21 +48,21 @@ static bool is_comparable(const mw_mwo_kernel *image) {
   return image->gangs <= 1 && image->merged != 2 && !image->interchanged && !image->iterations && image->any_order;
 }
 
-size_t cpu_rivals(void *argument, uint32_t gangs[MW_RIVALS]) {
-  _Static_assert((int)MW_RIVALS == (int)MW_MOST_CANDIDATES, "the core's and the image's numbers differ");
+size_t cpu_candidates(void *argument, uint32_t gangs[MW_CANDIDATES]) {
+  _Static_assert((int)MW_CANDIDATES == (int)MW_MOST_CANDIDATES, "the core's and the image's numbers differ");
   const mw_mwo_kernel *image = ((const cpu_kernel *)argument)->image;
   size_t count = 0;
   if (!is_comparable(image)) return 0;
-  while (count < MW_RIVALS && image->candidates[count]) gangs[count] = image->candidates[count], count++;
+  while (count < MW_CANDIDATES && image->candidates[count]) gangs[count] = image->candidates[count], count++;
   return count;
 }
 
-/* Whether the rival takes all launches that the kernel takes, apart from what `fits` tests. */
-static bool are_comparable(const mw_mwo_kernel *own, const mw_mwo_kernel *rival) {
-  return is_comparable(rival) && own->info.shared_bytes == rival->info.shared_bytes &&
-         own->separate_count == rival->separate_count &&
+/* Whether the candidate takes all launches that the kernel takes, apart from what `fits` tests. */
+static bool are_comparable(const mw_mwo_kernel *own, const mw_mwo_kernel *candidate) {
+  return is_comparable(candidate) && own->info.shared_bytes == candidate->info.shared_bytes &&
+         own->separate_count == candidate->separate_count &&
          (!own->separate_count ||
-          memcmp(own->separate, rival->separate, own->separate_count * sizeof *own->separate) == 0);
+          memcmp(own->separate, candidate->separate, own->separate_count * sizeof *own->separate) == 0);
 }
 
 static cpu_trial *trial_of(cpu_kernel *kernel) {
@@ -104,11 +104,11 @@ void cpu_trial_ran(const cpu_command *command, double seconds) {
   if (next.done) next.done(next.context);
 }
 
-void cpu_prefer(void *argument, void *rival) {
+void cpu_prefer(void *argument, void *candidate) {
   cpu_kernel *kernel = argument;
   cpu_trial *trial = trial_of(kernel);
   mw_lock(&trial->lock);
-  trial->champion = rival;
+  trial->champion = candidate;
   atomic_store(&trial->champion->trial, trial);
   atomic_store(&kernel->preferred, trial->champion);
   mw_unlock(&trial->lock);
@@ -121,10 +121,10 @@ void *cpu_preferred(void *argument) {
 
 void cpu_compete(void *kernel, void *argument, mw_completion decided) {
   cpu_trial *trial = trial_of(kernel);
-  cpu_kernel *rival = argument;
-  bool comparable = are_comparable(trial->own->image, rival->image);
+  cpu_kernel *candidate = argument;
+  bool comparable = are_comparable(trial->own->image, candidate->image);
   mw_lock(&trial->lock);
-  trial->rival = rival;
+  trial->candidate = candidate;
   trial->next = decided;
   trial->count = 0;
   atomic_fetch_add(&trial->number, 1);
@@ -172,16 +172,16 @@ static bool is_clear(const cpu_trial *trial) {
   return trial->count >= ROUNDS_CLEAR && (slower || quicker);
 }
 
-static void add_result(const cpu_bout *bout, double own, double rival) {
+static void add_result(const cpu_bout *bout, double own, double candidate) {
   cpu_trial *trial = bout->trial;
   mw_completion next = {0};
   mw_lock(&trial->lock);
   if (atomic_load(&trial->runs) && atomic_load(&trial->number) == bout->number && own > 0) {
-    double ratio = rival / own;
-    trial->results[trial->count++] = (result){ratio, own + rival};
+    double ratio = candidate / own;
+    trial->results[trial->count++] = (result){ratio, own + candidate};
     if (ratio > hopeless || trial->count == ROUNDS || is_clear(trial)) {
       if (ratio <= hopeless && median(trial) < faster) {
-        trial->champion = trial->rival;
+        trial->champion = trial->candidate;
         atomic_store(&trial->champion->trial, trial);
         atomic_store(&trial->own->preferred, trial->champion);
       }
@@ -207,8 +207,8 @@ bool cpu_bout_begin(cpu_bout *bout, const cpu_command *command, int slot) {
   if (runs) {
     *bout = (cpu_bout){.trial = trial, .round = &trial->rounds[slot], .number = atomic_load(&trial->number)};
     bout->works[0] = bout->works[1] = *work;
-    bout->works[1].kernel = trial->rival;
-    bout->works[1].frame.symbols = trial->rival->unit->symbols;
+    bout->works[1].kernel = trial->candidate;
+    bout->works[1].frame.symbols = trial->candidate->unit->symbols;
   }
   mw_unlock(&trial->lock);
   if (!runs || bout->works[1].kernel->image->info.local_bytes > work->stack ||
@@ -229,7 +229,7 @@ static double processor_seconds(void) {
 static void end_turn(cpu_bout *bout, double seconds) {
   cpu_round *round = bout->round;
   round->seconds[order_of_turns[round->turn]] += seconds;
-  /* after the first half of a round: a hopeless rival gets no second turn */
+  /* after the first half of a round: a hopeless candidate gets no second turn */
   bool ended = ++round->turn == TURNS || (round->turn == 2 && round->seconds[1] > 2 * hopeless * round->seconds[0]);
   if (!ended) return;
   if (round->warm) add_result(bout, round->seconds[0], round->seconds[1]);

@@ -1,5 +1,5 @@
-/* Trials: a kernel and a rival, the same kernel compiled for other gangs, run blocks of the same launches by turns, and
- * the faster one runs the launches after that.
+/* Trials (autotuning): a kernel and a candidate, the same kernel compiled for other gangs, run blocks of the same
+ * launches by turns, and the faster one runs the launches after that.
  *
  * Both compute the same bits (mwcc's candidates.c) and blocks are independent, so a launch may mix them. */
 #ifndef MW_CPU_TRIAL_H
@@ -9,10 +9,10 @@
 #include "cpu/execution/worker.h"
 
 /* mw_driver's members of the same names. */
-size_t cpu_rivals(void *kernel, uint32_t gangs[MW_RIVALS]);
+size_t cpu_candidates(void *kernel, uint32_t gangs[MW_CANDIDATES]);
 void cpu_ripen(void *kernel, double seconds, mw_completion ripe);
-void cpu_compete(void *kernel, void *rival, mw_completion decided);
-void cpu_prefer(void *kernel, void *rival);
+void cpu_compete(void *kernel, void *candidate, mw_completion decided);
+void cpu_prefer(void *kernel, void *candidate);
 void *cpu_preferred(void *kernel);
 
 /* The kernel to run in place of `kernel` in a launch with that frame, which gets its symbols. */

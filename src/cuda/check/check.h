@@ -1,5 +1,5 @@
-/* Checked runs on a GPU (mw.check): what kernels compiled with mwcc --checks find themselves (device/moonwarp/follow),
- * as a report like the CPU device's.
+/* Checked runs on a GPU (mw.check): what kernels compiled with mwcc --checks find themselves
+ * (device/moonwarp/checked_run), as a report like the CPU device's.
  *
  *   session.c   beginning and ending; what a launch passes to its kernel
  *   pages.c     shadows of global memory; which bytes are written; memory that was freed
@@ -13,7 +13,7 @@
 #define MW_CUDA_CHECK_H
 
 #include "cuda/cuda.h"
-#include "device/moonwarp/follow/layout.h"
+#include "device/moonwarp/checked_run/layout.h"
 
 typedef struct check_session check_session;
 

@@ -75,7 +75,8 @@ int cuda_check_begin(void *handle, unsigned kinds, uint64_t seed) {
   if (device->check)
     return fail(MW_INVALID_VALUE, "a checked run of this device is under way already: checked runs do not nest");
   if (seed)
-    return fail(MW_NOT_SUPPORTED, "threads of a GPU take no turns by lot: schedule = \"random\" is the CPU device's");
+    return fail(MW_NOT_SUPPORTED, "schedule = \"random\" needs the CPU device: on a GPU the hardware schedules the "
+                                  "threads. Write mw.use(\"cpu\") before it");
   if (device->major < 7)
     return fail(MW_NOT_SUPPORTED,
                 "checked runs want a GPU of compute capability 7.0, whose threads run independently, "

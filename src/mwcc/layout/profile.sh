@@ -6,8 +6,8 @@
 #
 # BOLT is the folder of llvm-bolt and merge-fdata, PROGRAM mwcc, linked with its relocations, HOME the build tree with the
 # device headers. The kernels next to this file are compiled twice: by the program with breakpoints at its functions
-# (entered.c), and by one that counts branches in the functions that were entered. Instrumenting all of them would take three
-# times as long, and 8 GB. If the profile cannot be made it is empty, and a message gives the reason.
+# (entered_functions.c), and by one that counts branches in the functions that were entered. Instrumenting all of them
+# would take three times as long, and 8 GB. If the profile cannot be made it is empty, and a message gives the reason.
 set -u
 bolt=$1 program=$2 profile=$4
 here=$(dirname "$0")
@@ -36,7 +36,7 @@ home=$(cd "$3" && pwd) || exit 1
 free=$(awk '/^MemAvailable:/ { print int($2 / 1048576) }' /proc/meminfo)
 [ "${free:-0}" -ge $MEMORY ] || give_up "finding a better order needs $MEMORY GiB of memory, and $free are free"
 mkdir "$work/cache" || exit 1
-"${CC:-cc}" -std=c11 -D_GNU_SOURCE -O2 -fPIC -shared -o "$work/entered.so" "$here/entered.c" || exit 1
+"${CC:-cc}" -std=c11 -D_GNU_SOURCE -O2 -fPIC -shared -o "$work/entered.so" "$here/entered_functions.c" || exit 1
 nm "$program" >"$work/symbols" || exit 1
 
 { compile ENTERED_FROM="$work/symbols" ENTERED_TO="$work/entered" "$program" && [ -s "$work/entered" ]; } >"$work/log" 2>&1 ||

@@ -8,7 +8,7 @@
 
 #ifndef __MW_NVRTC__
 #include "moonwarp/math/double/bessel.h"
-#include "moonwarp/math/double/double_arc.h"
+#include "moonwarp/math/double/double_inverse_trigonometry.h"
 #include "moonwarp/math/double/double_error_functions.h"
 #include "moonwarp/math/double/double_hyperbolic.h"
 #include "moonwarp/math/double/double_logarithm.h"

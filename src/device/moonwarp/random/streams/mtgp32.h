@@ -6,7 +6,7 @@
 
 #include <curand_kernel.h>
 #include <moonwarp/random/distributions/draws.h>
-#include <moonwarp/random/mtgp32_begin.h>
+#include <moonwarp/random/mtgp32_init.h>
 
 typedef unsigned long long ull;
 

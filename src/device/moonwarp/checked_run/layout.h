@@ -1,4 +1,4 @@
-/* The data of checked runs on a GPU, for kernels (calls.h), for mwcc (src/mwcc/gpu/follow.c) and for the host
+/* The data of checked runs on a GPU, for kernels (calls.h), for mwcc (src/mwcc/gpu/checked_run.c) and for the host
  * (src/cuda/check). Pointers are integers, so that the layout is the same for all.
  *
  * A block of a checked run has a number of its own, its run: the host gives each launch as many in succession as it has

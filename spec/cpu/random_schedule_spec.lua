@@ -1,5 +1,6 @@
--- mw.check with schedule = "random": threads and blocks take turns by lot, so that races show what they can compute.
--- CPU device only: threads of a GPU take no turns by lot.
+-- mw.check with schedule = "random": threads and blocks run in a random order, so that races show what they can
+-- compute.
+-- CPU device only: a GPU schedules its threads itself.
 
 local mw = require "moonwarp"
 mw.limit("time", 60)
@@ -88,7 +89,7 @@ local function outcomes(size, run)
   return count, report
 end
 
-describe("turns by lot", function()
+describe("random schedules", function()
   local racy = {
     { "of threads that read a neighbour's element", 64, function(x) m.neighbour(1, 64)(x) end },
     { "of threads that write one element", 1, function(x) m.last_thread(1, 128)(x) end },

@@ -1,10 +1,10 @@
-/* Functions that mwcc calls in kernels of a checked run on a GPU (src/mwcc/gpu/follow.c). They follow what each thread
- * does, and write findings for the host (src/cuda/check). */
+/* Functions that mwcc calls in kernels of a checked run on a GPU (src/mwcc/gpu/checked_run.c). They follow what each
+ * thread does, and write findings for the host (src/cuda/check). */
 #ifndef MOONWARP_FOLLOW_CALLS_H
 #define MOONWARP_FOLLOW_CALLS_H
 
-#include "moonwarp/follow/cells.h"
-#include "moonwarp/follow/wait.h"
+#include "moonwarp/checked_run/cells.h"
+#include "moonwarp/checked_run/wait.h"
 
 enum { MW_MEMORY = 1, MW_RACES = 2, MW_BARRIERS = 4, MW_INITIALISATION = 8 }; /* of mw_check_kind */
 

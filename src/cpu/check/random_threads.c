@@ -1,5 +1,5 @@
-/* Whose turn is next, in a checked run with a seed (mw.check's schedule = "random"): threads of a block, and blocks of a
- * launch, switch before accesses, and who goes on is drawn by lot.
+/* Random order of threads and blocks, in a checked run with a seed (mw.check's schedule = "random"): threads of a block,
+ * and blocks of a launch, switch before accesses, and which one continues is drawn at random.
  *
  * Numbers are drawn from a state of each block's, and one of each launch's, that depend on the seed, the launch and the
  * block alone; one thread runs a whole launch. So a seed is an order. Blocks differ in how often they switch: after each

@@ -1,12 +1,12 @@
-/* Rivals of specialised kernels: the same kernel compiled for other gangs, where the compiler is unsure which are the
- * fastest.
+/* Autotuning of specialised kernels. Candidates are the same kernel compiled for other gangs, where the compiler is
+ * unsure which gang is the fastest.
  *
- * A rival is compiled in the background when the kernel has run for long enough that the time is likely to come back,
- * and then the driver times both by turns in the kernel's next launches, and prefers the faster one. The next rival
+ * A candidate is compiled in the background when the kernel has run for long enough that the compile time is likely to
+ * pay off. Then the driver runs both by turns in the kernel's next launches, and prefers the faster one. The next candidate
  * follows after as much time again. In the end the cache remembers the winner for the launch class, and another process
- * loads it, in the background as well. No launch ever waits for any of this, and all rivals compute the same bits.
+ * loads it, in the background as well. No launch ever waits for any of this, and all candidates compute the same bits.
  *
- * $MOONWARP_TRIALS is the number of seconds, or "off". A kernel that was compiled with --width has no rivals. */
+ * $MOONWARP_TRIALS is the number of seconds, or "off". A kernel that was compiled with --width has no candidates. */
 #include "background.h"
 #include "module.h"
 
@@ -14,13 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct mw_rivals {
+typedef struct mw_candidates {
   mw_module *module;
   mw_special *special;
-  uint32_t gangs[MW_RIVALS], best; /* best: 0: the special's own */
+  uint32_t gangs[MW_CANDIDATES], best; /* best: 0: the special's own */
   size_t count, next;
-  void *running; /* the rival in a trial */
-} mw_rivals;
+  void *running; /* the candidate in a trial */
+} mw_candidates;
 
 /* The seconds that a kernel runs before a trial; negative: there are none. */
 static double seconds_before(void) {
@@ -31,28 +31,28 @@ static double seconds_before(void) {
   return end != text && !*end && isfinite(seconds) ? seconds : -1;
 }
 
-static void drop(void *context) { mw_module_unuse(((mw_rivals *)context)->module); }
+static void drop(void *context) { mw_module_unuse(((mw_candidates *)context)->module); }
 
 /* Any thread; a command in flight, or the caller's handle, keeps the module until then. */
-static void add_job(mw_rivals *r, void (*run)(void *context)) {
+static void add_job(mw_candidates *r, void (*run)(void *context)) {
   mw_module_use(r->module);
   mw_background_add(r->module->device, (mw_job){.run = run, .drop = drop, .context = r});
 }
 
-static void *make_rival(mw_rivals *r, uint32_t gang) {
-  mw_special rival = *r->special;
-  rival.launches.gang = gang;
-  return mw_module_make_special(r->module, &rival);
+static void *make_candidate(mw_candidates *r, uint32_t gang) {
+  mw_special candidate = *r->special;
+  candidate.launches.gang = gang;
+  return mw_module_make_special(r->module, &candidate);
 }
 
 /* ---- in the background ---- */
 
 static void decided(void *context);
 
-static void wait_for_time(mw_rivals *r);
+static void wait_for_time(mw_candidates *r);
 
 /* The next trial, or the end of all. */
-static void go_on(mw_rivals *r) {
+static void go_on(mw_candidates *r) {
   if (r->next < r->count)
     wait_for_time(r);
   else
@@ -60,9 +60,9 @@ static void go_on(mw_rivals *r) {
 }
 
 static void challenge(void *context) {
-  mw_rivals *r = context;
+  mw_candidates *r = context;
   const mw_driver *driver = r->module->device->driver;
-  r->running = make_rival(r, r->gangs[r->next++]);
+  r->running = make_candidate(r, r->gangs[r->next++]);
   if (r->running)
     driver->compete(r->special->made, r->running, (mw_completion){decided, r});
   else
@@ -71,7 +71,7 @@ static void challenge(void *context) {
 }
 
 static void conclude(void *context) {
-  mw_rivals *r = context;
+  mw_candidates *r = context;
   const mw_driver *driver = r->module->device->driver;
   if (driver->preferred(r->special->made) == r->running) r->best = r->gangs[r->next - 1];
   go_on(r);
@@ -79,8 +79,8 @@ static void conclude(void *context) {
 }
 
 static void recall(void *context) {
-  mw_rivals *r = context;
-  void *made = make_rival(r, r->best);
+  mw_candidates *r = context;
+  void *made = make_candidate(r, r->best);
   if (made) r->module->device->driver->prefer(r->special->made, made);
   drop(r);
 }
@@ -91,21 +91,21 @@ static void decided(void *context) { add_job(context, conclude); }
 
 static void ripe(void *context) { add_job(context, challenge); }
 
-static void wait_for_time(mw_rivals *r) {
+static void wait_for_time(mw_candidates *r) {
   r->module->device->driver->ripen(r->special->made, seconds_before(), (mw_completion){ripe, r});
 }
 
-void mw_rivals_begin(mw_module *module, mw_special *special) {
+void mw_candidates_begin(mw_module *module, mw_special *special) {
   const mw_driver *driver = module->device->driver;
-  mw_rivals r = {.module = module, .special = special};
-  if (!driver->rivals || seconds_before() < 0) return;
-  r.count = driver->rivals(special->made, r.gangs);
+  mw_candidates r = {.module = module, .special = special};
+  if (!driver->candidates || seconds_before() < 0) return;
+  r.count = driver->candidates(special->made, r.gangs);
   if (r.count == 0) return;
   bool known = mw_module_recall_choice(module, special, &r.best);
-  special->rivals = mw_alloc(sizeof *special->rivals);
-  *special->rivals = r;
+  special->candidates = mw_alloc(sizeof *special->candidates);
+  *special->candidates = r;
   if (!known)
-    wait_for_time(special->rivals);
+    wait_for_time(special->candidates);
   else if (r.best)
-    add_job(special->rivals, recall);
+    add_job(special->candidates, recall);
 }

@@ -1,5 +1,6 @@
-// The functions by which kernels of a checked run on a GPU follow their threads (device/moonwarp/follow), on the host: a
-// thread of a block is a thread of this process. Prints what each scenario finds, for spec/gpu/checks/follow_spec.lua:
+// The functions by which kernels of a checked run on a GPU follow their threads (device/moonwarp/checked_run), on the
+// host: a thread of a block is a thread of this process. Prints what each scenario finds, for
+// spec/gpu/checks/checked_run_device_spec.lua:
 // "name: kind(site,other) …", each pair of sites once.
 #include <algorithm>
 #include <functional>
@@ -12,9 +13,9 @@
 #include <thread>
 #include <vector>
 
-#include "moonwarp/follow/layout.h"
+#include "moonwarp/checked_run/layout.h"
 
-/* ---- the machine: as follow/machine.h has it for a GPU ---- */
+/* ---- the machine: as checked_run/machine.h has it for a GPU ---- */
 
 #define MOONWARP_FOLLOW_MACHINE 1
 #define __mw_follow_function    template <int = 0> static
@@ -65,7 +66,7 @@ static __mw_u32 __mw_follow_offset(const void *address) {
   return (__mw_u32)((char *)address - memory->shared) + RESERVED;
 }
 
-#include "moonwarp/follow/calls.h"
+#include "moonwarp/checked_run/calls.h"
 
 /* Lanes meet by their mask. */
 struct meeting {

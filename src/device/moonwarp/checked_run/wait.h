@@ -4,7 +4,7 @@
 #ifndef MOONWARP_FOLLOW_WAIT_H
 #define MOONWARP_FOLLOW_WAIT_H
 
-#include "moonwarp/follow/order.h"
+#include "moonwarp/checked_run/order.h"
 
 __mw_follow_inline mw_follow_warp *__mw_warp_of(const __mw_self *self) { return &self->block->warps[self->id / 32]; }
 __mw_follow_inline __mw_u32 __mw_lowest(__mw_u32 lanes) { return (__mw_u32)__builtin_ctz(lanes); }

@@ -1,8 +1,8 @@
 /* Inverse trigonometry in double precision: asin, acos, atan, atan2, within two units in the last place.
  *
  * Each is a multiple of pi/4, in two doubles, and a polynomial near zero, added with the sum's rounding error. */
-#ifndef MOONWARP_DOUBLE_ARC_H
-#define MOONWARP_DOUBLE_ARC_H
+#ifndef MOONWARP_DOUBLE_INVERSE_TRIGONOMETRY_H
+#define MOONWARP_DOUBLE_INVERSE_TRIGONOMETRY_H
 
 #include "moonwarp/math/double/double_exponential.h"
 

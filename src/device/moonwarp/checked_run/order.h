@@ -3,7 +3,7 @@
 #define MOONWARP_FOLLOW_ORDER_H
 
 #ifndef MOONWARP_FOLLOW_MACHINE
-#include "moonwarp/follow/machine.h"
+#include "moonwarp/checked_run/machine.h"
 #endif
 
 /* The calling thread. */

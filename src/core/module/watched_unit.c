@@ -9,7 +9,7 @@ typedef struct loading {
   void *parent, *unit;
 } loading;
 
-static int load_observed(mw_module *module, const char *path, void *context) {
+static int load_watched(mw_module *module, const char *path, void *context) {
   loading *l = context;
   return module->device->driver->load(module->device->state, path, l->parent, module->source, &l->unit);
 }
@@ -25,7 +25,7 @@ static void *find(const mw_module *module, const void *parent, unsigned observes
 static int make(mw_module *module, void *parent, unsigned observes, void **out) {
   loading l = {.parent = parent};
   const mw_recipe recipe = {.observed = parent, .observes = observes};
-  int code = mw_module_with_file(module, &recipe, load_observed, &l);
+  int code = mw_module_with_file(module, &recipe, load_watched, &l);
   if (code != MW_SUCCESS) return code;
   mw_lock(&module->lock);
   module->units = mw_realloc(module->units, (module->unit_count + 1) * sizeof *module->units);

@@ -1,5 +1,5 @@
-/* Which stream is next, in a checked run with a seed (mw.check's schedule = "random"): commands that nothing orders run one
- * after the other, and the next one is drawn by lot.
+/* Random order of streams, in a checked run with a seed (mw.check's schedule = "random"): commands that nothing orders
+ * run one after the other, and the next one is drawn at random.
  *
  * A command that could run waits (cpu_stream_advance does not activate it) until the host waits for a stream, an event or
  * memory. Then one command after the other is drawn among those that are first in their streams, until what the host

@@ -1,11 +1,11 @@
--- Rivals: long launches time a kernel's code for several gangs, and keep the fastest (MOONWARP_TRIALS). Results are the
--- same whichever code runs which blocks, and the cache remembers the choice.
--- CPU device only: code for other devices has no rivals
+-- Candidates: long launches time a kernel's code for several gangs, and keep the fastest (MOONWARP_TRIALS). Results are
+-- the same whichever code runs which blocks, and the cache remembers the choice.
+-- CPU device only: code for other devices has no candidates
 
 local run = require "support.child"
 
--- Launches a kernel that has rivals until the choice is in the cache, or a number of times; compares each result with a
--- loop in Lua. Prints the number of files in the cache, the choice, and how many launches there were.
+-- Launches a kernel that has candidates until the choice is in the cache, or a number of times; compares each result
+-- with a loop in Lua. Prints the number of files in the cache, the choice, and how many launches there were.
 local script = [[
   local mw = require "moonwarp"
   local folder, most = arg[1], tonumber(arg[2])
@@ -86,7 +86,7 @@ local function with_folder(use)
   if not ok then error(message, 0) end
 end
 
--- Files of a fresh cache without any rival.
+-- Files of a fresh cache without any candidate.
 local function count_without(trials, launches)
   local files, choice
   with_folder(function(folder) files, choice = start(folder, launches, trials) end)
@@ -94,13 +94,13 @@ local function count_without(trials, launches)
   return files
 end
 
-describe("rivals of a kernel", function()
+describe("candidates of a kernel", function()
   it("are timed in its launches, with the same results, and the choice is remembered", function()
     local without = count_without("off", 200)
     with_folder(function(folder)
       local files, choice = start(folder, 0, 0)
       assert.matches("%d", choice)
-      assert.is_true(files >= without + 2, files .. " files, and " .. without .. " without rivals")
+      assert.is_true(files >= without + 2, files .. " files, and " .. without .. " without candidates")
       local again, same = start(folder, 200, 0)
       assert.same({ files, choice }, { again, same })
     end)

@@ -2,7 +2,7 @@
 #ifndef MOONWARP_FOLLOW_MACHINE_H
 #define MOONWARP_FOLLOW_MACHINE_H
 
-#include "moonwarp/follow/layout.h"
+#include "moonwarp/checked_run/layout.h"
 #include "moonwarp/guard.h"
 
 #define __mw_follow_function template <int = 0> static __attribute__((device, noinline, nodebug))

@@ -1,8 +1,8 @@
 /* MTGP32's parameters and states, initialised in kernels like curandMakeMTGP32Constants and curandMakeMTGP32KernelState
  * do on the host. cuRAND's host generator has 192 states (64 in legacy order), state i with set i, which draw 256 words
  * in turn. */
-#ifndef MOONWARP_RANDOM_MTGP32_BEGIN_H
-#define MOONWARP_RANDOM_MTGP32_BEGIN_H
+#ifndef MOONWARP_RANDOM_MTGP32_INIT_H
+#define MOONWARP_RANDOM_MTGP32_INIT_H
 
 #include "moonwarp/random/mtgp32.h"
 #include "moonwarp/random/mtgp32_sets.h"

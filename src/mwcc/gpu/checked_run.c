@@ -1,11 +1,12 @@
 /* Calls that tell a checked run on a GPU (mwcc --target=nvptx --checks) what a kernel does: each access to global or
- * shared memory, barriers, warp functions, fences, malloc and free. The functions are those of moonwarp/follow_calls.h.
+ * shared memory, barriers, warp functions, fences, malloc and free. The functions are in
+ * moonwarp/checked_run/calls.h.
  *
  * A call names its place by a number, a site; the sites' lines, files and arrays are facts of the module (metadata.c).
  * Barriers are replaced by the functions' own, which notice divergence instead of waiting forever; warp functions get
  * the mask of the lanes that do call them. Runs after the bounds checks, on inlined code. */
 #include "instrument.h"
-#include "device/moonwarp/follow/layout.h"
+#include "device/moonwarp/checked_run/layout.h"
 #include "mwcc/prepare/prepare.h"
 #include "mwcc/support/predicates.h"
 #include "mwcc/read/read.h"

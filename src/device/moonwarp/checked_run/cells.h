@@ -6,7 +6,7 @@
 #ifndef MOONWARP_FOLLOW_CELLS_H
 #define MOONWARP_FOLLOW_CELLS_H
 
-#include "moonwarp/follow/order.h"
+#include "moonwarp/checked_run/order.h"
 
 typedef struct __mw_touch {
   __mw_self self;

@@ -1,5 +1,6 @@
 -- The functions by which kernels of a checked run on a GPU follow their threads, run on the host
--- (support/native/follow.cpp): what each scenario finds, and that no wait is endless. Lua 5.4 only: no binding is used.
+-- (support/native/checked_run_device.cpp): what each scenario finds, and that no wait is endless.
+-- Lua 5.4 only: no binding is used.
 
 local expected = {
   ["a tile without a barrier"] = "race(1,2)",
@@ -36,8 +37,8 @@ local expected = {
 
 describe("a followed kernel", function()
   local program = os.tmpname()
-  local built = io.popen(("c++ -O1 -std=c++17 -iquote src/device -o %s spec/support/native/follow.cpp -lpthread 2>&1")
-    :format(program))
+  local built = io.popen(("c++ -O1 -std=c++17 -iquote src/device -o %s %s -lpthread 2>&1")
+    :format(program, "spec/support/native/checked_run_device.cpp"))
   local messages = built:read "a"
   local ok = built:close()
   local found = {}
