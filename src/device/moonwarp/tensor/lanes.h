@@ -9,6 +9,8 @@
 typedef float __mw_float16 __attribute__((ext_vector_type(16)));
 typedef int __mw_int16 __attribute__((ext_vector_type(16)));
 typedef unsigned __mw_uint16 __attribute__((ext_vector_type(16)));
+typedef float __mw_float4 __attribute__((ext_vector_type(4)));
+typedef unsigned __mw_uint4 __attribute__((ext_vector_type(4)));
 typedef short __mw_short32 __attribute__((ext_vector_type(32)));
 typedef unsigned char __mw_uchar64 __attribute__((ext_vector_type(64)));
 
@@ -55,6 +57,18 @@ template <typename V> __mw_device_template V __mw_tensor_column(V low, V high, i
   default: return __mw_column(7);
   }
 #undef __mw_column
+}
+
+/* What the lanes of even columns have, or those of odd ones, in the order of __mw_tensor_four. */
+__mw_device __mw_uint16 __mw_tensor_turned(const unsigned *from, int odd) {
+  __mw_uint16 low = __mw_tensor_half(from, 0), high = __mw_tensor_half(from, 1);
+  return odd == 0 ? __builtin_shufflevector(low, high, 0, 8, 16, 24, 1, 9, 17, 25, 2, 10, 18, 26, 3, 11, 19, 27)
+                  : __builtin_shufflevector(low, high, 4, 12, 20, 28, 5, 13, 21, 29, 6, 14, 22, 30, 7, 15, 23, 31);
+}
+/* What lane t of the columns' lanes has: the same four in each quad. x is in memory. */
+template <typename Four, typename V> __mw_device_template V __mw_tensor_four(const V &x, int t) {
+  Four four = ((const Four *)&x)[t];
+  return __builtin_shufflevector(four, four, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3);
 }
 
 #endif

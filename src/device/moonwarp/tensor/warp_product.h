@@ -12,12 +12,12 @@
  *
  * One call of a function computes a whole warp's product: mwcc stores the lanes' registers one after the other, calls it,
  * and loads the results (__mw_warp_apply; src/mwcc/widen/calls/warp_helper.c). So the product is code of its own, in
- * vectors of eight columns, however many products a kernel has. */
+ * vectors, however many products a kernel has. */
 #ifndef MOONWARP_TENSOR_WARP_PRODUCT_H
 #define MOONWARP_TENSOR_WARP_PRODUCT_H
 
+#include "moonwarp/tensor/float_product.h"
 #include "moonwarp/tensor/integer_product.h"
-#include "moonwarp/tensor/rows.h"
 
 __mw_device __mw_uint8 __mw_tensor_load(const unsigned *from) { return *(const __mw_uint8 *)from; }
 
@@ -94,68 +94,11 @@ __mw_tensor_of_warp void __mw_tensor_multiply_any(const unsigned *in, unsigned *
   }
 }
 
-/* The same where all factors are 0 or between 2^-50 and 2^51, and C is finite: vectors of 16 rows, in float. */
+/* The usual case in vectors of 16 lanes, in float. */
 template <typename Left, typename Right, typename From, typename To, int Words>
 __mw_tensor_of_warp void __mw_tensor_multiply(const unsigned *in, unsigned *out) {
-  __mw_exactly;
-  enum { in_word = Left::in_word, in_group = Left::group, groups = in_word / in_group, terms = 4 * Words * in_group };
-  const __mw_tensor_lanes lanes = {in};
-  __mw_float16 a[groups][terms];
-  __mw_int16 power_of_a[groups][terms], is_beyond = 0;
-  float b[groups][terms][8];
-  int power_of_b[groups][terms][8];
-#pragma unroll
-  for (int w = 0; w < Words; w++) {
-#pragma unroll
-    for (int t = 0; t < 4; t++) {
-      __mw_uint16 left = __mw_tensor_rows(lanes.left(2 * w), lanes.left(2 * w + 1), t);
-      __mw_uint8 right = __mw_tensor_column_words(lanes.right(w), t);
-#pragma unroll
-      for (int n = 0; n < in_word; n++) {
-        int group = n / in_group, at = (w * 4 + t) * in_group + n % in_group;
-        __mw_float16 rows = __mw_tensor_numbers16<Left>(left, n);
-        __mw_float8 columns = Right::numbers(right, n);
-        a[group][at] = rows;
-        power_of_a[group][at] = __mw_tensor_power(rows, Left::least());
-        *(__mw_float8 *)b[group][at] = columns;
-        __mw_float16 twice = __builtin_shufflevector(columns, columns, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7);
-        __mw_int16 power = __mw_tensor_power(twice, Right::least());
-        *(__mw_int8 *)power_of_b[group][at] = __builtin_shufflevector(power, power, 0, 1, 2, 3, 4, 5, 6, 7);
-        is_beyond |= __mw_tensor_is_beyond(rows) | __mw_tensor_is_beyond(twice);
-      }
-    }
-  }
-  __mw_uint16 sums[8];
-#pragma unroll
-  for (int column = 0; column < 8; column++) {
-    sums[column] = __mw_tensor_rows(lanes.sums(column % 2), lanes.sums(2 + column % 2), column / 2);
-    __mw_float16 c = __mw_tensor_numbers16<From>(sums[column]);
-    is_beyond |= ((__mw_int16)c & 0x7f800000) == 0x7f800000;
-  }
-  if (__builtin_reduce_or(is_beyond)) {
+  if (!__mw_tensor_multiply_floats<Left, Right, From, To, Words>(in, out))
     __mw_tensor_multiply_any<Left, Right, From, To, Words>(in, out);
-    return;
-  }
-#pragma clang loop unroll(disable)
-  for (int column = 0; column < 8; column++) {
-    __mw_float16 c = __mw_tensor_numbers16<From>(sums[column]), sum = groups == 1 ? c : (__mw_float16)0.0f;
-    float least = groups == 1 ? From::least() : To::least();
-    __mw_uint16 bits = 0;
-#pragma unroll
-    for (int group = 0; group < groups; group++) {
-      bits = __mw_tensor_sum16<To>(a[group], power_of_a[group], &b[group][0][column], &power_of_b[group][0][column],
-                                   terms, sum, least);
-      sum = __mw_tensor_numbers16<To>(bits);
-      if (group + 1 < groups) is_beyond |= ((__mw_int16)sum & 0x7f800000) == 0x7f800000;
-    }
-    if (groups > 1) bits = __mw_tensor_nearest16<To>(sum + c);
-    sums[column] = bits;
-  }
-  if (groups > 1 && __builtin_reduce_or(is_beyond)) {
-    __mw_tensor_multiply_any<Left, Right, From, To, Words>(in, out);
-    return;
-  }
-  __mw_tensor_put_rows(out, sums);
 }
 
 /* ---- doubles ---- */
