@@ -24,10 +24,11 @@ struct cpu_stream {
   uint64_t ordered_legacy;  /* the number of the legacy stream's commands that it has waited for */
   int pins;                 /* the number of host threads that wait for it */
   bool closing;             /* a thread frees it, and waits for those */
-  uint64_t issued;          /* the number of commands so far */
   uint64_t wanted;          /* the `retired` that the latest of these waits for */
   uint64_t awaited;         /* the least `retired` that a sleeping thread waits for, or UINT64_MAX */
-  _Atomic uint64_t retired; /* how many are finished, with all before them; also read without the lock */
+  /* Also read without the lock: */
+  _Atomic uint64_t issued;  /* the number of commands so far */
+  _Atomic uint64_t retired; /* how many are finished, with all before them */
 };
 
 int cpu_stream_new(void *device, unsigned flags, int priority, mw_stream *handle, void **stream);

@@ -47,7 +47,7 @@ void cpu_stream_push(cpu_stream *stream, cpu_command *command) {
   else
     stream->first = command;
   stream->last = command;
-  stream->issued++;
+  atomic_store_explicit(&stream->issued, stream->issued + 1, memory_order_relaxed);
   if (stream->current) return;
   stream->current = command;
   cpu_stream_advance(stream);
