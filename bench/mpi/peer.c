@@ -20,6 +20,16 @@ static double one_way(char *buffer, int bytes, int rank, int rounds) {
   return (MPI_Wtime() - start) / rounds / 2;
 }
 
+/* The least of several measurements: on a shared machine others only add to it. */
+static double least(int times, char *buffer, int bytes, int rank, int rounds) {
+  double best = 1e9;
+  for (int i = 0; i < times; i++) {
+    double took = one_way(buffer, bytes, rank, rounds);
+    if (took < best) best = took;
+  }
+  return best;
+}
+
 int main(int argc, char **argv) {
   enum { LONG = 64 << 20 };
   int rank;
@@ -29,11 +39,11 @@ int main(int argc, char **argv) {
   memset(a, 1, LONG); /* pages that nobody has written are one page of zeros, which the cache has */
   memset(b, 1, LONG);
   one_way(a, 8, rank, 1000);
-  double latency = one_way(a, 8, rank, 20000);
+  double latency = least(40, a, 8, rank, 1000);
   one_way(a, LONG, rank, 2);
-  double bandwidth = LONG / one_way(a, LONG, rank, 10);
+  double bandwidth = LONG / least(15, a, LONG, rank, 1);
   double reduction = 1e9;
-  for (int i = 0; i < 8; i++) {
+  for (int i = 0; i < 10; i++) {
     MPI_Barrier(MPI_COMM_WORLD);
     double start = MPI_Wtime();
     MPI_Allreduce(a, b, LONG / 4, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);

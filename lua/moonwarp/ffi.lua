@@ -72,7 +72,7 @@ later.put_off(raw, "mpi.communicator", {
 })
 later.put_off(raw, "mpi.message", {
   "mpi_send", "mpi_send_bytes", "mpi_receive", "mpi_receive_any", "mpi_wait", "mpi_release", "mpi_received",
-  "mpi_place", "mpi_probe",
+  "mpi_place", "mpi_probe", "mpi_quick",
 })
 later.put_off(raw, "mpi.collective", { "mpi_reduces", "mpi_collect", "mpi_begin" })
 later.put_off(raw, "mpi.window", { "mpi_window_new", "mpi_window_free", "mpi_window_access", "mpi_window_epoch" })

@@ -154,11 +154,50 @@ describe("messages", function()
     end
   end)
 
-  test("to ranks that are not there are refused at the script's line", function(run)
-    local result = run(1, [[
-      local ok, err = pcall(function() comm:send(1, 7) end)
-      io.write(tostring(ok), " ", tostring(err), "\n")
-    ]])
-    assert.matches(":3: a message to rank 7: this communicator has the ranks 0 to 0", result.output)
+  test("to ranks that are not there, with impossible tags or of freed communicators are refused at the script's line",
+    function(run)
+      local result = run(1, [[
+        local a, freed = mw.zeros(1), comm:dup()
+        freed:free()
+        local function try(f) io.write(tostring(select(2, pcall(f))), "\n") end
+        try(function() comm:send(1, 7) end)
+        try(function() comm:send(a, 7) end)
+        try(function() comm:send(a, -1) end)
+        try(function() comm:recv(a, 1) end)
+        try(function() comm:send(a, 0, 32768) end)
+        try(function() comm:recv(a, 0, 32768) end)
+        try(function() freed:send(a, 0) end)
+        try(function() freed:recv(a, 0) end)
+      ]])
+      for line, text in pairs {
+        [6] = "a message to rank 7: this communicator has the ranks 0 to 0",
+        [7] = "a message to rank 7: this communicator has the ranks 0 to 0",
+        [8] = "a message to rank %-1: this communicator has the ranks 0 to 0",
+        [9] = "a message from rank 1: this communicator has the ranks 0 to 0",
+        [10] = "a tag is a whole number from 0 to 32767, got 32768",
+        [11] = "a tag is a whole number from 0 to 32767, got 32768",
+        [12] = "MPI: this communicator was closed",
+        [13] = "MPI: this communicator was closed",
+      } do assert.matches((":%d: %s"):format(line, text), result.output) end
+      assert.is_true(result.ok, result.output)
+    end)
+
+  test("of several communicators, some of them collected, are apart", function(run)
+    all_good(run(2, [[
+      local other, a = 1 - comm.rank, mw.zeros(1)
+      for i = 1, 50 do
+        local dup = comm:dup()
+        comm:isend(mw.full(1, i), other)
+        dup:isend(mw.full(1, -i), other)
+        coroutine.wrap(function() dup:recv(a, other) end)()
+        assert(a[1] == -i)
+        assert(select("#", dup:send(a, other, 1)) == 0)
+        local into, source, tag = comm:recv(a, other)
+        assert(into == a and source == other and tag == 0 and a[1] == i)
+        assert(select(3, dup:recv(a)) == 1 and a[1] == -i)
+        if i % 10 == 0 then collectgarbage() end
+      end
+      io.write "good\n"
+    ]]), 2)
   end)
 end)

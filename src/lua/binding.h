@@ -186,6 +186,9 @@ typedef struct mwl_state {
   /* The last error object, and where it was raised: thread, stack depth, function. Only for comparison. */
   const void *raised, *raised_thread, *raised_by;
   int raised_depth;
+  /* The communicator that sent or received last (mpi/message.c), and its table, which the registry retains. */
+  const void *mpi_table;
+  const mwl_mpi *mpi_comm;
   char own[1024]; /* the prefix of the Lua layer's source names: errors do not point into these */
 } mwl_state;
 

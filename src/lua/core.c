@@ -130,8 +130,8 @@ static const void *metatable_of(lua_State *L, int index) {
 }
 
 void *mwl_test(lua_State *L, mwl_state *state, int index, mwl_class which) {
-  if (lua_type(L, index) != LUA_TUSERDATA) return NULL;
-  return metatable_of(L, index) == state->metatables[which] ? lua_touserdata(L, index) : NULL;
+  if (metatable_of(L, index) != state->metatables[which]) return NULL;
+  return lua_type(L, index) == LUA_TUSERDATA ? lua_touserdata(L, index) : NULL;
 }
 
 void *mwl_check(lua_State *L, mwl_state *state, int index, mwl_class which, const char *what) {

@@ -34,6 +34,7 @@ typedef struct message {
   size_t pieces;
   int source, tag;
   mpi_handle head_request, requests[64];
+  head wanted; /* by a receive into an array */
   head head;
   char contents[SHORT]; /* room for those that follow the head */
 } message;
@@ -246,10 +247,8 @@ static void take_head(message *self, const int *status) {
   self->source = status[mpi.status_source];
   self->tag = status[mpi.status_tag];
   if (self->operand.array) {
-    head wanted;
-    describe_array(self->operand.array, &wanted);
-    if (!is_same(&self->head, &wanted)) {
-      refuse(self, &wanted);
+    if (!is_same(&self->head, &self->wanted)) {
+      refuse(self, &self->wanted);
       self->operand.writes = false;
       drops = true;
     }
@@ -306,13 +305,14 @@ int mw_mpi_receive(mw_mpi_comm *comm, mw_array *array, int from, int tag, double
     if (result != 0) code = mpi_failed("MPI_Irecv", result);
   }
   if (code != MW_SUCCESS) return mw_mpi_request_release(&self->base), code;
+  if (array) describe_array(array, &self->wanted); /* now, while the sender works, and not when the message is there */
   mpi_begin(&self->base);
   if (!array) { /* its contents are the request's */
     code = mw_mpi_wait(&self->base, seconds);
     if (code != MW_SUCCESS && code != MW_NOT_READY) return mw_mpi_request_release(&self->base), code;
     return *out = &self->base, MW_SUCCESS;
   }
-  mw_refs_take(&self->base.refs);
+  self->base.refs++;
   code = hand_out(self, seconds, out);
   *source = self->source;
   *found_tag = self->tag;

@@ -36,8 +36,9 @@ void mpi_ask_about_devices(void);
 /* fail() for a call that returned a code other than 0. */
 int mpi_failed(const char *call, int code) __attribute__((cold));
 
+/* The references of communicators and requests are counted without atomics: one thread makes all calls. */
 struct mw_mpi_comm {
-  mw_refs refs;
+  int refs;
   mpi_handle data; /* collective operations, and the contents of long messages */
   mpi_handle head; /* messages' heads, and the checks of collective operations */
   int rank, size;
@@ -83,7 +84,7 @@ typedef struct mpi_request_kind {
   void (*destroy)(struct mw_mpi_request *request); /* after the last reference; frees it */
 } mpi_request_kind;
 struct mw_mpi_request {
-  mw_refs refs;
+  int refs;
   bool is_done;
   struct mw_mpi_request *before, *next; /* among those on their way, the oldest first */
   const mpi_request_kind *kind;

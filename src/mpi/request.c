@@ -35,19 +35,18 @@ bool mpi_poll(bool (*done)(void *), void *context, double seconds) {
 /* ---- life ---- */
 
 void mpi_request_init(struct mw_mpi_request *request, const mpi_request_kind *kind, struct mw_mpi_comm *comm) {
-  *request = (struct mw_mpi_request){.kind = kind, .comm = mw_mpi_retain(comm)};
-  mw_refs_init(&request->refs);
+  *request = (struct mw_mpi_request){.refs = 1, .kind = kind, .comm = mw_mpi_retain(comm)};
 }
 
 void mw_mpi_request_release(mw_mpi_request *request) {
-  if (!request || !mw_refs_drop(&request->refs)) return;
+  if (!request || --request->refs > 0) return;
   mw_mpi_release(request->comm);
   mw_error_free(request->failure);
   request->kind->destroy(request);
 }
 
 void mpi_begin(struct mw_mpi_request *request) {
-  mw_refs_take(&request->refs);
+  request->refs++;
   request->before = last;
   if (last)
     last->next = request;

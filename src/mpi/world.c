@@ -74,7 +74,7 @@ static void leave(int status, void *unused) {
 
 int mpi_adopt(mpi_handle handle, struct mw_mpi_comm **out) {
   struct mw_mpi_comm *comm = mw_alloc(sizeof *comm);
-  mw_refs_init(&comm->refs);
+  comm->refs = 1;
   comm->data = handle;
   int code = mpi.Comm_set_errhandler(comm->data, mpi.errors_return);
   if (code == 0) code = mpi.Comm_dup(comm->data, &comm->head);
@@ -136,13 +136,13 @@ int mw_mpi_rank(const mw_mpi_comm *comm) { return comm->rank; }
 int mw_mpi_size(const mw_mpi_comm *comm) { return comm->size; }
 
 mw_mpi_comm *mw_mpi_retain(mw_mpi_comm *comm) {
-  mw_refs_take(&comm->refs);
+  comm->refs++;
   return comm;
 }
 
 /* Freeing handles is collective, so a finalizer leaves them to the process's end. */
 void mw_mpi_release(mw_mpi_comm *comm) {
-  if (comm && mw_refs_drop(&comm->refs)) free(comm);
+  if (comm && --comm->refs == 0) free(comm);
 }
 
 int mw_mpi_free(mw_mpi_comm *comm) {

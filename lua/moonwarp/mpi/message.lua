@@ -135,6 +135,11 @@ function mpi_communicator:recv(into, from, tag)
   return receive_value(self, into, from, MOMENT):wait() -- recv(from, tag)
 end
 
+-- Usual calls of both make one call of the binding.
+mpi_communicator.send, mpi_communicator.recv = raw.mpi_quick(
+  mpi_communicator.send, function(_, _, to, tag, handle) new_send(handle, to, tag):wait() end,
+  mpi_communicator.recv, function(_, into, from, tag, handle) return new_receive(handle, into, from, tag):wait() end)
+
 ---Begin to send. The array must not be written before the request is done.
 ---@param what any
 ---@param to integer

@@ -1,6 +1,8 @@
 /* MPI: messages, and requests. */
 #include "mpi.h"
 
+#include <limits.h>
+
 static mw_mpi_request *check_request(lua_State *L, mwl_state *state) {
   mwl_mpi *object = mwl_check(L, state, 1, MWL_MPI_REQUEST, "MPI");
   if (!object->request) mwl_closed(L, state, "MPI", "request");
@@ -82,6 +84,102 @@ static int mpi_receive_any(lua_State *L) {
   return push_request(L, state, request);
 }
 
+/* ---- comm:send and comm:recv of arrays ---- */
+
+/* Upvalues of both, after the state. */
+enum { SLOW = lua_upvalueindex(2), FINISH = lua_upvalueindex(3), HANDLE = lua_upvalueindex(4) };
+static const double MOMENT = 0.002; /* seconds until the Lua layer waits, which knows what for */
+static const char table_key;
+
+/* The open communicator of the table at stack place 1; NULL if that is something else. */
+static mw_mpi_comm *quick_comm(lua_State *L, mwl_state *state) {
+  const void *table = lua_topointer(L, 1);
+  if (table && table == state->mpi_table) return state->mpi_comm->comm;
+  if (!lua_istable(L, 1)) return NULL;
+  lua_pushvalue(L, HANDLE);
+  lua_rawget(L, 1);
+  const mwl_mpi *object = mwl_test(L, state, -1, MWL_MPI_COMM);
+  lua_pop(L, 1);
+  if (!object) return NULL;
+  lua_pushvalue(L, 1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &table_key);
+  state->mpi_table = table;
+  state->mpi_comm = object;
+  return object->comm;
+}
+
+/* A whole number from 0 at a stack place, or -1; nothing and nil are `otherwise`. */
+static int quick_number(lua_State *L, int index, int otherwise) {
+  if (lua_isnoneornil(L, index)) return otherwise;
+  if (lua_type(L, index) != LUA_TNUMBER) return -1;
+  lua_Number number = lua_tonumber(L, index);
+  return number >= 0 && number <= INT_MAX && (int)number == number ? (int)number : -1;
+}
+
+/* Call a Lua function with all arguments in place of this one. */
+static int call_instead(lua_State *L, int function) {
+  lua_pushvalue(L, function);
+  lua_insert(L, 1);
+  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+  return lua_gettop(L);
+}
+
+/* send(comm, array, to, tag) -> nothing */
+static int quick_send(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mw_mpi_comm *comm = quick_comm(L, state);
+  int to = quick_number(L, 3, -1), tag = quick_number(L, 4, 0);
+  mwl_array *array = comm && to >= 0 && tag >= 0 ? array_at(L, state, 2) : NULL;
+  if (!array) return call_instead(L, SLOW);
+  mw_mpi_request *request;
+  mwl_must(L, state, mw_mpi_send(comm, array->handle, NULL, 0, to, tag, MOMENT, &request));
+  if (!request) return 0;
+  lua_settop(L, 4);
+  push_request(L, state, request);
+  return call_instead(L, FINISH);
+}
+
+/* recv(comm, array, from, tag) -> array, source, tag */
+static int quick_receive(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mw_mpi_comm *comm = quick_comm(L, state);
+  int from = quick_number(L, 3, MW_MPI_ANY), tag = quick_number(L, 4, MW_MPI_ANY), source;
+  bool plain = (from >= 0 || lua_isnoneornil(L, 3)) && (tag >= 0 || lua_isnoneornil(L, 4));
+  mwl_array *array = comm && plain ? array_at(L, state, 2) : NULL;
+  if (!array) return call_instead(L, SLOW);
+  mw_mpi_request *request;
+  mwl_must(L, state, mw_mpi_receive(comm, array->handle, from, tag, MOMENT, &source, &tag, &request));
+  if (request) {
+    lua_settop(L, 4);
+    push_request(L, state, request);
+    return call_instead(L, FINISH);
+  }
+  lua_settop(L, 2);
+  lua_pushinteger(L, source);
+  lua_pushinteger(L, tag);
+  return 3;
+}
+
+static void push_quick(lua_State *L, mwl_state *state, int slow, lua_CFunction function) {
+  lua_pushlightuserdata(L, state);
+  lua_pushvalue(L, slow);
+  lua_pushvalue(L, slow + 1);
+  lua_pushliteral(L, "handle");
+  lua_pushcclosure(L, function, 4);
+}
+
+/* mpi_quick(send, finish_send, recv, finish_recv) -> send, recv: methods that call these for what is not an array, and
+   with a request after (comm, array, rank, tag) for what is not done after a moment. */
+static int mpi_quick(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  lua_settop(L, 4);
+  push_quick(L, state, 1, quick_send);
+  push_quick(L, state, 3, quick_receive);
+  return 2;
+}
+
+/* ---- requests ---- */
+
 static int request_gc(lua_State *L) {
   mwl_mpi *object = mwl_test(L, mwl_of(L), 1, MWL_MPI_REQUEST);
   if (!object) return 0;
@@ -145,11 +243,17 @@ static int mpi_probe(lua_State *L) {
 }
 
 void mwl_open_mpi_messages(lua_State *L, mwl_state *state) {
-  static const luaL_Reg functions[] = {{"mpi_send", mpi_send},         {"mpi_send_bytes", mpi_send_bytes},
-                                       {"mpi_receive", mpi_receive},   {"mpi_receive_any", mpi_receive_any},
-                                       {"mpi_release", mpi_release},   {"mpi_wait", mpi_wait},
-                                       {"mpi_received", mpi_received}, {"mpi_place", mpi_place},
-                                       {"mpi_probe", mpi_probe},       {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"mpi_send", mpi_send},
+                                       {"mpi_send_bytes", mpi_send_bytes},
+                                       {"mpi_receive", mpi_receive},
+                                       {"mpi_receive_any", mpi_receive_any},
+                                       {"mpi_release", mpi_release},
+                                       {"mpi_wait", mpi_wait},
+                                       {"mpi_received", mpi_received},
+                                       {"mpi_place", mpi_place},
+                                       {"mpi_probe", mpi_probe},
+                                       {"mpi_quick", mpi_quick},
+                                       {NULL, NULL}};
   static const luaL_Reg requests[] = {{"__gc", request_gc}, {NULL, NULL}};
   mwl_functions(L, functions, state);
   mwl_class_new(L, state, MWL_MPI_REQUEST, requests, NULL, NULL);
