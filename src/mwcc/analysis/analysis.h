@@ -1,4 +1,11 @@
-/* Predicates of instructions, functions and blocks. */
+/* Predicates of instructions, functions and blocks, for all later rooms. simt.h is the manual of the room and lists the
+ * analyses.
+ *
+ *   ir_predicates.c, warp_builtins.c   what an instruction or a call does
+ *   trip_count.c                       facts about loops
+ *   block_independence.c               whether blocks may run in any order
+ *   footprint.c                        the array elements that a kernel accesses
+ *   gang_cut.c                         how a block is cut into gangs */
 #ifndef MWCC_ANALYSIS_ANALYSIS_H
 #define MWCC_ANALYSIS_ANALYSIS_H
 

@@ -1,4 +1,8 @@
-/* The interface to the runtime: block functions, the module's table, and the sandbox for stores. */
+/* The interface to the runtime.
+ *
+ *   workitem_loops.c   block functions, "run blocks first..last" (pocl: work-group functions)
+ *   store_sandbox.c    stores stay in the device's memory (software fault isolation)
+ *   module_table.c     the module's description for the runtime */
 #ifndef MWCC_ENTRY_ENTRY_H
 #define MWCC_ENTRY_ENTRY_H
 

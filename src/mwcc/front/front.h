@@ -1,4 +1,12 @@
-/* clang as the front end: CUDA C to bitcode. */
+/* clang as the front end: CUDA C to bitcode.
+ *
+ *   frontend.c                                runs clang, as a child process or embedded (clang_embedded.cc)
+ *   toolchain.c                               finds clang and the system's headers
+ *   pch.c, dependencies.c                     precompiled device headers; the files that a result depends on
+ *   units.c                                   several sources of one module
+ *   alignas_rewrite.c, asm_rewrite.c,
+ *   launch_rewrite.c, source_text.c           rewriting of source text that nvcc accepts and clang does not
+ *   diagnostics_json.c                        mwcc --check */
 #ifndef MWCC_FRONT_FRONT_H
 #define MWCC_FRONT_FRONT_H
 

@@ -1,4 +1,11 @@
-/* The GPU backend: PTX for NVIDIA GPUs from the program that was read. */
+/* The GPU backend: PTX for NVIDIA GPUs from the program that was read.
+ *
+ *   arch.c                       architecture and version of PTX
+ *   nvptx.c                      code generation, with LLVM's NVPTX back end
+ *   metadata.c                   the description of the module for the host
+ *   memory_accesses.c            which instructions access memory
+ *   instrument.c, safepoints.c   --check-memory and --stoppable: bounds checks; loops poll for a request to end
+ *   checked_run.c                --checks: calls before accesses, barriers and warp functions (mw.check) */
 #ifndef GPU_H
 #define GPU_H
 

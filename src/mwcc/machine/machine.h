@@ -1,4 +1,14 @@
-/* Passes for particular processors, and workarounds for LLVM. */
+/* Passes for particular processors, and workarounds for LLVM.
+ *
+ *   x86_scalef.c, x86_rsqrt.c, x86_tensor.c   idioms: products by powers of two, reciprocal square roots, dot products
+ *   gather_scalarization.c                    masked gathers and scatters, lane by lane where they are slow
+ *   mask_legalization.c                       masks as vectors of integers, without mask registers
+ *   shuffle_lane_order.c                      shuffles for registers of two 128-bit halves
+ *   constant_rematerialization.c              vector constants used from memory
+ *   llvm_fpclass_workaround.c,
+ *   llvm_known_bits_workaround.c              code forms for which LLVM's analyses take too long
+ *
+ * They change no result but those that need not be exact (x86_rsqrt.c). */
 #ifndef MWCC_MACHINE_MACHINE_H
 #define MWCC_MACHINE_MACHINE_H
 

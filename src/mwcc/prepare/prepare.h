@@ -1,4 +1,26 @@
-/* Passes that bring kernels into normal form, and decisions about whole kernels. */
+/* Passes that bring kernels into normal form, and decisions about whole kernels.
+ *
+ *   helper_cse.c, cold_helpers.c        before inlining: equal calls of helpers; helpers that stay out of line
+ *   retarget.c                          from the device target to the host's
+ *   launch_specialization.c             --launch: one kernel, for one block size (function specialisation)
+ *   canonicalize.c                      the normal form that the analyses need (analysis/simt.h)
+ *   barrier_loop_unroll.c               which loops with barriers are unrolled
+ *   contraction.c                       fused multiply-adds
+ *   tier_selection.c                    how each kernel's threads run
+ *   block_merge.c                       two adjacent blocks as one (thread-block merge)
+ *   memory_place.h, scalar_promotion.c  alias analysis; accumulators in memory become registers (LICM)
+ *   addresses/                          wider indices, merged loads of bytes
+ *
+ * Instrumentation:
+ *
+ *   bounds_check.c                      --check-memory (AddressSanitizer)
+ *   race_screen.c                       --checks: which kernels are screened for races
+ *   values/                             --checks: uninitialised values (MemorySanitizer)
+ *   watch_markers.c, watch_sites.c      --observe: calls at accesses, barriers and branches (SASSI, NVBit)
+ *   predication.c                       --observe: short branches, which nvcc predicates
+ *   step_markers.c                      --observe=step: calls at source lines
+ *
+ * Before: clang's code, as it was read. After: normal form. */
 #ifndef MWCC_PREPARE_PREPARE_H
 #define MWCC_PREPARE_PREPARE_H
 

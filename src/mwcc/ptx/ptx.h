@@ -1,4 +1,14 @@
-/* Inline PTX: declarations shared by the parser (parse.c) and the translations of instructions (the other files). */
+/* Inline PTX -> LLVM instructions and intrinsics.
+ *
+ *   parse.c                                       asm statements, operands, registers
+ *   instructions.c                                dispatch by name; special registers, moves, comparisons
+ *   predication.c, wait_loop.c                    predicated instructions; loops that wait for an mbarrier
+ *   integer.c, masks.c, float.c, narrow.c,        arithmetic; masks and extensions; floats; bfloat16, tf32 and 8 bits;
+ *   video.c                                       video instructions
+ *   memory.c, async.c                             loads, stores, atomics; mbarrier and bulk copies
+ *   warp.c, cluster.c, tensor.c                   warp functions, clusters, matrix instructions
+ *
+ * What is not translated is an error at the statement's line. */
 #ifndef MWCC_PTX_H
 #define MWCC_PTX_H
 

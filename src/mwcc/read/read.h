@@ -1,4 +1,10 @@
-/* Reading: the bitcode becomes a module with a description of its kernels and variables. */
+/* Reading: the bitcode becomes a module with a description of its kernels and variables.
+ *
+ *   link_units.c                               several sources as one module
+ *   program.c                                  kernels, variables, shared memory, source positions
+ *   debug_types.c                              C types, from debug information
+ *   texture_references.c, launched_kernels.c   references become handles; kernels launched by kernels get numbers
+ *   capability_check.c, capability_table.c     features that the compute capability lacks are errors */
 #ifndef MWCC_READ_READ_H
 #define MWCC_READ_READ_H
 

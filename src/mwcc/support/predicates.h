@@ -1,4 +1,4 @@
-/* What LLVM's C API takes two calls to ask, once for all rooms. */
+/* Predicates of LLVM values that all rooms share: plain accesses, vector types, roots of addresses. */
 #ifndef MWCC_PREDICATES_H
 #define MWCC_PREDICATES_H
 

@@ -1,4 +1,9 @@
-/* The target processor and its properties, and masked accesses. */
+/* The target processor and its properties, and masked accesses.
+ *
+ *   target.c                   the processor, its features and registers
+ *   masked_memory.c            masked loads, stores, gathers and scatters
+ *   register_split.c           operations on vectors longer than a register
+ *   tuning.h, tuning_nvptx.h   tuning constants: thresholds of profit */
 #ifndef MWCC_TARGET_TARGET_H
 #define MWCC_TARGET_TARGET_H
 
