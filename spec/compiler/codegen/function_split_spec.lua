@@ -87,6 +87,33 @@ describe("a huge kernel", function()
     end)
   end
 
+  -- Of a product whose memory is checked, the loop over tiles is mostly cold code, and has many values.
+  it("is not split where its parts would be cold code", function()
+    local source = [[__global__ void product(int n, const float *a, const float *b, float *c) {
+      __shared__ float as[16][16], bs[16][16];
+      int tx = threadIdx.x, ty = threadIdx.y, column = blockIdx.x * 16 + tx, row = blockIdx.y * 16 + ty;
+      float sum = 0;
+      for (int tile = 0; tile < n; tile += 16) {
+        as[ty][tx] = a[row * n + tile + tx], bs[ty][tx] = b[(tile + ty) * n + column];
+        __syncthreads();
+        for (int k = 0; k < 16; k++) sum += as[ty][k] * bs[k][tx];
+        __syncthreads();
+      }
+      c[row * n + column] = sum;
+    }]]
+    local options = "--checks=1 --launch=_Z7productiPKfS0_Pf:16x16x1"
+    local whole = mwcc.after(source, "function-split", options .. " --without=function-split")
+    assert.is_true(longest_function(whole) > 8000, longest_function(whole))
+    local part, sums = false, { inside = 0, outside = 0 }
+    for line in mwcc.after(source, "function-split", options):gmatch "[^\n]+" do
+      if line:find "^define" then part = line:find("@part", 1, true) ~= nil end
+      local where = part and "inside" or "outside"
+      if line:find("call .*@llvm.fma.") then sums[where] = sums[where] + 1 end
+    end
+    assert.is_true(sums.outside > 100, sums.outside)
+    assert.equal(0, sums.inside)
+  end)
+
   local function check(out, expected)
     for t = 1, threads do assert.equal(expected[t], out[t] & 0xffffffff, t) end
   end

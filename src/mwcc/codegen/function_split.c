@@ -6,7 +6,8 @@
  * immediate post-dominator: a chain of segments, of which as many as fit become a region. In a segment that is too long by
  * itself (a loop, such as that over the blocks of the launch, or a long branch) the same is done with its parts. Long
  * blocks are divided first, where few values are live. Each region costs a call, and a store and a load for each vector
- * that crosses its borders, which thousands of instructions outweigh. */
+ * that crosses its borders, even if only cold code needs it: what is not in cold blocks has to outweigh that. So parts
+ * that are mostly cold code, as that of checks, stay where they are, as in the inner loop of a tiled product. */
 #include "outline.h"
 #include "mwcc/read/read.h"
 #include "mwcc/target/tuning.h"
@@ -21,7 +22,8 @@ enum {
   FEWEST = MOST / 4,
   CHUNK = MOST / 4, /* instructions of a block, at most */
   DEPTH = 4,        /* operations that are repeated in the region rather than passed */
-  CROSSING = 2      /* instructions that a live value costs */
+  CROSSING = TUNE_SPLIT_CROSSING,
+  UNLIKELY = 32 /* a branch's weights differ at least by this factor: the other side is cold */
 };
 
 /* ---- long blocks ---- */
@@ -102,6 +104,7 @@ typedef struct split {
   int count;
   int (*succs)[2], *succ_counts;
   size_t *weights;
+  bool *cold;  /* by block: only reached by unlikely branches */
   bool *stays; /* has an alloca, or does not end with a branch */
   order o;
   bool *walked;      /* by block: it has begun a segment */
@@ -131,7 +134,7 @@ static bool read_graph(split *s) {
   s->blocks = mw_alloc(room * sizeof(LLVMBasicBlockRef));
   s->numbers = mw_alloc(room * sizeof *s->numbers);
   s->succs = mw_alloc(room * sizeof *s->succs), s->succ_counts = mw_alloc(room * sizeof *s->succ_counts);
-  s->weights = mw_alloc(room * sizeof *s->weights), s->stays = mw_alloc(room);
+  s->weights = mw_alloc(room * sizeof *s->weights), s->stays = mw_alloc(room), s->cold = mw_alloc(room);
   s->taken = mw_alloc(room), s->walked = mw_alloc(room), s->in = mw_alloc(room);
   s->stack = mw_alloc(2 * room * sizeof *s->stack), s->list = mw_alloc(room * sizeof *s->list);
   LLVMGetBasicBlocks(s->function, s->blocks);
@@ -149,6 +152,28 @@ static bool read_graph(split *s) {
     }
   }
   return true;
+}
+
+/* The successor that a branch hardly ever takes, or -1. */
+static int unlikely_successor(const split *s, int n) {
+  LLVMValueRef end = LLVMGetBasicBlockTerminator(s->blocks[n]), operands[8];
+  LLVMValueRef weights = LLVMGetMetadata(end, LLVMGetMDKindIDInContext(s->p->context, "prof", 4));
+  unsigned count = weights ? (unsigned)LLVMGetMDNodeNumOperands(weights) : 0;
+  if (s->succ_counts[n] != 2 || count < 3 || count > MW_COUNT(operands)) return -1;
+  LLVMGetMDNodeOperands(weights, operands);
+  LLVMValueRef first = operands[count - 2], second = operands[count - 1];
+  if (!LLVMIsAConstantInt(first) || !LLVMIsAConstantInt(second)) return -1;
+  uint64_t one = LLVMConstIntGetZExtValue(first), other = LLVMConstIntGetZExtValue(second);
+  if (one / UNLIKELY >= other) return s->succs[n][1];
+  return other / UNLIKELY >= one ? s->succs[n][0] : -1;
+}
+
+/* A block is cold if its dominator is, or hardly ever branches to it. */
+static void find_cold(split *s) {
+  for (int i = 1; i < s->o.rpo_count; i++) {
+    int n = s->o.rpo[i], above = s->o.idom[n];
+    s->cold[n] = s->cold[above] || unlikely_successor(s, above) == n;
+  }
 }
 
 /* A region that is being put together. */
@@ -181,19 +206,40 @@ static bool grow(split *s, candidate *c, int start, int exit) {
   return false;
 }
 
-/* Values that are live into the region, or out of it. */
+static bool has_instruction(const split *s, LLVMValueRef i) {
+  return s->in[number_of_block(s, LLVMGetInstructionParent(i))];
+}
+
+static bool is_live_out(const split *s, LLVMValueRef i) {
+  for (LLVMUseRef use = LLVMGetFirstUse(i); use; use = LLVMGetNextUse(use))
+    if (!has_instruction(s, LLVMGetUser(use))) return true;
+  return false;
+}
+
+/* Values that are live into the region, but for those that it computes again, and those that are live out of it. */
 static size_t crossings(const split *s, const candidate *c) {
-  size_t live = 0;
+  numbered *in = NULL;
+  size_t count = 0, room = 0, live = 0;
   for (size_t k = 0; k < c->count; k++)
     for (LLVMValueRef i = LLVMGetFirstInstruction(s->blocks[s->list[k]]); i; i = LLVMGetNextInstruction(i)) {
-      bool leaves = false;
-      for (LLVMUseRef use = LLVMGetFirstUse(i); use && !leaves; use = LLVMGetNextUse(use)) {
-        LLVMBasicBlockRef user = LLVMGetInstructionParent(LLVMGetUser(use));
-        leaves = user != s->blocks[s->list[k]] && !s->in[number_of_block(s, user)];
+      live += is_live_out(s, i);
+      for (int o = 0; o < LLVMGetNumOperands(i); o++) {
+        LLVMValueRef value = LLVMGetOperand(i, (unsigned)o);
+        if (!LLVMIsAInstruction(value) || has_instruction(s, value) || is_rematerialisable(value)) continue;
+        if (count == room) in = mw_realloc(in, (room = 2 * room + 64) * sizeof *in);
+        in[count++].value = value;
       }
-      live += leaves;
     }
+  if (count) qsort(in, count, sizeof *in, by_value);
+  for (size_t n = 0; n < count; n++) live += n == 0 || in[n].value != in[n - 1].value;
+  free(in);
   return live;
+}
+
+static size_t hot_weight(const split *s, const candidate *c) {
+  size_t weight = 0;
+  for (size_t k = 0; k < c->count; k++) weight += s->cold[s->list[k]] ? 0 : s->weights[s->list[k]];
+  return weight;
 }
 
 static void drop(split *s, candidate *c) {
@@ -203,7 +249,7 @@ static void drop(split *s, candidate *c) {
 
 /* Take the candidate if it is worth a call, and begin another. */
 static void close_region(split *s, candidate *c) {
-  if (c->entry >= 0 && c->weight >= FEWEST && CROSSING * crossings(s, c) < c->weight) {
+  if (c->entry >= 0 && c->weight >= FEWEST && CROSSING * crossings(s, c) < hot_weight(s, c)) {
     extraction e = {.blocks = mw_alloc((c->count + 1) * sizeof *e.blocks),
                     .count = c->count,
                     .entry = s->blocks[c->entry],
@@ -285,7 +331,7 @@ static void extract_chosen(split *s, const kernel *k) {
 static void split_free(split *s) {
   for (size_t n = 0; n < s->region_count; n++) free(s->regions[n].region.blocks);
   free(s->blocks), free(s->numbers), free(s->succs), free(s->succ_counts), free(s->weights), free(s->stays);
-  free(s->taken), free(s->walked), free(s->in), free(s->stack), free(s->list), free(s->regions);
+  free(s->cold), free(s->taken), free(s->walked), free(s->in), free(s->stack), free(s->list), free(s->regions);
 }
 
 static void split_function(program *p, const kernel *k, LLVMValueRef function) {
@@ -298,6 +344,7 @@ static void split_function(program *p, const kernel *k, LLVMValueRef function) {
   if (read_graph(&s)) {
     flow f = {.count = s.count, .entry = 0, .succs = successors, .context = &s};
     s.o = order_of(&f);
+    find_cold(&s);
     walk(&s, 0, -1, -1);
     order_free(&s.o);
     extract_chosen(&s, k);

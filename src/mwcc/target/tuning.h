@@ -131,6 +131,10 @@ enum {
   TUNE_PARTITION_COPY = 100,         /* cost of copying the module for a thread, in instructions (bench/compiles.lua) */
   TUNE_HUGE_FUNCTION = 8000,         /* instructions from which on a function is split (255 barriers with masks) */
   TUNE_SPLIT_MOST = 2000,            /* instructions of each part, at most (the same) */
+  /* Instructions of each part, without cold ones, for each value that it takes or returns: from 3 to 7 in the loop of a
+     tiled product whose memory is checked, which the calls made 20 times as slow (bench/checks/cost.lua sgemm_tiled);
+     9 and more in huge functions without checks. */
+  TUNE_SPLIT_CROSSING = 8,
   /* Instructions of an outlined region for each value that is passed to it (bench/compiles.lua; sgemm_tiled). */
   TUNE_OUTLINE_PER_VALUE = 16,
 };
