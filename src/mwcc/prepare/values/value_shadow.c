@@ -82,7 +82,7 @@ static void call_shadow(value_check *c, mw_shadow_operation what, LLVMValueRef a
 
 static void make_context(value_check *c, LLVMValueRef call);
 
-static LLVMValueRef shadow_address(value_check *c, LLVMValueRef address) {
+static LLVMValueRef shadow_distance(value_check *c) {
   program *p = c->p;
   LLVMTypeRef type = LLVMFunctionType(p->i64, NULL, 0, 0);
   LLVMValueRef f = LLVMGetNamedFunction(p->module, SHADOW_DISTANCE);
@@ -93,10 +93,24 @@ static LLVMValueRef shadow_address(value_check *c, LLVMValueRef address) {
     add_attribute(p, f, "nounwind");
     add_attribute(p, f, "willreturn");
   }
+  return LLVMBuildCall2(c->b, type, f, NULL, 0, "");
+}
+
+/* An element's shadow is the same element of its array's shadow, so that widening knows of it what it knows of the
+   element: an index that may be contiguous is tested (widen/memory/tested_access.c). */
+static LLVMValueRef shadow_address(value_check *c, LLVMValueRef address) {
+  enum { MOST = 8 };
+  program *p = c->p;
+  LLVMValueRef indices[MOST];
+  unsigned count = LLVMIsAGetElementPtrInst(address) ? LLVMGetNumIndices(address) : 0;
+  if (count && count <= MOST && LLVMIsAArgument(LLVMGetOperand(address, 0))) {
+    for (unsigned i = 0; i < count; i++) indices[i] = LLVMGetOperand(address, i + 1);
+    LLVMValueRef array = shadow_address(c, LLVMGetOperand(address, 0));
+    return LLVMBuildGEP2(c->b, LLVMGetGEPSourceElementType(address), array, indices, count, "");
+  }
   if (LLVMTypeOf(address) != p->pointer) address = LLVMBuildAddrSpaceCast(c->b, address, p->pointer, "");
   LLVMValueRef number = LLVMBuildPtrToInt(c->b, address, p->i64, "");
-  return LLVMBuildIntToPtr(c->b, LLVMBuildAdd(c->b, number, LLVMBuildCall2(c->b, type, f, NULL, 0, ""), ""), p->pointer,
-                           "");
+  return LLVMBuildIntToPtr(c->b, LLVMBuildAdd(c->b, number, shadow_distance(c), ""), p->pointer, "");
 }
 
 /* An array's shadow is where its memory is, at a distance; constants of the code are written. */
