@@ -35,6 +35,32 @@ describe("products", function()
     end
   end)
 
+  it("of many matrices of up to 128 rows need no library, in every dtype and order", function()
+    local g = mw.random(7)
+    for _, dtype in ipairs { "int", "longlong", "uchar", "bool", "half", "complex64" } do
+      for _, sizes in ipairs { { 17, 33, 5 }, { 40, 64, 65 }, { 128, 3, 20 }, { 2, 128, 7 }, { 129, 2, 3 } } do
+        local m, n, inner = sizes[1], sizes[2], sizes[3]
+        local low = (dtype == "uchar" or dtype == "bool") and 0 or -2
+        local high = dtype == "bool" and 1 or 2
+        local p = mw.zeros({ 33, m, inner }, "int"):assign(g:integers(low, high, { 33, m, inner }))
+        local q = mw.zeros({ 33, n, inner }, "int"):assign(g:integers(low, high, { 33, n, inner }))
+        local a, b = p:to(dtype), q:to(dtype)
+        local y = a:mm(b:transpose())                               -- columns are not contiguous
+        local z = a:transpose():contiguous():transpose():mm(b[1]:transpose())
+        for _, at in ipairs { { 1, 1, 1 }, { 33, m, n }, { 17, math.floor(m / 2), math.ceil(n / 2) } } do
+          local i, row, column = at[1], at[2], at[3]
+          local expected, other = (p[i][row] * q[i][column]):sum(), (p[i][row] * q[1][column]):sum()
+          if dtype == "uchar" then expected, other = expected % 256, other % 256 end
+          if dtype == "bool" then expected, other = expected > 0, other > 0 end
+          local first, second = y[i]:get(row, column), z[i]:get(row, column)
+          if dtype == "complex64" then first, second = first.re, second.re end
+          assert.equal(expected, first)
+          assert.equal(other, second)
+        end
+      end
+    end
+  end)
+
   it("are written into out, also where it is an input", function()
     local a = mw.array { { 1, 2 }, { 3, 4 } }
     local y = mw.zeros(2, 2)

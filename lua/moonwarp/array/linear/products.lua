@@ -29,7 +29,7 @@ extern "C" __global__ void product(const $T *a, long long a_row, long long a_col
 extern "C" __global__ void small_products(const $T *a, long long a_row, long long a_next, const $T *b, long long b_row,
     long long b_next, $T *c, int m, int n, int inner, int count) {
   for (int i = blockIdx.x; i < count; i += gridDim.x)
-    moonwarp::matmul_small<$T>(a + i * a_next, a_row, b + i * b_next, b_row, c + i * (long long)m * n, m, n, inner);
+    moonwarp::matmul_small<$T, $A>(a + i * a_next, a_row, b + i * b_next, b_row, c + i * (long long)m * n, m, n, inner);
 }
 ]]
 
@@ -91,18 +91,31 @@ local function matrices(x, rows, columns, row, column, count, next)
   return raw.array_strided(x, 0, nil, { count, rows, columns }, { next * size, row * size, column * size })
 end
 
-local SMALL, SEVERAL = 16, 32 -- sides, and matrices
+local in_libraries = { float = true, complex = true } -- the kinds that libraries may multiply
+local SMALL, OWN, SEVERAL = 16, 128, 32 -- the longest side where there is a library, and where not; matrices
 
--- Many small matrices, whose products take less time than calls of a library do.
+-- A batch of matrices whose rows are contiguous, and its distances.
+local function by_rows(x, s, rows, columns)
+  if s.column == 1 then return x, s end
+  return x:contiguous(), { row = columns, column = 1, next = s.next == 0 and 0 or rows * columns }
+end
+
+-- Many small matrices on the CPU: their products take less time than calls of a library do, and than tiles of the
+-- other kernel, which are mostly empty.
 local function small(of, x, xs, z, zs, y, m, n, inner, count)
-  if count < SEVERAL or count >= 2 ^ 31 or math.max(m, n, inner) > SMALL or of.kind ~= "float" or of.bits < 32
-    or xs.column ~= 1 or zs.column ~= 1 or y.device.name:sub(1, 3) ~= "cpu" then return false end
-  kernels_of(y.device, of).small_products(count, n <= 8 and 8 or 16)(memory_of(x), xs.row, xs.next, memory_of(z),
-    zs.row, zs.next, y:reshape(-1), m, n, inner, count)
+  if count < SEVERAL or count >= 2 ^ 31 or y.device.name:sub(1, 3) ~= "cpu" then return false end
+  local by_library = in_libraries[of.kind] and of.bits >= 32 and kernels.on(y.device, raw.linear_library, false)
+  if by_library and (of.kind ~= "float" or xs.column ~= 1 or zs.column ~= 1) then return false end
+  if math.max(m, n, inner) > (by_library and SMALL or OWN) then return false end
+  x, xs = by_rows(x, xs, m, inner)
+  z, zs = by_rows(z, zs, inner, n)
+  local threads = 8
+  while threads < n do threads = threads * 2 end
+  kernels_of(y.device, of).small_products(count, threads)(memory_of(x), xs.row, xs.next, memory_of(z), zs.row, zs.next,
+    y:reshape(-1), m, n, inner, count)
   return true
 end
 
-local in_libraries = { float = true, complex = true } -- the kinds that libraries may multiply
 local by_kernel
 
 -- y = x z for `count` matrices whose elements are row, column and next elements apart, by the library or the kernel.

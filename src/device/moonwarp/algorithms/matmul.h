@@ -51,8 +51,8 @@ __device__ inline void matmul_tile(const T *a, matrix_strides as, const T *b, ma
 }
 
 /* Products of small matrices, one after the other: c = a b, with a thread for each column of c, and rows of b and c that
- * are contiguous. Four rows of c at a time share the elements of b. */
-template <typename T>
+ * are contiguous. Four rows of c at a time share the elements of b. Sums are in A. */
+template <typename T, typename A>
 __device__ inline void matmul_small(const T *a, long long a_row, const T *b, long long b_row, T *c, int m, int n,
                                     int inner) {
   int j = threadIdx.x;
@@ -60,18 +60,18 @@ __device__ inline void matmul_small(const T *a, long long a_row, const T *b, lon
     if (j >= n) continue;
     const T *first = a + i * a_row, *second = i + 1 < m ? first + a_row : first;
     const T *third = i + 2 < m ? second + a_row : first, *fourth = i + 3 < m ? third + a_row : first;
-    T w = 0, x = 0, y = 0, z = 0;
+    A w(0), x(0), y(0), z(0);
     for (int k = 0; k < inner; k++) {
-      T element = b[k * b_row + j];
-      w += first[k] * element;
-      x += second[k] * element;
-      y += third[k] * element;
-      z += fourth[k] * element;
+      A element = (A)b[k * b_row + j];
+      w += (A)first[k] * element;
+      x += (A)second[k] * element;
+      y += (A)third[k] * element;
+      z += (A)fourth[k] * element;
     }
-    c[i * n + j] = w;
-    if (i + 1 < m) c[(i + 1) * n + j] = x;
-    if (i + 2 < m) c[(i + 2) * n + j] = y;
-    if (i + 3 < m) c[(i + 3) * n + j] = z;
+    c[i * n + j] = (T)w;
+    if (i + 1 < m) c[(i + 1) * n + j] = (T)x;
+    if (i + 2 < m) c[(i + 2) * n + j] = (T)y;
+    if (i + 3 < m) c[(i + 3) * n + j] = (T)z;
   }
 }
 
