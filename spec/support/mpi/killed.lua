@@ -75,11 +75,12 @@ end
 ---@param library "openmpi"|"mpich"
 ---@param size integer how many ranks
 ---@param seed integer
-function M.run(library, size, seed)
+---@param networks? boolean ranks.run's
+function M.run(library, size, seed, networks)
   local folder = os.tmpname()
   os.remove(folder)
   assert(os.execute("mkdir " .. folder))
-  local result = ranks.run(library, size, program:format(seed, folder), 30)
+  local result = ranks.run(library, size, program:format(seed, folder), 30, networks)
   result.ended_at, result.left = mw.time(), {}
   for rank = 0, size - 1 do
     local pid = (read(folder .. "/" .. rank) or ""):match "%d+"

@@ -7,6 +7,8 @@
 local assert = require "luassert"
 local child = require "support.child"
 
+local folder = assert(debug.getinfo(1, "S").source:match "^@(.*)support/mpi/ranks%.lua$")
+
 local M = {
   libraries = { "openmpi", "mpich" },
   ranks = { 1, 2, 3, 4, 7 },
@@ -35,11 +37,17 @@ function M.has(library) return program(library) ~= false end
 ---@param ranks integer
 ---@param text string
 ---@param seconds? integer after which it is ended; 60 by default
+---@param networks? boolean half of the ranks in a network namespace of their own; the exit status 77 without the rights
 ---@return { output: string, ok: boolean, code: integer }
-function M.run(library, ranks, text, seconds)
-  local words = { "timeout", tostring(seconds or 60), program(library) }
-  if library == "openmpi" then words[#words + 1] = "--oversubscribe --allow-run-as-root --mca btl self,vader" end
-  words[#words + 1] = "-n " .. ranks
+function M.run(library, ranks, text, seconds, networks)
+  local words = { "timeout", tostring(seconds or 60) }
+  if networks then
+    words[#words + 1] = ("bash %ssupport/mpi/namespaces.sh %s %d"):format(folder, library, ranks)
+  else
+    words[#words + 1] = program(library)
+    if library == "openmpi" then words[#words + 1] = "--oversubscribe --allow-run-as-root --mca btl self,vader" end
+    words[#words + 1] = "-n " .. ranks
+  end
   return child { 'local mw = require "moonwarp" local comm = mw.mpi.world()\n' .. text,
     launcher = table.concat(words, " "),
     environment = { MOONWARP_THREADS = 1, MOONWARP_DEVICE = "cpu", ASAN_OPTIONS = M.sanitizer_options } }
