@@ -4,7 +4,9 @@
 
 local mw = require "moonwarp"
 
-local steps = { "1.0", "1.1", "1.2", "1.3", "2.0", "3.0", "3.2", "3.5", "5.2", "5.3", "6.0", "6.1", "7.0", "8.0" }
+local steps = {
+  "1.0", "1.1", "1.2", "1.3", "2.0", "3.0", "3.2", "3.5", "5.2", "5.3", "6.0", "6.1", "7.0", "8.0", "9.0",
+}
 
 -- Body of a kernel -> the capability that it needs.
 local features = {
@@ -47,6 +49,8 @@ local features = {
   { "5.3", "h[0] = h[1] * h[2];" },
   { "8.0", "b[0] = __hadd(b[1], b[2]);" },
   { "8.0", "b[0] = b[1] * b[2];" },
+  { "9.0", "atomicAdd((float2 *)x, make_float2(1, 2));" },
+  { "9.0", "atomicAdd_block((float4 *)x, make_float4(1, 2, 3, 4));" },
 }
 
 -- On every device.
@@ -111,7 +115,7 @@ describe("features of a compute capability", function()
         end
       end
       for line = first_always, #lines do assert.is_nil(found[line]) end
-      assert.equal(capability == "8.0", m ~= nil)
+      assert.equal(capability == "9.0", m ~= nil)
     end)
   end
 

@@ -287,4 +287,21 @@ __global__ void sum(const float *array, unsigned n, volatile float *result) {
     end
     assert.equal(0, m.count)
   end)
+
+  it("add vectors, each component by itself", function()
+    local vectors = mw.compile { options = { "-arch=sm_90" }, source = [[
+      __global__ void add(float2 *two, float4 *four, float2 *old) {
+        float x = threadIdx.x + 256.0f * blockIdx.x;
+        float2 before = atomicAdd(two, make_float2(1, x));
+        if (before.x == 0) *old = before;
+        atomicAdd_block(&four[1 + blockIdx.x], make_float4(1, 2, 3, x));
+        atomicAdd_system(four, make_float4(x, -1, 0.5f, 0));
+      }]] }
+    local two, four, old = mw.zeros(1, "float2"), mw.zeros(5, "float4"), mw.full(1, { 7, 7 }, "float2")
+    vectors.add(4, 256)(two, four, old)
+    assert.same({ 1024, 1023 * 512 }, two[1])
+    assert.same({ 1023 * 512, -1024, 512, 0 }, four[1])
+    for b = 0, 3 do assert.same({ 256, 512, 768, 255 * 128 + 65536 * b }, four[2 + b]) end
+    assert.equal(0, old[1][1])
+  end)
 end)

@@ -106,7 +106,7 @@ __global__ void bits(const unsigned *A, const unsigned *B, int *X, int *Y) {
   wmma::fragment<wmma::accumulator, 8, 8, 128, int> c, d;
   load(A, B, a, b);
   wmma::fill_fragment(c, 3);
-  small::bmma_sync(d, a, b, c, small::bmmaBitOpXOR);
+  wmma::bmma_sync(d, a, b, c, small::bmmaBitOpXOR);
   wmma::store_matrix_sync(X, d, 8, wmma::mem_row_major);
   small::bmma_sync(d, a, b, c, small::bmmaBitOpAND);
   wmma::store_matrix_sync(Y, d, 8, wmma::mem_col_major);

@@ -3,7 +3,7 @@
 set -eu
 cd "$1"
 files="nvrtc/prelude.h nvrtc/cache_hints.h moonwarp/checked_events.h moonwarp/words.h moonwarp/guard_layout.h moonwarp/guard.h moonwarp/assertion.h moonwarp/sync/grid_barrier.h moonwarp/sync/cluster.h moonwarp/sync/mbarrier.h moonwarp/sync/bulk_copy.h cuda_awbarrier*.h
-  moonwarp/atomic/atomic_builtins.h cmath moonwarp/arithmetic/limits.h moonwarp/math/math_overloads.h moonwarp/math/classification.h moonwarp/math/long_double.h moonwarp/sync/dependent_launch.h moonwarp/sync/graph_condition.h
+  moonwarp/atomic/atomic_builtins.h moonwarp/atomic/lock_free.h cmath moonwarp/arithmetic/limits.h moonwarp/math/math_overloads.h moonwarp/math/classification.h moonwarp/math/long_double.h moonwarp/sync/dependent_launch.h moonwarp/sync/graph_condition.h
   moonwarp/texture/texture_kinds.h
   cuda/atomic cuda/barrier cuda/pipeline moonwarp/sync/pipeline.h cuda_pipeline*.h moonwarp/atomic/atomic_objects.h
   moonwarp/sync/block_barrier.h moonwarp/sync/block_wait.h moonwarp/warp/block_tiles.h cuComplex.h math_constants.h cuda_fp16.h cuda_bf16.h cuda_fp[468].h cuda.h library_types.h nv/target

@@ -135,6 +135,7 @@ int cuda_options(const cuda_device *device, const mw_source *source, cuda_list *
   cuda_list_add(out, mw_format("--gpu-architecture=%s", name));
   free(name);
   cuda_list_add(out, mw_strdup("-default-device"));
+  cuda_list_add(out, mw_strdup("--device-int128"));
 #ifdef __x86_64__ /* nvcc has the host's macros, and headers ask for them */
   cuda_list_add(out, mw_strdup("-D__x86_64__=1"));
 #elif defined __aarch64__

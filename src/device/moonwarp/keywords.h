@@ -15,18 +15,7 @@
 #define CUDART_VERSION       12000
 #define __MOONWARP__         1
 
-/* The C++ library's atomics test these, which clang defines for host targets only. */
-#define __GCC_ATOMIC_TEST_AND_SET_TRUEVAL 1
-#define __GCC_ATOMIC_BOOL_LOCK_FREE       2
-#define __GCC_ATOMIC_CHAR_LOCK_FREE       2
-#define __GCC_ATOMIC_CHAR16_T_LOCK_FREE   2
-#define __GCC_ATOMIC_CHAR32_T_LOCK_FREE   2
-#define __GCC_ATOMIC_WCHAR_T_LOCK_FREE    2
-#define __GCC_ATOMIC_SHORT_LOCK_FREE      2
-#define __GCC_ATOMIC_INT_LOCK_FREE        2
-#define __GCC_ATOMIC_LONG_LOCK_FREE       2
-#define __GCC_ATOMIC_LLONG_LOCK_FREE      2
-#define __GCC_ATOMIC_POINTER_LOCK_FREE    2
+#include "moonwarp/atomic/lock_free.h"
 /* The C library's string.h tests which semantics inline functions have. */
 #define __GNUC_GNU_INLINE__ 1
 

@@ -14,6 +14,7 @@
 #define __GNUC_PATCHLEVEL__ 1
 #endif
 #define __MW_NVRTC__ 1
+#include "moonwarp/atomic/lock_free.h"
 
 /* Host functions in the source are compiled for the device: they are not called. */
 #undef __host__

@@ -14,6 +14,8 @@ static const char shuffle_instead[] = "pass values through shared memory";
 static const feature features[] = {
     /* atomics: the argument's type follows the name, P for pointer: f float, d double, y unsigned long long, x long
        long, t unsigned short */
+    {"atomicAdd*", "6float2", 90, "atomicAdd() of float2", "add each component by itself"},
+    {"atomicAdd*", "6float4", 90, "atomicAdd() of float4", "add each component by itself"},
     {"atomic*_system", NULL, 60, "an atomic function with system scope", "use the form without _system"},
     {"atomic*_block", NULL, 60, "an atomic function with block scope", "use the form without _block"},
     {"atomicAdd", "13__nv_bfloat16", 80, "atomicAdd() of __nv_bfloat16", NULL},

@@ -87,4 +87,16 @@ __mw_atomics(_system, __MEMORY_SCOPE_SYSTEM)
 #include "../../nvptx/atomics.h"
 #endif
 
+/* Vectors: each component is added atomically, the whole is not. */
+#define __mw_vector_atomics(suffix)                                                                                    \
+  __mw_device float2 atomicAdd##suffix(float2 *address, float2 value) {                                                \
+    return {atomicAdd##suffix(&address->x, value.x), atomicAdd##suffix(&address->y, value.y)};                         \
+  }                                                                                                                    \
+  __mw_device float4 atomicAdd##suffix(float4 *address, float4 value) {                                                \
+    return {atomicAdd##suffix(&address->x, value.x), atomicAdd##suffix(&address->y, value.y),                          \
+            atomicAdd##suffix(&address->z, value.z), atomicAdd##suffix(&address->w, value.w)};                         \
+  }
+        __mw_vector_atomics() __mw_vector_atomics(_block) __mw_vector_atomics(_system)
+#undef __mw_vector_atomics
+
 #endif

@@ -231,20 +231,22 @@ __mw_device_template void mma_sync(fragment<accumulator, m, n, k, D> &d,
   }
 }
 
-namespace experimental {
-
 template <int m, int n, int k>
-__mw_device_template void
-bmma_sync(fragment<accumulator, m, n, k, int> &d, const fragment<matrix_a, m, n, k, precision::b1, row_major> &a,
-          const fragment<matrix_b, m, n, k, precision::b1, col_major> &b, const fragment<accumulator, m, n, k, int> &c,
-          bmmaBitOp operation = bmmaBitOpXOR, bmmaAccumulateOp = bmmaAccumulateOpPOPC) {
-  if (operation == bmmaBitOpAND)
-    details::multiply<m, n, k, precision::b1, 1>(__mw_tensor_multiply_bits<1, 1, true>, d, a, b, c);
+__mw_device_template void bmma_sync(fragment<accumulator, m, n, k, int> &d,
+                                    const fragment<matrix_a, m, n, k, experimental::precision::b1, row_major> &a,
+                                    const fragment<matrix_b, m, n, k, experimental::precision::b1, col_major> &b,
+                                    const fragment<accumulator, m, n, k, int> &c,
+                                    experimental::bmmaBitOp operation = experimental::bmmaBitOpXOR,
+                                    experimental::bmmaAccumulateOp = experimental::bmmaAccumulateOpPOPC) {
+  if (operation == experimental::bmmaBitOpAND)
+    details::multiply<m, n, k, experimental::precision::b1, 1>(__mw_tensor_multiply_bits<1, 1, true>, d, a, b, c);
   else
-    details::multiply<m, n, k, precision::b1, 1>(__mw_tensor_multiply_bits<1, 1, false>, d, a, b, c);
+    details::multiply<m, n, k, experimental::precision::b1, 1>(__mw_tensor_multiply_bits<1, 1, false>, d, a, b, c);
 }
 
-} // namespace experimental
+namespace experimental {
+using wmma::bmma_sync;
+}
 
 } // namespace wmma
 } // namespace nvcuda

@@ -212,20 +212,22 @@ __mw_layouts(__mw_product, 8, 8, 4, double, "f64.f64.f64.f64", double, 2, double
 #endif
 
 #if __CUDA_ARCH__ >= 750
-namespace experimental {
 __mw_device void bmma_sync(fragment<accumulator, 8, 8, 128, int> &d,
-                           const fragment<matrix_a, 8, 8, 128, precision::b1, row_major> &a,
-                           const fragment<matrix_b, 8, 8, 128, precision::b1, col_major> &b,
-                           const fragment<accumulator, 8, 8, 128, int> &c, bmmaBitOp operation = bmmaBitOpXOR,
-                           bmmaAccumulateOp = bmmaAccumulateOpPOPC) {
+                           const fragment<matrix_a, 8, 8, 128, experimental::precision::b1, row_major> &a,
+                           const fragment<matrix_b, 8, 8, 128, experimental::precision::b1, col_major> &b,
+                           const fragment<accumulator, 8, 8, 128, int> &c,
+                           experimental::bmmaBitOp operation = experimental::bmmaBitOpXOR,
+                           experimental::bmmaAccumulateOp = experimental::bmmaAccumulateOpPOPC) {
 #if __CUDA_ARCH__ >= 800
-  if (operation == bmmaBitOpAND) {
+  if (operation == experimental::bmmaBitOpAND) {
     __mw_multiply("wmma.mma.and.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32", 2, words, 1, 1, words, 2, words);
     return;
   }
 #endif
   __mw_multiply("wmma.mma.xor.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32", 2, words, 1, 1, words, 2, words);
 }
+namespace experimental {
+using wmma::bmma_sync;
 }
 #endif
 /* clang-format on */
