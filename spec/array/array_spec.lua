@@ -75,8 +75,10 @@ describe("an array", function()
     end)
 
     it("refuses ragged tables, naming the row", function()
-      assert.equal("element [2]: wants a table of 2, this one has 3", message(mw.array, { { 1, 2 }, { 1, 2, 3 } }))
-      assert.equal("element [3]: wants a table of 2, got the number 5", message(mw.array, { { 1, 2 }, { 3, 4 }, 5 }))
+      assert.equal("element [2]: wants a table of 2 elements, this one has 3",
+        message(mw.array, { { 1, 2 }, { 1, 2, 3 } }))
+      assert.equal("element [3]: wants a table of 2 elements, got the number 5",
+        message(mw.array, { { 1, 2 }, { 3, 4 }, 5 }))
     end)
 
     it("refuses elements that are not numbers, and names them", function()
@@ -258,7 +260,7 @@ describe("an array", function()
       b[1] = b[2]
       assert.same({ { 7, 8, 9 }, { 7, 8, 9 } }, b:totable())
       assert.is_nil(b[3])
-      assert.matches("wants a table of 3, this one has 2", message(function() b[1] = { 1, 2 } end))
+      assert.matches("wants a table of 3 elements, this one has 2", message(function() b[1] = { 1, 2 } end))
       assert.matches("got the number 5", message(function() b[1] = 5 end))
     end)
 

@@ -163,7 +163,7 @@ __global__ void f() { calls += 1; }]]
     assert.error_matches(function() raw.watch_begin "nobody" end, "there is no watcher 'nobody'")
     assert.error_matches(function()
       watch(function() raw.watch_begin "counters" end)
-    end, "cannot begin inside another one")
+    end, "do not nest")
   end)
 
   it("reports the failure of a launch, and the next one is watched", function()

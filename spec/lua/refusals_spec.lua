@@ -38,7 +38,8 @@ describe("a binding refuses", function()
   end)
 
   it("names, and what is assigned to them", function()
-    assert.equal("a module is asked by names of its source, got the number 3", message(function() return m[3] end))
+    assert.equal("the fields of a module are names in its source, got the number 3",
+      message(function() return m[3] end))
     assert.equal("'f' is a kernel; only variables (__device__, __constant__) can be assigned",
       message(function() m.f = 3 end))
     assert.matches("^'image' is a texture reference %(.*%): assign mw.texture%(array, {...}%), or nil for none; got an "
@@ -54,12 +55,12 @@ describe("a binding refuses", function()
     assert.equal("an array takes elements by number; there is nothing to assign at the string \"x\"",
       message(function() a.x = 1 end))
     assert.equal("a shape has 1 to 8 dimensions, this one has 9", message(mw.zeros, { 1, 1, 1, 1, 1, 1, 1, 1, 1 }))
-    assert.equal("the table: wants a table of 3, this one has 2", message(a.copy_from, a, { 1, 2 }))
-    assert.equal("element [1]: wants a table of 2, got the number 1",
+    assert.equal("the table: wants a table of 3 elements, this one has 2", message(a.copy_from, a, { 1, 2 }))
+    assert.equal("element [1]: wants a table of 2 elements, got the number 1",
       message(function() mw.zeros(2, 2):copy_from { 1, 2 } end))
     local deep = 1
     for _ = 1, 10 do deep = { deep } end
-    assert.equal("a table nested deeper than 8 levels", message(mw.array, deep))
+    assert.equal("a table may be nested 8 levels deep at most, one for each dimension", message(mw.array, deep))
   end)
 
   it("dtypes and conversions", function()
@@ -80,7 +81,7 @@ describe("a binding refuses", function()
     assert.equal("this texture or surface was freed", message(function() return t.handle end))
     assert.equal("a texture reads memory in order, and this array is a strided view: give it a:contiguous()",
       message(mw.texture, a[{ { 1, 3, 2 } }]))
-    assert.equal("a copy between elements of 4 and 8 bytes: both sides have to be alike",
+    assert.equal("a copy between elements of 4 and 8 bytes: both sides need elements of one size",
       message(mw.copy_region, mw.pitched(2, 2, "double"), mw.pitched(2, 2, "float")))
   end)
 end)

@@ -89,7 +89,8 @@ static int inflate_all(z_stream *z, const char *bytes, size_t length, char *out,
 
 int mw_bytes_inflate(const char *bytes, size_t length, size_t size, char *out) {
   z_stream z = {0};
-  if (inflateInit2(&z, -MAX_WBITS) != Z_OK) return fail(MW_MEMORY_ALLOCATION, "zlib does not start");
+  if (inflateInit2(&z, -MAX_WBITS) != Z_OK)
+    return fail(MW_MEMORY_ALLOCATION, "the host has no memory for zlib to inflate compressed data");
   int code = inflate_all(&z, bytes, length, out, size);
   inflateEnd(&z);
   return code;

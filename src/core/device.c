@@ -227,7 +227,7 @@ static int open_default(mw_device **out) {
     if (counted != MW_SUCCESS) code = counted;
     if (count > 0) code = share_device(&(const choice){.driver = drivers[i]}, out);
   }
-  return code == MW_NO_DEVICE ? fail(code, "no driver of moonwarp finds a device here") : code;
+  return code == MW_NO_DEVICE ? fail(code, "there is no device; mw.doctor() says what each driver lacks") : code;
 }
 
 int mw_device_open(const char *name, mw_device **out) {

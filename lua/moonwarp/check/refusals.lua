@@ -66,11 +66,13 @@ function M.key(key) return "an array takes elements by number; there is nothing 
 ---@param length integer of the array there
 ---@param list any
 function M.table(where, length, list)
-  if type(list) ~= "table" then return say("%s: wants a table of %d, got %s", where, length, describe(list)) end
-  return say("%s: wants a table of %d, this one has %d", where, length, #list)
+  if type(list) ~= "table" then
+    return say("%s: wants a table of %d elements, got %s", where, length, describe(list))
+  end
+  return say("%s: wants a table of %d elements, this one has %d", where, length, #list)
 end
 
-function M.depth(most) return say("a table nested deeper than %d levels", most) end
+function M.depth(most) return say("a table may be nested %d levels deep at most, one for each dimension", most) end
 
 ---What does not go into a whole array.
 ---@param source any
@@ -173,7 +175,7 @@ function M.stream_closed() return "the stream of this launch was closed" end
 -- ---- modules ----
 
 function M.headers() return 'headers are a table of texts by name: {["vec.h"] = "…"}' end
-function M.name(value) return "a module is asked by names of its source, got " .. describe(value) end
+function M.name(value) return "the fields of a module are names in its source, got " .. describe(value) end
 
 function M.assigned_kernel(name)
   return ("'%s' is a kernel; only variables (__device__, __constant__) can be assigned"):format(name)
@@ -197,7 +199,7 @@ end
 function M.texture_freed() return "this texture or surface was freed" end
 
 function M.box_elements(from, to)
-  return say("a copy between elements of %d and %d bytes: both sides have to be alike", from, to)
+  return say("a copy between elements of %d and %d bytes: both sides need elements of one size", from, to)
 end
 
 -- ---- devices ----

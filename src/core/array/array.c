@@ -47,7 +47,7 @@ int mw_array_set_shape(mw_array *array, const mw_type *dtype, int rank, const si
   if (overflow && !empty) {
     char text[200];
     describe_shape(shape, rank, text, sizeof text);
-    return fail(MW_MEMORY_ALLOCATION, "an array of %s %s is more than memory has addresses", text, dtype->name);
+    return fail(MW_MEMORY_ALLOCATION, "an array of %s %s is larger than the address space", text, dtype->name);
   }
   array->dtype = dtype;
   array->rank = rank;

@@ -19,9 +19,10 @@ static int check_kinds(const mw_tensor_layout *l) {
     return fail(MW_INVALID_VALUE, "an interleaved tensor map has 3 dimensions or more, not %lld",
                 (long long)l->dimensions);
   if (l->interleave == 2 && l->swizzle != 1)
-    return fail(MW_INVALID_VALUE, "a tensor map that interleaves 32 bytes swizzles 32 bytes");
+    return fail(MW_INVALID_VALUE, "a tensor map with an interleave of 32 bytes needs a swizzle of 32 bytes");
   if (l->fill && l->type < FIRST_FLOAT)
-    return fail(MW_INVALID_VALUE, "a tensor map fills with NaN only where elements are floating-point numbers");
+    return fail(MW_INVALID_VALUE,
+                "a tensor map fills with NaN only where elements are floating-point numbers: fill with zeros");
   return MW_SUCCESS;
 }
 

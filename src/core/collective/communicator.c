@@ -160,13 +160,15 @@ static int check_counts(const mw_message *message, const mw_array *source, const
   if (!source || !target) return MW_SUCCESS;
   size_t s = source->count, t = target->count;
   if (source->dtype != target->dtype)
-    return fail(MW_INVALID_VALUE, "a message from elements of %s to elements of %s", source->dtype->name,
-                target->dtype->name);
+    return fail(MW_INVALID_VALUE, "a message of elements of %s into an array of %s: both arrays need one dtype",
+                source->dtype->name, target->dtype->name);
   if (message->kind == MW_MESSAGE_ALLGATHER) s *= (size_t)size;
   if (message->kind == MW_MESSAGE_REDUCE_SCATTER) t *= (size_t)size;
-  return s == t ? MW_SUCCESS
-                : fail(MW_INVALID_VALUE, "a message from %zu elements to %zu, in a communicator of %d ranks",
-                       source->count, target->count, size);
+  return s == t
+             ? MW_SUCCESS
+             : fail(MW_INVALID_VALUE,
+                    "the arrays of a message do not fit together: %zu elements are sent and %zu received, by %d ranks",
+                    source->count, target->count, size);
 }
 
 static int describe(mw_communicator *communicator, mw_array *source, mw_array *target, mw_message *message) {
@@ -191,7 +193,8 @@ int mw_communicator_queue(mw_communicator *communicator, mw_message_kind kind, m
                           mw_message_operation operation, int peer, const char *site) {
   mw_message message = {.kind = kind, .operation = operation, .peer = peer, .site = site};
   mw_stream *stream = mw_stream_of(communicator->device);
-  if (mw_capture_concerns(stream)) return fail(MW_NOT_SUPPORTED, "a captured stream records no messages");
+  if (mw_capture_concerns(stream))
+    return fail(MW_NOT_SUPPORTED, "messages cannot be captured into a graph: send them outside of the capture");
   int code = describe(communicator, source, target, &message);
   if (code != MW_SUCCESS) return code;
   message.owner = mw_owner_current();

@@ -56,7 +56,7 @@ static int resolve_memory(const mw_box_side *given, const box *b, side *s) {
       !add_product(given->z, s->slice_pitch, s->at, &s->at) || !add_product(1, given->x, s->at, &s->at) ||
       !add_product(b->depth - 1, s->slice_pitch, s->at, &end) || !add_product(b->height - 1, s->row_pitch, end, &end) ||
       !add_product(1, b->width, end, &end))
-    return fail(MW_INVALID_VALUE, "the box of a copy is larger than memory");
+    return fail(MW_INVALID_VALUE, "the region of a copy is larger than the address space");
   if (given->buffer && end > given->buffer->bytes)
     return fail(MW_INVALID_VALUE, "a copy ends at byte %zu of its %s, which is %zu bytes of memory", end, s->name,
                 given->buffer->bytes);
@@ -307,7 +307,8 @@ static int capture(mw_stream *stream, const side *to, const side *from, const bo
   int code = mw_capture_check(stream);
   if (code != MW_SUCCESS) return code;
   if (!can_be_queued(to, from, b))
-    return fail(MW_INVALID_VALUE, "a copy of a region within one memory waits, and cannot be captured");
+    return fail(MW_INVALID_VALUE, "a copy of a region within one allocation waits for the device, so it cannot be "
+                                  "captured: copy through another array");
   mw_work work = {.kind = MW_WORK_BOX,
                   .copy = {.width = b->width, .height = b->height, .depth = b->depth},
                   .to = *to->given,

@@ -75,7 +75,7 @@ static int hold_memory(side *s, const mw_copy *copy, mw_device *device) {
   size_t bytes = 0;
   int code = check_pitch(s, copy->width, copy->height, copy->depth, device);
   if (code == MW_SUCCESS && !reach(s, copy->width, copy->height, copy->depth, &bytes))
-    code = fail(MW_INVALID_VALUE, "the copy is more than memory has addresses");
+    code = fail(MW_INVALID_VALUE, "the copy is larger than the address space");
   return code == MW_SUCCESS ? check_range(s, bytes, copy->foreign, device) : code;
 }
 
@@ -199,7 +199,8 @@ static int capture_copy(mw_stream *stream, const mw_copy *copy) {
   mw_work work = {.kind = MW_WORK_COPY, .copy = *copy};
   int code = mw_capture_check(stream);
   if (code == MW_SUCCESS && overlap(copy))
-    code = fail(MW_INVALID_VALUE, "boxes of one CUDA array overlap: such a copy waits, and cannot be captured");
+    code = fail(MW_INVALID_VALUE,
+                "the regions of one CUDA array overlap: such a copy waits for the device, so it cannot be captured");
   if (code != MW_SUCCESS) return code;
   if (copy->target_in.array) mw_cuda_array_retain(copy->target_in.array);
   if (copy->source_in.array) mw_cuda_array_retain(copy->source_in.array);
@@ -262,10 +263,10 @@ static int check_fill(mw_device *device, const mw_fill *fill, side *target, size
   size_t bytes = 0;
   *target = (side){.name = "target", .address = fill->target, .pitch = fill->pitch, .rows = fill->rows};
   if (__builtin_mul_overflow(fill->width, fill->size, width))
-    return fail(MW_INVALID_VALUE, "the fill is more than memory has addresses");
+    return fail(MW_INVALID_VALUE, "the fill is larger than the address space");
   int code = check_pitch(target, *width, fill->height, fill->depth, device);
   if (code == MW_SUCCESS && !reach(target, *width, fill->height, fill->depth, &bytes))
-    code = fail(MW_INVALID_VALUE, "the fill is more than memory has addresses");
+    code = fail(MW_INVALID_VALUE, "the fill is larger than the address space");
   if (code == MW_SUCCESS && fill->target % fill->size != 0)
     code =
         fail(MW_INVALID_VALUE, "a fill of elements of %zu bytes at an address that is no multiple of it", fill->size);

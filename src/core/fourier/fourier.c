@@ -72,7 +72,8 @@ int mw_array_fourier(mw_array *x, mw_array *y, mw_fourier_kind kind, size_t n, s
   if (mw_array_overlaps(x, y)) return fail(MW_INVALID_VALUE, "a transform by a library does not go into its own array");
   int code = mw_array_check_writable(y, "the result of a transform");
   if (code != MW_SUCCESS) return code;
-  if (mw_capture_concerns(stream)) return fail(MW_NOT_SUPPORTED, "a captured stream records no calls of libraries");
+  if (mw_capture_concerns(stream))
+    return fail(MW_NOT_SUPPORTED, "transforms by a library cannot be captured into a graph");
   if (!stream->device->driver->fourier) return no_library(stream->device);
   if (outer == 0) return MW_SUCCESS;
   bool is_lost = to_real && stream->device->driver->fourier->inverse_overwrites;

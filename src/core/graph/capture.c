@@ -83,7 +83,7 @@ int mw_graph_capture(mw_graph *graph, mw_stream *stream, const size_t *after, si
   if (stream->device != graph->device)
     return fail(MW_INVALID_VALUE, "a graph of %s cannot take work of a stream of %s", graph->device->name,
                 stream->device->name);
-  if (stream->capture) return fail(MW_INVALID_VALUE, "the stream captures already");
+  if (stream->capture) return fail(MW_INVALID_VALUE, "the stream is being captured already: end that capture first");
   for (size_t i = 0; i < after_count; i++)
     if (after[i] >= graph->count)
       return fail(MW_INVALID_VALUE, "there is no node %zu (counted from 0): the graph has %zu", after[i], graph->count);
@@ -123,7 +123,7 @@ static bool all_joined(mw_stream *stream) {
 
 int mw_graph_capture_end(mw_stream *stream, size_t *last) {
   mw_capture *capture = stream->capture;
-  if (!capture) return fail(MW_INVALID_VALUE, "the stream does not capture");
+  if (!capture) return fail(MW_INVALID_VALUE, "the stream is not being captured");
   if (capture->origin != stream)
     return fail(MW_STREAM_CAPTURE_UNMATCHED, "the capture began in another stream, and is ended there");
   if (capture->mode != MW_CAPTURE_RELAXED && !pthread_equal(capture->thread, pthread_self()))
@@ -131,7 +131,7 @@ int mw_graph_capture_end(mw_stream *stream, size_t *last) {
   mw_device *device = stream->device;
   int code = MW_SUCCESS;
   if (capture->spoilt)
-    code = fail(MW_STREAM_CAPTURE_INVALIDATED, "an earlier call could not be captured");
+    code = fail(MW_STREAM_CAPTURE_INVALIDATED, "the capture failed: an earlier call in it could not be captured");
   else if (!all_joined(stream))
     code = fail(MW_STREAM_CAPTURE_UNJOINED,
                 "another stream has captured work that this one does not wait for: end with s:wait(other)");
@@ -180,7 +180,7 @@ static int refuse_implicit(mw_device *device) {
 int mw_capture_check(mw_stream *stream) {
   if (stream->flags & MW_STREAM_LEGACY) return refuse_implicit(stream->device);
   if (stream->capture && stream->capture->spoilt)
-    return fail(MW_STREAM_CAPTURE_INVALIDATED, "an earlier call could not be captured");
+    return fail(MW_STREAM_CAPTURE_INVALIDATED, "the capture failed: an earlier call in it could not be captured");
   return MW_SUCCESS;
 }
 

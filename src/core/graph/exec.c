@@ -98,7 +98,8 @@ static int check_conditionals(const mw_graph_exec *exec) {
   int code = MW_SUCCESS;
   for (size_t i = 0; i < exec->conditions.count; i++)
     if (!exec->conditions.all[i].used)
-      return fail(MW_INVALID_VALUE, "a condition was made in the graph, and no conditional node has it");
+      return fail(MW_INVALID_VALUE,
+                  "a condition was made in the graph, and no conditional node has it: add one with g:conditional()");
   for (size_t i = 0; i < exec->count && code == MW_SUCCESS; i++)
     code = mw_conditional_check(exec->device, &exec->steps[i].work);
   return code;

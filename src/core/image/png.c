@@ -60,7 +60,7 @@ static int fail_memory(void) { return fail(MW_MEMORY_ALLOCATION, "the host has n
 
 static int fail_start(const png_job *job) {
   if (job->no_memory) return fail_memory();
-  return fail(MW_NOT_SUPPORTED, "libpng does not start: this one is not of the version that moonwarp was built with");
+  return fail(MW_NOT_SUPPORTED, "libpng cannot be used: its version is not the one that moonwarp was built with");
 }
 
 /* ---- reading ---- */

@@ -31,7 +31,7 @@ int mw_event_new(mw_device *device, unsigned flags, mw_event **out) {
   if (flags & MW_EVENT_INTERPROCESS)
     return flags & MW_EVENT_DISABLE_TIMING
                ? fail(MW_NOT_SUPPORTED, "%s has no events that processes share", mw_device_name(device))
-               : fail(MW_INVALID_VALUE, "an event that processes share has no timing: add the flag 2");
+               : fail(MW_INVALID_VALUE, "an event that processes share has no timing: add cudaEventDisableTiming (2)");
   void *state;
   int code = device->driver->event_new(device->state, flags, &state);
   if (code != MW_SUCCESS) return code;

@@ -32,7 +32,8 @@ void mw_watch_release(mw_watch *watch) {
 
 int mw_watch_begin(mw_watch *watch) {
   if (mw_watch_current)
-    return fail(MW_INVALID_VALUE, "launches are being watched already: a watch cannot begin inside another one");
+    return fail(MW_INVALID_VALUE,
+                "launches are being watched already: measured, checked and recorded runs do not nest");
   mw_watch_current = watch;
   return MW_SUCCESS;
 }

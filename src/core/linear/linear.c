@@ -37,7 +37,8 @@ static char letter_of(const mw_type *type) {
 }
 
 static int check_stream(mw_stream *stream) {
-  if (mw_capture_concerns(stream)) return fail(MW_NOT_SUPPORTED, "a captured stream records no calls of libraries");
+  if (mw_capture_concerns(stream))
+    return fail(MW_NOT_SUPPORTED, "calls of linear algebra libraries cannot be captured into a graph");
   return stream->device->driver->linear ? MW_SUCCESS : no_library(stream->device);
 }
 
@@ -104,12 +105,13 @@ int mw_array_product(mw_array *a, mw_array *b, mw_array *c) {
   if (code != MW_SUCCESS || c->count == 0) return code;
   if (!product.letter) return fail(MW_NOT_SUPPORTED, "libraries have no products of %s", a->dtype->name);
   if (!describe(a, &product.a) || !describe(b, &product.b) || !describe(c, &product.c) || product.c.transposed)
-    return fail(MW_NOT_SUPPORTED, "libraries want matrices whose rows or columns are contiguous");
+    return fail(MW_NOT_SUPPORTED,
+                "libraries need matrices whose rows or columns are contiguous: a:contiguous() copies others");
   product.rows = c->shape[c->rank - 2];
   product.columns = c->shape[c->rank - 1];
   product.inner = a->shape[a->rank - 1];
   product.count = a->rank == 3 ? a->shape[0] : 1;
-  if (product.inner == 0) return fail(MW_NOT_SUPPORTED, "there is nothing to multiply");
+  if (product.inner == 0) return fail(MW_NOT_SUPPORTED, "a product by a library needs matrices that are not empty");
   code = command_for(arrays, 3, &command);
   if (code != MW_SUCCESS) return code;
   code = stream->device->driver->linear->product(stream->state, &product, mw_command_completion(command));

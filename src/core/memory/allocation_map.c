@@ -77,7 +77,7 @@ int mw_memory_new(mw_device *device, mw_memory_kind kind, unsigned flags, size_t
   }
   if (kind == MW_MEMORY_HOST) {
     void *memory = bytes <= PTRDIFF_MAX ? calloc(1, bytes) : NULL;
-    if (!memory) return fail(MW_MEMORY_ALLOCATION, "the host has no %zu bytes", bytes);
+    if (!memory) return fail(MW_MEMORY_ALLOCATION, "the host has no memory for %zu bytes", bytes);
     new.info.address = (uint64_t)(uintptr_t)memory;
   } else {
     int code = mw_buffer_new_kind(device, kind, bytes, &new.buffer);

@@ -228,7 +228,7 @@ int mw_buffer_fill_in(mw_stream *stream, mw_buffer *buffer, size_t offset, const
                       size_t count) {
   if (size == 0) return fail(MW_INVALID_VALUE, "a fill with a pattern of 0 bytes");
   if (count > SIZE_MAX / size)
-    return fail(MW_INVALID_VALUE, "a fill of %zu times %zu bytes is more than memory has addresses", count, size);
+    return fail(MW_INVALID_VALUE, "a fill of %zu times %zu bytes is larger than the address space", count, size);
   int code = check_range(buffer, offset, size * count, "a fill");
   if (code != MW_SUCCESS) return code;
   if (mw_capture_concerns(stream)) return capture_fill(stream, buffer, offset, pattern, size, count);

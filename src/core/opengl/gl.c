@@ -163,7 +163,8 @@ int mw_gl_buffer_read(const mw_gl_context *context, unsigned name, void *target,
       gl->UnmapBuffer(GL_BUFFER_OF_ARRAYS);
     }
   } else {
-    code = fail(MW_NOT_SUPPORTED, "OpenGL ES before 3.0 cannot give back what is in a buffer");
+    code = fail(MW_NOT_SUPPORTED, "OpenGL ES before 3.0 cannot read buffers back: register the buffer with "
+                                  "cudaGraphicsRegisterFlagsWriteDiscard");
   }
   gl->BindBuffer(GL_BUFFER_OF_ARRAYS, before);
   return code ? code : outcome(gl, name, "to read");

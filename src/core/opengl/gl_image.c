@@ -195,7 +195,7 @@ int mw_gl_image_describe(const mw_gl_context *context, unsigned name, unsigned t
         "can",
         target);
   if (context->embedded && target == GL_TEXTURE_RECTANGLE)
-    return fail(MW_INVALID_VALUE, "OpenGL ES has no rectangles: GL_TEXTURE_2D, of any size, is meant");
+    return fail(MW_INVALID_VALUE, "OpenGL ES has no rectangles: use GL_TEXTURE_2D, which may have any size");
   bool there = target == GL_RENDERBUFFER ? gl->IsRenderbuffer(name) : gl->IsTexture(name);
   if (!there)
     return fail(MW_INVALID_RESOURCE_HANDLE, "the current OpenGL context has no %s %u",

@@ -8,7 +8,7 @@ int mw_pitched_elements(mw_device *device, const mw_type *dtype, size_t width, s
   int code = mw_device_properties(device, &properties);
   if (code != MW_SUCCESS) return code;
   if (width > SIZE_MAX / 16 / dtype->size)
-    return fail(MW_INVALID_VALUE, "a width of %zu is more than memory has", width);
+    return fail(MW_INVALID_VALUE, "a width of %zu elements is larger than the address space", width);
   size_t align = properties.texture_alignment ? properties.texture_alignment : 256, step = align;
   while (step % dtype->size) step += align;
   step /= dtype->size;

@@ -211,7 +211,7 @@ int host_context_stream(cudaStream_t stream, host_context **context, mw_stream *
 cudaError_t cudaGetDeviceCount(int *count) {
   if (!count) return host_end(host_fail(MW_INVALID_VALUE, "there is no place for the number"));
   *count = host_device_count();
-  return host_end(*count ? MW_SUCCESS : host_fail(MW_NO_DEVICE, "no driver of moonwarp finds a device here"));
+  return host_end(*count ? MW_SUCCESS : host_fail(MW_NO_DEVICE, "there is no device"));
 }
 
 cudaError_t cudaSetDevice(int device) {
@@ -236,8 +236,7 @@ cudaError_t cudaGetDevice(int *device) {
 
 CUresult cuInit(unsigned flags) {
   if (flags != 0) return host_end_driver(host_fail(MW_INVALID_VALUE, "the flags of cuInit are 0"));
-  if (host_device_count() == 0)
-    return host_end_driver(host_fail(MW_NO_DEVICE, "no driver of moonwarp finds a device here"));
+  if (host_device_count() == 0) return host_end_driver(host_fail(MW_NO_DEVICE, "there is no device"));
   atomic_store(&initialised, true);
   return CUDA_SUCCESS;
 }
