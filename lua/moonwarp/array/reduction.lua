@@ -168,6 +168,14 @@ function M.apply(what, reduction, x, options)
   return kernels.deliver(options.out ~= y and options.out or nil, y)
 end
 
+-- Whether a reduction with these options returns a number, rather than an array.
+local function is_whole(x, options)
+  if options == nil then return true end
+  local axis = options.axis
+  return options.out == nil and not options.keepdims
+    and (axis == nil or (type(axis) == "table" and #axis or 1) == x.rank)
+end
+
 ---An error if results would be made of no elements. There are none where the result is empty, too.
 ---@param what string
 ---@param x moonwarp.array an empty one
@@ -211,6 +219,12 @@ local function sum_of(map, finish)
 end
 
 specs.sum = sum_of "x"
+-- The sum of all elements as a number, which is not rounded to the elements' type: nor is that of the host.
+specs.total = function(of)
+  local s = specs.sum(of)
+  if of.kind == "float" and of.bits < 64 then s.result, s.result_dtype, s.finish = "double", "double", "a" end
+  return s
+end
 specs.count_nonzero = function(of)
   return { type = of.C, accumulator = "long long", result = "long long", result_dtype = "longlong", init = "0",
     map = is_true(of), combine = "a + b" }
@@ -320,7 +334,8 @@ local by_parts = { sum = true, mean = true }
 function M.named(name, dtype)
   local key = name .. " " .. tostring(dtype)
   if not made[key] then
-    local of = takes_complex[name] and promotion.number(dtype, name) or promotion.of(dtype, "a:" .. name)
+    local what = name == "total" and "a:sum" or "a:" .. name
+    local of = takes_complex[name] and promotion.number(dtype, name) or promotion.of(dtype, what)
     local spec = specs[name](of)
     made[key] = M.new(spec)
     if name:match "^arg" then by_value(made[key], of, name) end
@@ -330,46 +345,24 @@ end
 
 local host = raw.reduced_by_host -- the binding's own reductions of all elements
 local HOST = 4096 -- arrays with fewer elements are reduced on the host, with the same result
--- The host adds in double: a number as an element holds it, which is what larger arrays give.
-local rounded = {}
-if string.pack then
-  function rounded.float(x) return (string.unpack("f", string.pack("f", x))) end
-else
-  local cell = require("ffi").new "float[1]"
-  function rounded.float(x)
-    cell[0] = x
-    return tonumber(cell[0])
-  end
-end
-function rounded.half(x) -- 65504 is the greatest; from 65520 on, numbers round to infinity
-  if not (x > -65520 and x < 65520) then return x ~= x and x or x / 0 end
-  local y = raw.array_new("half", { 1 })
-  y[1] = math.max(-65504, math.min(x, 65504))
-  return y[1]
-end
-function rounded.bfloat16(x)
-  if x ~= x or math.abs(x) == math.huge then return x end
-  local y = raw.array_new("bfloat16", { 1 })
-  y[1] = x
-  return y[1]
-end
-
 local needs_some = { min = true, max = true, argmin = true, argmax = true }
 
+local methods = {}
 for name in pairs(specs) do
-  array[name] = function(self, options)
+  methods[name] = function(self, options)
     if by_parts[name] and promotion.complex(self.dtype) then
       return raw.part("array.complex").reduce(name, self, options)
     end
     if options == nil and host[name] and self.dtype ~= "double" and self.count <= HOST then
       promotion.of(self.dtype, "a:" .. name)
-      local round = name == "sum" and rounded[self.dtype]
-      if round then return round(host.sum(self)) end
       return host[name](self)
     end
     if needs_some[name] and self.count == 0 then M.check_some("a:" .. name, self, options) end
-    return M.apply("a:" .. name, M.named(name, self.dtype), self, options)
+    local kind = name == "sum" and is_whole(self, options) and "total" or name
+    return M.apply("a:" .. name, M.named(kind, self.dtype), self, options)
   end
 end
+methods.total = nil -- a:sum() of all elements
+for name, method in pairs(methods) do array[name] = method end
 
 return M
