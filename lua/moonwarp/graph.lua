@@ -52,6 +52,7 @@ local graph, exec = raw.classes.graph, raw.classes.graph_exec
 ---Record the work that f queues in the stream in use as a sequence of nodes; the first follows the nodes `after`.
 ---@param after integer[]|nil
 ---@param f function
+---@param ... any arguments of f
 ---@return integer? the last node
 function graph:add(after, f, ...)
   local stream = raw.stream_new(true, 0)
@@ -70,12 +71,18 @@ function graph:kernel(after, launch, ...)
 end
 
 ---Add a node that copies an array into another.
+---@param after integer[]|nil
+---@param target moonwarp.array
+---@param source moonwarp.array
 ---@return integer node
 function graph:copy(after, target, source)
   return self:add(after, function() target:copy_from(source) end)
 end
 
 ---Add a node that fills an array with a value.
+---@param after integer[]|nil
+---@param array moonwarp.array
+---@param value number|boolean|moonwarp.vector
 ---@return integer node
 function graph:fill(after, array, value)
   return self:add(after, function() array:fill(value) end)
@@ -111,6 +118,8 @@ function graph:conditional(after, kind, condition, bodies)
 end
 
 ---Add a node that calls a Lua function, as s:call does.
+---@param after integer[]|nil
+---@param f function
 ---@return integer node
 function graph:call(after, f)
   local stream = raw.stream_new(true, 0)

@@ -87,6 +87,9 @@ describe("the reference", function()
     assert.matches("\n%- `data`: `table|string|[^\n]* nested table, raw bytes, or memory to copy; undefined by "
       .. "default\n", text)
     assert.matches("\n%- `spec`: `{ kind%?: string,[^`\n]* levels%?: integer }`, kind: [^\n]* six a layer\n", text)
+    assert.matches("\n## mpi_communicator\n\nA group of processes; [^\n]*%.\n", text)
+    assert.matches("\n## error\n\nWhat a function raises when it fails%.\n", text)
+    assert.truthy(text:find("### `graph:copy(after, target, source)`\n", 1, true))
     for _, alias in ipairs { "dtype", "vector", "size" } do
       assert.matches("\n%- `moonwarp%." .. alias .. "`: `[^`]+`%. %u", text)
     end

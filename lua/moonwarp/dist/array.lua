@@ -283,14 +283,14 @@ function dist_array:exchange(width, options)
   return mover.move(self.comm, self.part, function(rank) return layout:runs(rank) end, target, wanted)
 end
 
--- The array in blocks over the same grid, if it is in blocks that the ranks have in turn.
+-- The array in blocks over the same grid, if its layout is block-cyclic.
 function M.in_blocks(d)
   if not d.layout.block then return d end
   return d:redistribute(layouts.new(d.comm, d.shape, { grid = d.layout.grid }))
 end
 
----Apply a stencil: f gets the part with its halos and returns an array of the part's shape. An array in blocks that the
----ranks have in turn is moved into plain blocks for that, and back.
+---Apply a stencil: f gets the part with its halos and returns an array of the part's shape. A
+---block-cyclic array is redistributed into blocks for that, and back.
 ---@param width integer|integer[]
 ---@param f fun(padded: moonwarp.array): moonwarp.array
 ---@param options? { boundary?: "zero"|"periodic"|"edge" }

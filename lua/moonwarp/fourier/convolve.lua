@@ -122,7 +122,7 @@ local function convolve(what, a, b, options, mode, is_mirrored)
 end
 
 ---The convolution of two arrays of one dimension, or of two: each element of y is a sum of products of elements of a
----and of b in reverse. By sums where b is short or of integers, else by Fourier transforms.
+---and of b in reverse. It is computed directly where b is short or has integers, otherwise by Fourier transforms.
 ---@param a moonwarp.array
 ---@param b moonwarp.array
 ---@param options? "full"|"same"|"valid"|{ mode?: "full"|"same"|"valid" } all sums (full); as many as the larger array

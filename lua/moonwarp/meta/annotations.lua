@@ -68,8 +68,8 @@ local function parse(block)
       entry.fields[#entry.fields + 1] = { name = name:gsub("%?$", ""), what = what }
     elseif tag == "class" then
       entry.class = rest:match "^moonwarp%.([%w_]+)"
-      local after = rest:match "^[%w_%.]+%s*:?%s*%l*%s+(.+)$"
-      if after then entry.text[#entry.text + 1] = after end
+      local after = rest:match "^[%w_%.]+%s*:%s*%l+%s+(.+)$" or rest:match "^[%w_%.]+%s+([^:%s].*)$"
+      if after then entry.text[#entry.text + 1] = after:gsub("^%l", string.upper):gsub("[^%.]$", "%0.") end
     elseif tag == "alias" then
       entry.alias = rest
     elseif tag == "overload" then

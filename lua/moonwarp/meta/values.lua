@@ -32,7 +32,7 @@ error("moonwarp.meta.values is for editors; require \"moonwarp\"")
 ---A number, or up to three of them: {x, y, z}.
 ---@alias moonwarp.size integer|integer[]
 
----@class moonwarp.error: table what a function raises if it fails
+---@class moonwarp.error: table what a function raises when it fails
 ---@field kind "usage"|"memory"|"compile"|"launch"|"kernel"|"device"|"io"
 ---@field code string CUDA's name, "cudaErrorInvalidValue"
 ---@field message string

@@ -8,7 +8,7 @@ local M = {}
 
 ---A recorded launch to step through (mw.debug). Lines are those of the script that has the kernel's text.
 ---@class moonwarp.debugged
----@field line integer where the thread that is looked at is
+---@field line integer where the current thread is
 ---@field thread integer[] its x, y and z in the block
 ---@field block integer[] the block's x, y and z
 ---@field lanes integer[] the lanes of its warp that are at the beginning of this line, if it is one of them
@@ -149,7 +149,7 @@ function debugged:breakpoint(location, condition)
   return guarded(self, function(s) return s:add_breakpoint(location, condition).number end)
 end
 
----Stop where a variable of the thread that is looked at, an element or a whole array is written.
+---Stop where a variable of the current thread, an element or a whole array is written.
 ---@param expression string
 ---@return integer number of the watchpoint
 function debugged:watch(expression)
@@ -162,11 +162,11 @@ function debugged:delete(number)
   guarded(self, function(s) s:delete_point(number) end)
 end
 
----Go on to the next breakpoint or watched write.
+---Continue to the next breakpoint or watched write.
 ---@return table stop { reason = "breakpoint", "watch" or "end", number =, line =, thread =, block =, changes = }
 function debugged:continue() return told(self, guarded(self, function(s) return s:continue_to_stop(false) end)) end
 
----Go back to the latest breakpoint or watched write.
+---Continue backwards to the latest breakpoint or watched write.
 ---@return table stop as debugged:continue's; reason is "start" at the recording's beginning
 function debugged:reverse_continue()
   return told(self, guarded(self, function(s) return s:continue_to_stop(true) end))
@@ -187,7 +187,7 @@ function debugged:next(count) return told(self, guarded(self, function(s) return
 ---@return table stop
 function debugged:step_warp(count) return told(self, guarded(self, function(s) return s:step_warp(count) end)) end
 
----Go on until the function that the thread is in returns.
+---Continue until the function that the thread is in returns.
 ---@return table stop
 function debugged:finish() return told(self, guarded(self, function(s) return s:finish_function() end)) end
 
@@ -229,7 +229,7 @@ local function lua_value(value)
 end
 
 ---The value of a C expression without assignments ("acc", "tile[threadIdx.x + 1]", "p.pos.x", "x[0]@8") for the
----thread that is looked at: a number, a boolean, or a table of members by name or of elements from 1 on.
+---current thread: a number, a boolean, or a table of members by name or of elements from 1 on.
 ---@param expression string
 ---@return number|boolean|table
 function debugged:value(expression)

@@ -218,6 +218,7 @@ local pitched = raw.classes.pitched
 add_methods(pitched)
 
 ---Set every element.
+---@param value number|boolean|moonwarp.vector
 function pitched:fill(value)
   local shape = self.shape
   return copy_from(self, raw.array_new(self.dtype, shape):fill(value))

@@ -64,13 +64,13 @@ end
 ---@field index? integer of the element
 ---@field count integer how often it was found at these lines
 ---@field hint? string
----@field scope? "warp"|"block"|"grid"|"launches" of a race: who is to be ordered
+---@field scope? "warp"|"block"|"grid"|"launches" of a race: the threads that nothing orders
 ---@field other? table
 
 ---Call a function, and check every launch of a kernel in it: accesses outside of arrays, races, divergent barriers,
 ---wrong warp masks, freed memory, values that nothing has written. Kernels compiled before are checked as well. What is
----found is in the report, and no launch fails because of it; a launch ends at an access that is out of bounds. What of
----the launches a GPU cannot check is listed in `report.unchecked`, and by tostring.
+---found is in the report, and no launch fails because of it; a launch ends at an access that is out of bounds. What
+---a GPU cannot check in these launches is listed in `report.unchecked`, and by tostring.
 ---With schedule = "random", on the CPU device, the threads of a block, the blocks of a launch, and streams that nothing
 ---orders run in a random order, so that a race shows the results that it can have: run it with several seeds and
 ---compare. Equal seeds give equal orders.
@@ -92,8 +92,8 @@ function M.public.check(f, options)
   return reports.new(kept)
 end
 
----Races on arrays of these names, in kernels, are meant: mw.check leaves them out from now on.
----@param ... string names of arrays, variables or parameters in kernels; none: no race is meant any more
+---Races on arrays of these names, in kernels, are intended: mw.check leaves them out from now on.
+---@param ... string names of arrays, variables or parameters in kernels; none: no race is intended any more
 function M.public.allow_race(...)
   if select("#", ...) == 0 then allowed = {} end
   for i = 1, select("#", ...) do

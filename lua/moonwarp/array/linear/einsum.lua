@@ -305,8 +305,8 @@ end
 
 ---The sum of products by indices, as Einstein wrote them: mw.einsum("ij,jk->ik", a, b) is a:mm(b).
 ---
----Each axis has a letter; axes with the same letter are walked together, and those that the result does not have are
----summed. A letter twice in one operand is its diagonal. `...` stands for all other axes, which broadcast. Without `->`
+---Each axis has a letter. Axes with the same letter share an index, and letters that the result lacks are summed over.
+---A letter twice in one operand is its diagonal. `...` stands for all other axes, which broadcast. Without `->`
 ---the result has the letters that occur once, in alphabetical order.
 ---@param spec string
 ---@param ... moonwarp.array as many as the text has operands, then perhaps { out = y }
