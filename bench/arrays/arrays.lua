@@ -90,6 +90,21 @@ local function cases()
   local square = mw.rand(2048, 2048):to "complex64"
   add("fft2:2048:2048", "`mw.fft.fft2` of {2048, 2048}", "2 NumPy, 1.0 pyfftw",
     function() return mw.fft.fft2(square) end)
+  for _, n in ipairs { 256, 1024, 4096 } do
+    local x, y
+    add(("mm:%d"):format(n), ("`a:mm(b)` of {%d, %d}"):format(n, n), "0.9 NumPy", function()
+      if not x then x, y = mw.rand(n, n), mw.rand(n, n) end
+      return x:mm(y)
+    end)
+  end
+  -- Batches of products of 10^7 / 4 numbers.
+  for _, n in ipairs { 8, 16, 32, 64 } do
+    local count, x, y = math.floor(COUNT / 4 / (n * n)), nil, nil
+    add(("batch:%d"):format(n), ("`a:mm(b)` of {%d, %d, %d}"):format(count, n, n), "2 NumPy", function()
+      if not x then x, y = mw.rand(count, n, n), mw.rand(count, n, n) end
+      return x:mm(y)
+    end)
+  end
   add("bincount", "`bincount` of 1000 integers", "1.5 NumPy", function() return keys:bincount() end)
   return list
 end

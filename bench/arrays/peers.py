@@ -95,6 +95,14 @@ report("numpy", "scatter_add", scatter_add)
 report("numpy", "unique", lambda: np.unique(keys))
 report("numpy", "nonzero", lambda: mask.nonzero())
 report("numpy", "bincount", lambda: np.bincount(keys))
+for n in (256, 1024, 4096):
+    if not wanted or f"mm:{n}" in wanted:
+        x, y = rng.random((n, n), np.float32), rng.random((n, n), np.float32)
+        report("numpy", f"mm:{n}", lambda: x @ y)
+for n in (8, 16, 32, 64):
+    shape = (count // 4 // (n * n), n, n)
+    x, y = rng.random(shape, np.float32), rng.random(shape, np.float32)
+    report("numpy", f"batch:{n}", lambda: x @ y)
 transforms = [(f"fft:{m}:{n}", (m, n)) for m, n in ((16384, 2**8), (1024, 2**12), (64, 2**16), (4, 2**20), (1, 2**24),
                                                    (4096, 1000), (4096, 1009))] + [("fft2:2048:2048", (2048, 2048))]
 for name, shape in transforms:
