@@ -3,11 +3,11 @@
  * The core owns handles, reference counts, signatures, argument checks and the compile cache. It accesses a device only
  * through the table mw_driver; only the list in device.c names the drivers.
  *
- * Rooms. compile/ and image/ use no other room, and no room uses opengl/, linear/, fourier/ or collective/. The rooms of the objects (array,
- * copy, elementwise, graph, launch, module, texture) and the files of this folder use each other: a launch, copy or fill in a
- * stream under capture becomes a graph's node, a graph's launch is a command in a stream, a command retains arrays,
- * textures and modules, and elementwise operators are launches of a module's kernels. Their headers include each other in
- * no circle (spec/project/layers_spec.lua). */
+ * Rooms. compile/ and image/ use no other room, and no room uses opengl/, linear/, fourier/ or collective/. The rooms of
+ * the objects (array, copy, elementwise, graph, launch, module, texture) and the files of this folder use each other: a
+ * launch, copy or fill in a stream under capture becomes a graph's node, a graph's launch is a command in a stream, a
+ * command retains arrays, textures and modules, and elementwise operators are launches of a module's kernels. There is
+ * no cycle among their headers' includes (spec/project/layers_spec.lua). */
 #ifndef MW_CORE_H
 #define MW_CORE_H
 

@@ -275,6 +275,9 @@ void mwl_tell_unused(lua_State *L, const char *kernel, const char *site);
 static inline void mwl_must(lua_State *L, mwl_state *state, int code) {
   if (code) mwl_raise(L, state);
 }
+
+/* Push the name of a library, or nil and why there is none if the code is MW_NOT_SUPPORTED. Returns the values' number. */
+int mwl_library_name(lua_State *L, mwl_state *state, int code, const char *name);
 /* Describe a value for a message: "a table", "the number 3", "an array of float". Written into `out`. */
 const char *mwl_describe(lua_State *L, mwl_state *state, int index, char *out, size_t size);
 /* The script's current position: the innermost Lua function that is not the Lua layer's. False if there is none. */

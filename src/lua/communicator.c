@@ -24,15 +24,7 @@ static int communicator_library(lua_State *L) {
   mwl_state *state = mwl_of(L);
   char name[512];
   int code = mw_communicator_library(mwl_current(L, state)->handle, name, sizeof name);
-  if (code == MW_NOT_SUPPORTED) {
-    lua_pushnil(L);
-    lua_pushstring(L, mw_error_last()->message);
-    mw_error_clear();
-    return 2;
-  }
-  mwl_must(L, state, code);
-  lua_pushstring(L, name);
-  return 1;
+  return mwl_library_name(L, state, code, name);
 }
 
 /* communicator_id() -> the bytes that identify a new group */

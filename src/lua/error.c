@@ -373,6 +373,18 @@ void mwl_tell_unused(lua_State *L, const char *kernel, const char *site) {
   if (lua_pcall(L, 3, 0, 0)) lua_pop(L, 1);
 }
 
+int mwl_library_name(lua_State *L, mwl_state *state, int code, const char *name) {
+  if (code == MW_NOT_SUPPORTED) {
+    lua_pushnil(L);
+    lua_pushstring(L, mw_error_last()->message);
+    mw_error_clear();
+    return 2;
+  }
+  mwl_must(L, state, code);
+  lua_pushstring(L, name);
+  return 1;
+}
+
 void mwl_open_error(lua_State *L, mwl_state *state) {
   static const luaL_Reg functions[] = {{"raise", raise},
                                        {"raising", raising},

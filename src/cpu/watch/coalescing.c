@@ -115,6 +115,16 @@ static bool have_strides(const cpu_watch_event *e, uint64_t *stride) {
   return !differs;
 }
 
+/* A request of a whole warp, of which each lane accesses `bytes`. */
+static void add_request(memory_sums *into, uint64_t bytes, uint64_t used, uint64_t sectors) {
+  into->requests++;
+  into->bytes += LANES * bytes;
+  into->used += used;
+  into->sectors += sectors;
+  into->moved += sectors * SECTOR;
+  into->ideal += (used + SECTOR - 1) / SECTOR;
+}
+
 /* Two halves that share no sector. */
 static bool count_rows_global(const cpu_watch_event *e, memory_sums *into) {
   uint64_t stride, bytes = e->site->bytes;
@@ -125,12 +135,7 @@ static bool count_rows_global(const cpu_watch_event *e, memory_sums *into) {
   if (first[0] <= last[1] && first[1] <= last[0]) return false;
   uint64_t sectors = last[0] - first[0] + last[1] - first[1] + 2;
   uint64_t used = 2 * (stride ? HALF * bytes : bytes);
-  into->requests++;
-  into->bytes += LANES * bytes;
-  into->used += used;
-  into->sectors += sectors;
-  into->moved += sectors * SECTOR;
-  into->ideal += (used + SECTOR - 1) / SECTOR;
+  add_request(into, bytes, used, sectors);
   return true;
 }
 
@@ -140,12 +145,7 @@ static bool count_plain_global(const cpu_watch_event *e, memory_sums *into) {
   if (e->site->kind > MW_SITE_STORE || bytes > WIDEST || !has_stride(e, &stride) || stride > SECTOR) return false;
   uint64_t sectors = ((e->words[LANES - 1] + bytes - 1) >> 5) - (e->words[0] >> 5) + 1;
   uint64_t used = stride ? LANES * bytes : bytes;
-  into->requests++;
-  into->bytes += LANES * bytes;
-  into->used += used;
-  into->sectors += sectors;
-  into->moved += sectors * SECTOR;
-  into->ideal += (used + SECTOR - 1) / SECTOR;
+  add_request(into, bytes, used, sectors);
   return true;
 }
 

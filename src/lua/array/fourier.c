@@ -7,15 +7,7 @@ static int fourier_library(lua_State *L) {
   mwl_state *state = mwl_of(L);
   char name[512];
   int code = mw_fourier_library(mwl_current(L, state)->handle, name, sizeof name);
-  if (code == MW_NOT_SUPPORTED) {
-    lua_pushnil(L);
-    lua_pushstring(L, mw_error_last()->message);
-    mw_error_clear();
-    return 2;
-  }
-  mwl_must(L, state, code);
-  lua_pushstring(L, name);
-  return 1;
+  return mwl_library_name(L, state, code, name);
 }
 
 /* array_fourier(x, y, kind, n, inner): as mw_array_fourier -> true; or false, why the library cannot */

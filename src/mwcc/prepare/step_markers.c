@@ -140,19 +140,6 @@ static bool is_used_in(LLVMValueRef value, LLVMValueRef function) {
   return false;
 }
 
-static LLVMMetadataRef variable_node(LLVMValueRef global) {
-  size_t count;
-  LLVMMetadataRef found = NULL;
-  LLVMValueMetadataEntry *entries = LLVMGlobalCopyAllMetadata(global, &count);
-  for (size_t i = 0; i < count; i++) {
-    LLVMMetadataRef node = LLVMValueMetadataEntriesGetMetadata(entries, (unsigned)i);
-    if (LLVMGetMetadataKind(node) == LLVMDIGlobalVariableExpressionMetadataKind)
-      found = LLVMDIGlobalVariableExpressionGetVariable(node);
-  }
-  LLVMDisposeValueMetadataEntries(entries);
-  return found;
-}
-
 /* Shared and module variables that the function itself uses. */
 static void mark_globals(stepper *s, LLVMValueRef at) {
   for (LLVMValueRef g = LLVMGetFirstGlobal(s->p->module); g; g = LLVMGetNextGlobal(g)) {

@@ -152,7 +152,7 @@ static void read_clusters(program *p) {
   LLVMDeleteGlobal(all);
 }
 
-static LLVMMetadataRef variable_node(LLVMValueRef global) {
+LLVMMetadataRef variable_node(LLVMValueRef global) {
   size_t count;
   LLVMMetadataRef found = NULL;
   LLVMValueMetadataEntry *entries = LLVMGlobalCopyAllMetadata(global, &count);

@@ -26,6 +26,8 @@ LLVMMetadataRef program_new_scope(program *p, const kernel *k, LLVMValueRef func
 bool program_position(LLVMValueRef value, const char **file, unsigned *line, unsigned *column);
 /* With --report, a line: what a pass did or did not do with an instruction of the kernel. */
 void report_decision(const program *p, const kernel *k, LLVMValueRef instruction, const char *text);
+/* The debug-information node of a variable; NULL if it has none. */
+LLVMMetadataRef variable_node(LLVMValueRef global);
 /* The C type that a debug-information node describes; never NULL. */
 ctype *ctype_of(program *p, LLVMMetadataRef node);
 /* Operand `index` of a metadata node; NULL where it has none. */
