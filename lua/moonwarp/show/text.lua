@@ -26,7 +26,25 @@ local function shown(size, edge)
   return list
 end
 
+local wide = { long = "signed", longlong = "signed", ulong = "unsigned", ulonglong = "unsigned" }
+
+-- A 64-bit integer, which tostring shows as signed in Lua 5.4 and with a suffix in LuaJIT.
+local function integer64(value, unsigned)
+  if type(value) ~= "number" then return (tostring(value):gsub("U?LL$", "")) end
+  if value >= 0 or not unsigned then return ("%d"):format(value) end
+  local digits, hex = { 0, 0, 0, 0 }, ("%016x"):format(value) -- digits: of the base 10^6, the last first
+  for at = 1, 13, 4 do
+    local carry = tonumber(hex:sub(at, at + 3), 16)
+    for i = 1, #digits do
+      local all = digits[i] * 65536 + carry
+      digits[i], carry = all % 1000000, math.floor(all / 1000000)
+    end
+  end
+  return (("%06d%06d%06d%06d"):format(digits[4], digits[3], digits[2], digits[1]):gsub("^0+", ""))
+end
+
 local function number(value, format)
+  if format == "signed" or format == "unsigned" then return integer64(value, format == "unsigned") end
   if type(value) ~= "number" then return tostring(value) end
   if value ~= value then return "nan" end
   if value == math.huge then return "inf" end
@@ -100,7 +118,7 @@ function M.array(array)
   if array.freed then return title .. " (freed)" end
   local dtype = tostring(array.dtype)
   local scalar = formats[dtype] and dtype or dtype:match "^bfloat16" or dtype:match "^%a+"
-  local list, widest = collect(array, shape, formats[scalar] or "%d")
+  local list, widest = collect(array, shape, formats[scalar] or wide[scalar] or "%d")
   if #shape == 1 then widest = 0 end -- a single line needs no alignment
   return title .. "\n" .. render(list, 1, #shape, widest)
 end

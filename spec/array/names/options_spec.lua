@@ -108,6 +108,33 @@ describe("what a newcomer writes", function()
     assert.matches("a:compress%(…, {axis = 2}%) selects by an array", message(mask))
   end)
 
+  it("a[1] = 3, has filled a row", function()
+    local x = mw.arange(6):reshape(2, 3)
+    x[1] = 3
+    x[{ {}, 1 }][2] = 7
+    assert.same({ 3, 3, 3, 7, 4, 5 }, x:reshape(-1):totable())
+    local mask = mw.zeros(2, 2, "bool")
+    mask[2] = true
+    assert.same({ false, false, true, true }, mask:reshape(-1):totable())
+    mask:transpose()[1] = true
+    assert.same({ true, false, true, true }, mask:reshape(-1):totable())
+    local function text() x[1] = "x" end
+    local function beyond() x[3] = 1 end
+    assert.matches("3 elements", message(text))
+    assert.matches("3 is outside 1..2", message(beyond))
+  end)
+
+  it("print(a), sees 64-bit integers as they are", function()
+    local x = mw.array({ 0, 1, 10 ^ 6, 3 }, "ulonglong") - 5
+    assert.matches("{18446744073709551611, 18446744073709551612, 999995, 18446744073709551614}", tostring(x), 1, true)
+    local y = mw.array({ 1, 2 }, "longlong") * 2 ^ 53 * -3
+    assert.matches("{-27021597764222976, -54043195528445952}", tostring(y), 1, true)
+    assert.matches("{9223372036854775808}", tostring(mw.array({ 2 ^ 63 }, "ulonglong")), 1, true)
+    local z = mw.zeros(1, "ulonglong2")
+    z[1] = { 1, 2 ^ 63 + 2 ^ 53 }
+    assert.matches("(1, 9232379236109516800)", tostring(z), 1, true)
+  end)
+
   it("a:put({}, {}), has changed nothing", function()
     assert.same({ 0, 1, 2 }, mw.arange(3):put({}, {}):totable())
     assert.matches("there are no values for 2 indices", message(a.put, a, { 1, 2 }, {}))

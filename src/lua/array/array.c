@@ -232,6 +232,8 @@ static int array_index(lua_State *L) {
   return 1;
 }
 
+static int array_fill(lua_State *L);
+
 static int array_newindex(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_array *array = mwl_check_array(L, state, 1, "indexing");
@@ -243,8 +245,15 @@ static int array_newindex(lua_State *L) {
     set_element(L, state, array, (size_t)i - 1, 3);
     return 0;
   }
+  lua_settop(L, 3);
   mwl_array *row = push_row(L, state, array, (size_t)i - 1);
-  mwl_array_assign(L, state, row, 3);
+  if (lua_type(L, 3) == LUA_TNUMBER || lua_isboolean(L, 3)) { /* into each element */
+    lua_replace(L, 1);
+    lua_remove(L, 2);
+    array_fill(L);
+  } else {
+    mwl_array_assign(L, state, row, 3);
+  }
   return 0;
 }
 

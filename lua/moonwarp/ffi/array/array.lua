@@ -299,6 +299,8 @@ function meta.newindex(array, key, element)
   local size = tonumber(array._shape[0])
   if not (key >= 1 and key <= size and key % 1 == 0) then errors.refuse("index", key, size) end
   if array._rank == 1 then return write(array, key - 1, element) end
+  local kind = type(element)
+  if kind == "number" or kind == "boolean" then return row(array, key - 1):fill(element) end -- into each element
   return M.assign(row(array, key - 1), element)
 end
 
