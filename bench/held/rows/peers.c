@@ -114,3 +114,21 @@ void segment_maxima(int segments, const int *start, const int *value, int *great
     greatest[s] = most;
   }
 }
+
+void correlations(int rows, int length, short *samples, short *signal, int *sums) {
+#pragma omp parallel for
+  for (int i = 0; i < rows; i++) {
+    int sum = 0;
+    for (int k = 0; k < length; k++) sum += samples[i * length + k] * signal[k];
+    sums[i] = sum;
+  }
+}
+
+void brightest(int lines, int width, unsigned char *picture, unsigned *most) {
+#pragma omp parallel for
+  for (int i = 0; i < lines; i++) {
+    unsigned greatest = 0;
+    for (int k = 0; k < width; k++) greatest = picture[i * width + k] > greatest ? picture[i * width + k] : greatest;
+    most[i] = greatest;
+  }
+}

@@ -39,6 +39,20 @@ return function(make)
       make.bits(count * length / 4, 1, 0):as "uchar", make.bits(length / 4, 2, 0):as "uchar", distance)
   end
 
+  function problems.correlations()
+    local rows, length = 10000, 200
+    local sums = mw.zeros(rows, "int")
+    return one(sums, "correlations", cdiv(rows, 128), 128, rows, length,
+      make.bits(rows * length / 2, 1, 0):as "short", make.bits(length / 2, 2, 0):as "short", sums)
+  end
+
+  function problems.brightest()
+    local lines, width = 5000, 640
+    local most = mw.zeros(lines, "uint")
+    return one(most, "brightest", cdiv(lines, 128), 128, lines, width, make.bits(lines * width / 4, 1, 0):as "uchar",
+      most)
+  end
+
   function problems.step_bodies()
     local n = 2 ^ 15
     local bodies = uniform(8 * n, 1, 0.5, 1)

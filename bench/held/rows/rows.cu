@@ -88,3 +88,21 @@ extern "C" __global__ void polynomials(int n, int degree, unsigned long long pit
   for (int k = degree; k >= 0; k--) s = s * v + coefficients[i * pitch + k];
   y[i] = s;
 }
+
+// Inner products of rows of 16-bit samples with one signal.
+extern "C" __global__ void correlations(int rows, int length, const short *samples, const short *signal, int *sums) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= rows) return;
+  int sum = 0;
+  for (int k = 0; k < length; k++) sum += samples[i * length + k] * signal[k];
+  sums[i] = sum;
+}
+
+// The brightest pixel of each line of a picture.
+extern "C" __global__ void brightest(int lines, int width, const unsigned char *picture, unsigned *most) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= lines) return;
+  unsigned greatest = 0;
+  for (int k = 0; k < width; k++) greatest = max(greatest, (unsigned)picture[i * width + k]);
+  most[i] = greatest;
+}

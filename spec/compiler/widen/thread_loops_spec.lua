@@ -68,6 +68,52 @@ describe("a kernel whose inner loops write rows", function()
   end)
 end)
 
+describe("a kernel whose loop sums a row of integers", function()
+  local function rows(body)
+    return mwcc.run(([[extern "C" __global__ void sums(int n, int m, const unsigned char *bytes, const short *shorts,
+                                                       const float *reals, unsigned *out) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i >= n) return;
+      unsigned sum = 0;
+      BODY
+      out[i] = sum;
+    }]]):gsub("BODY", function() return body end), "--mcpu=x86-64-v4 --report")
+  end
+
+  it("runs one thread at a time", function()
+    assert.matches(alone, rows "for (int k = 0; k < m; k++) sum += bytes[i * m + k];")
+    assert.matches(alone, rows "for (int k = 0; k < m; k++) sum += abs(bytes[i * m + k] - bytes[k]);")
+    assert.matches(alone, rows "for (int k = 0; k < m; k++) sum = max(sum, shorts[i * m + k] * 3);")
+  end)
+
+  it("has lanes where LLVM could not sum a row, rows are short, or threads may share them", function()
+    assert.not_matches(alone, rows "for (int k = 0; k < 16; k++) sum += shorts[i * 16 + k];")
+    assert.not_matches(alone, rows "for (int k = 0; k < m; k++) sum = sum * 31 + bytes[i * m + k];")
+    assert.not_matches(alone, rows "for (int k = 0; k < m; k++) sum = sum ^ bytes[i * m + k] ^ sum >> 3;")
+    assert.not_matches(alone, rows "for (int k = 0; k < m; k++) sum += bytes[k * n + i];")
+    assert.not_matches(alone, rows "for (int k = 0; k < m; k++) sum += bytes[(i + threadIdx.y) * m + k];")
+    assert.not_matches(alone, rows "float s = 0; for (int k = 0; k < m; k++) s += reals[i * m + k]; sum = s;")
+  end)
+end)
+
+describe("a loop whose gathers wait for each other", function()
+  it("is unrolled, unlike one that only gathers", function()
+    local function loads(value)
+      local asm = mwcc.run(([[extern "C" __global__ void f(int n, const int *start, const unsigned char *text,
+                                                           const unsigned *table, unsigned *out) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i >= n) return;
+        unsigned sum = 0;
+        for (int k = start[i]; k < start[i + 1]; k++) sum = VALUE;
+        out[i] = sum;
+      }]]):gsub("VALUE", value), "--mcpu=x86-64-v4 --emit=asm")
+      return mwcc.count(asm, "%(%%r%w+,%%r%w+,4%)")
+    end
+    assert.is_true(loads "table[(sum ^ text[k]) & 255] ^ sum >> 8" >= 8)
+    assert.is_true(loads "sum + table[text[k] * 3]" < 8)
+  end)
+end)
+
 describe("a kernel of segments of different lengths", function()
   local text = [[extern "C" __global__ void maxima(int n, const int *start, const int *value, int *most) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -125,7 +171,7 @@ describe("a kernel of segments of different lengths", function()
 
   it("is what long launches compare with lanes where a thread sums its own row of integers", function()
     local sums = [[extern "C" __global__ void sums(const unsigned char *rows, TYPE *out, int n) {
-      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      int i = (blockIdx.x * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
       TYPE sum = 0;
       for (int k = 0; k < n; k++) {
         int d = rows[i * n + k] - k % 256;
@@ -134,7 +180,7 @@ describe("a kernel of segments of different lengths", function()
       out[i] = sum;
     }]]
     local function candidates(type)
-      local said = mwcc.run(sums:gsub("TYPE", type), "--report --mcpu=x86-64-v4 --launch=sums:128x1x1")
+      local said = mwcc.run(sums:gsub("TYPE", type), "--report --mcpu=x86-64-v4 --launch=sums:64x2x1")
       return said:match "long launches measure other gangs: ([^\n]*)"
     end
     assert.equal("1 x 1 lanes", candidates "int")

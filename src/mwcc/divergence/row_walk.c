@@ -209,9 +209,65 @@ static bool are_vectorisable(const graph *g, const order *o, const shapes *s, bo
   return o->loop_count > 0;
 }
 
+/* ---- sums of rows of integers ---- Lanes that load a row each by tiles add one element of each row at a time. LLVM's
+   vectoriser adds as many elements of one row as a register holds, where the order of the additions does not matter: rows
+   of 100 to 1000 elements take 0.3 to 0.8 of the time, of 24 elements about the same, and of 10 shorts 1.2 times as
+   long. */
+
+/* Whether `value` is a chain of the same operation that begins with the phi. */
+static bool leads_to(LLVMBasicBlockRef block, LLVMValueRef value, LLVMValueRef phi, int depth) {
+  if (value == phi) return true;
+  if (depth == 0 || !LLVMIsAInstruction(value) || LLVMGetInstructionParent(value) != block) return false;
+  bool sum = LLVMIsABinaryOperator(value) && LLVMGetInstructionOpcode(value) == LLVMAdd;
+  const char *name = LLVMIsACallInst(value) ? callee_name(value) : "";
+  bool extremum = starts_with(name, "llvm.smax.") || starts_with(name, "llvm.smin.") ||
+                  starts_with(name, "llvm.umax.") || starts_with(name, "llvm.umin.");
+  if (!sum && !extremum) return false;
+  bool first = leads_to(block, LLVMGetOperand(value, 0), phi, depth - 1);
+  return first || leads_to(block, LLVMGetOperand(value, 1), phi, depth - 1);
+}
+
+/* The only use of the phi in the loop is its sum or extremum. */
+static bool is_reduced(LLVMBasicBlockRef block, LLVMValueRef phi) {
+  int uses = 0;
+  for (LLVMUseRef use = LLVMGetFirstUse(phi); use; use = LLVMGetNextUse(use))
+    uses += LLVMGetInstructionParent(LLVMGetUser(use)) == block;
+  for (unsigned i = 0; i < LLVMCountIncoming(phi); i++)
+    if (LLVMGetIncomingBlock(phi, i) == block)
+      return uses == 1 && leads_to(block, LLVMGetIncomingValue(phi, i), phi, DEEPEST);
+  return false;
+}
+
+/* Threads of several rows of the block may share rows, and what is loaded of them. */
+static bool has_one_axis(const graph *g) {
+  for (int i = 0; i < g->value_count; i++) {
+    const char *name = LLVMIsACallInst(g->values[i]) ? callee_name(g->values[i]) : "";
+    if (!strcmp(name, "llvm.nvvm.read.ptx.sreg.tid.y") || !strcmp(name, "llvm.nvvm.read.ptx.sreg.tid.z")) return false;
+  }
+  return true;
+}
+
+static bool sums_rows(const graph *g, const order *o, const shapes *s) {
+  enum { FEWEST = 32 };
+  bool stores = false, walks_row = false;
+  if (o->loop_count != 1 || !has_one_axis(g)) return false;
+  LLVMBasicBlockRef block = g->nodes[o->loops[0].header].block, before, after;
+  size_t iterations = trip_count(block, block);
+  if (!is_own_loop(block, &before, &after) || (iterations && iterations < FEWEST)) return false;
+  if (!is_vectorisable(s, block, true, &stores) || stores) return false;
+  for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) {
+    if (LLVMIsAPHINode(i) && !is_induction(g->program, block, i) && !is_reduced(block, i)) return false;
+    if (!LLVMIsALoadInst(i)) continue;
+    LLVMTypeRef type = LLVMTypeOf(i);
+    if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind || LLVMGetIntTypeWidth(type) > 32) return false;
+    walks_row = walks_row || is_walked_row(s, i);
+  }
+  return walks_row;
+}
+
 bool suits_one_thread(const graph *g, const order *o, const shapes *s) {
   bool stores = false;
-  return are_vectorisable(g, o, s, false, &stores) && stores;
+  return (are_vectorisable(g, o, s, false, &stores) && stores) || sums_rows(g, o, s);
 }
 
 bool has_vectorisable_loops(const graph *g, const order *o, const shapes *s, bool *stores) {

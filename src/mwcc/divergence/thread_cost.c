@@ -1,5 +1,7 @@
-/* Lanes or threads: whether the regions of a kernel between its barriers are better run by one thread after the other, as
- * gangs of one lane, than in vectors.
+/* Lanes or threads.
+ *
+ * With barriers: whether the regions between them are better run by one thread after the other, as gangs of one lane,
+ * than in vectors. Without: whether loops mostly gather.
  *
  * A gather or scatter takes about as long as the accesses of its lanes one by one, and waits longer: its indices are
  * taken from a register, and what was just stored by lanes is not forwarded to it. A scalar processor executes four
@@ -12,6 +14,8 @@
 #include "access_pattern.h"
 #include "mwcc/analysis/analysis.h"
 #include "mwcc/support/predicates.h"
+#include "mwcc/target/target.h"
+#include "mwcc/target/tuning.h"
 
 #include <stdlib.h>
 
@@ -123,4 +127,72 @@ bool estimate_threads(const graph *g, const order *o, const shapes *s, const liv
   }
   free(conditional);
   return one_gang;
+}
+
+/* ---- one thread after the other, without barriers ---- A gather costs about as much as its loads one by one, and the lanes of a divergent
+   loop wait for the longest. So a loop that does little but gather is faster one thread after the other (sparse
+   matrices, lists, trees). */
+
+static bool is_gather(const shapes *s, LLVMValueRef i) {
+  if (!LLVMIsALoadInst(i)) return false;
+  shape at = shape_of(s, LLVMGetOperand(i, 0));
+  return at.kind == SHAPE_VARYING || at.stride > 8;
+}
+
+static bool is_arithmetic(LLVMValueRef i) {
+  return !LLVMIsALoadInst(i) && !LLVMIsAStoreInst(i) && !LLVMIsAGetElementPtrInst(i) && !LLVMIsACastInst(i) &&
+         !LLVMIsAPHINode(i) && !LLVMIsATerminatorInst(i);
+}
+
+bool is_left_divergently(const graph *g, const shapes *s, const loop *l) {
+  for (int n = 0; n < g->count; n++) {
+    if (!l->contains[n] || !s->divergent[n]) continue;
+    for (int i = 0; i < g->nodes[n].succ_count; i++)
+      if (!l->contains[g->nodes[n].succs[i]]) return true;
+  }
+  return false;
+}
+
+/* Whether the value depends, within the iteration, on a load or (`through` false) on a phi of the loop's header whose
+   next value does. */
+static bool follows_load(const graph *g, const loop *l, LLVMValueRef value, bool through, int depth) {
+  if (!LLVMIsAInstruction(value) || depth == 0) return false;
+  int n = graph_node_of(g, value);
+  if (n < 0 || !l->contains[n]) return false;
+  if (LLVMIsALoadInst(value)) return through;
+  if (!LLVMIsAPHINode(value)) {
+    for (int o = 0; o < LLVMGetNumOperands(value); o++)
+      if (follows_load(g, l, LLVMGetOperand(value, (unsigned)o), through, depth - 1)) return true;
+    return false;
+  }
+  if (n != l->header || through) return false;
+  for (unsigned i = 0; i < LLVMCountIncoming(value); i++)
+    if (follows_load(g, l, LLVMGetIncomingValue(value, i), true, depth - 1)) return true;
+  return false;
+}
+
+/* Loops along lists and down trees, in which each iteration waits for the load of the one before: lanes wait together
+   (0.3 to 0.5 of the time with AVX-512). */
+static bool chases(const graph *g, const loop *l, LLVMValueRef gather) {
+  return follows_load(g, l, LLVMGetOperand(gather, 0), false, 12);
+}
+
+bool mostly_gathers(kernel *k, const graph *g, const order *o, const shapes *s) {
+  enum { WORTH = TUNE_GATHER_ARITHMETIC };
+  for (int l = 0; l < o->loop_count; l++) {
+    const loop *here = &o->loops[l];
+    unsigned gathers = 0, arithmetic = 0, chasing = 0;
+    if (!is_left_divergently(g, s, here)) continue;
+    for (int n = 0; n < g->count; n++) {
+      if (!here->contains[n]) continue;
+      for (LLVMValueRef i = g->nodes[n].first;; i = LLVMGetNextInstruction(i)) {
+        if (is_gather(s, i)) gathers++, chasing += chases(g, here, i);
+        if (is_arithmetic(i)) arithmetic += (unsigned)operations_of(i);
+        if (i == g->nodes[n].last) break;
+      }
+    }
+    bool suits_lanes = has_mask_registers(g->program) && gathers == chasing;
+    if (arithmetic < WORTH * gathers && !suits_lanes) return k->recurrent = chasing > 0, true;
+  }
+  return false;
 }

@@ -391,7 +391,5 @@ bool packing_pays(const program *p, const shapes *packed, int gathers); /* gathe
 /* List gangs to measure besides the kernel's own, the most promising first. `s`: the shapes of gangs of one vector. */
 void list_candidates(const program *p, kernel *k, const graph *g, const order *o, const shapes *s);
 void report_candidates(const kernel *k);
-/* Whether some lanes may leave the loop before others. (variants.c) */
-bool is_left_divergently(const graph *g, const shapes *s, const loop *l);
 
 #endif

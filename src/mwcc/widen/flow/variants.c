@@ -37,73 +37,6 @@ static void add_assumptions(kernel *k, const shapes *s) {
   }
 }
 
-/* ---- whether widening pays ---- A gather costs about as much as its loads one by one, and the lanes of a divergent
-   loop wait for the longest. So a loop that does little but gather is faster one thread after the other (sparse
-   matrices, lists, trees). */
-
-static bool is_gather(const shapes *s, LLVMValueRef i) {
-  if (!LLVMIsALoadInst(i)) return false;
-  shape at = shape_of(s, LLVMGetOperand(i, 0));
-  return at.kind == SHAPE_VARYING || at.stride > 8;
-}
-
-static bool is_arithmetic(LLVMValueRef i) {
-  return !LLVMIsALoadInst(i) && !LLVMIsAStoreInst(i) && !LLVMIsAGetElementPtrInst(i) && !LLVMIsACastInst(i) &&
-         !LLVMIsAPHINode(i) && !LLVMIsATerminatorInst(i);
-}
-
-bool is_left_divergently(const graph *g, const shapes *s, const loop *l) {
-  for (int n = 0; n < g->count; n++) {
-    if (!l->contains[n] || !s->divergent[n]) continue;
-    for (int i = 0; i < g->nodes[n].succ_count; i++)
-      if (!l->contains[g->nodes[n].succs[i]]) return true;
-  }
-  return false;
-}
-
-/* Whether the value depends, within the iteration, on a load or (`through` false) on a phi of the loop's header whose
-   next value does. */
-static bool follows_load(const graph *g, const loop *l, LLVMValueRef value, bool through, int depth) {
-  if (!LLVMIsAInstruction(value) || depth == 0) return false;
-  int n = graph_node_of(g, value);
-  if (n < 0 || !l->contains[n]) return false;
-  if (LLVMIsALoadInst(value)) return through;
-  if (!LLVMIsAPHINode(value)) {
-    for (int o = 0; o < LLVMGetNumOperands(value); o++)
-      if (follows_load(g, l, LLVMGetOperand(value, (unsigned)o), through, depth - 1)) return true;
-    return false;
-  }
-  if (n != l->header || through) return false;
-  for (unsigned i = 0; i < LLVMCountIncoming(value); i++)
-    if (follows_load(g, l, LLVMGetIncomingValue(value, i), true, depth - 1)) return true;
-  return false;
-}
-
-/* Loops along lists and down trees, in which each iteration waits for the load of the one before: lanes wait together
-   (0.3 to 0.5 of the time with AVX-512). */
-static bool chases(const graph *g, const loop *l, LLVMValueRef gather) {
-  return follows_load(g, l, LLVMGetOperand(gather, 0), false, 12);
-}
-
-static bool mostly_gathers(const program *p, const graph *g, const order *o, const shapes *s) {
-  enum { WORTH = TUNE_GATHER_ARITHMETIC };
-  for (int l = 0; l < o->loop_count; l++) {
-    const loop *here = &o->loops[l];
-    unsigned gathers = 0, arithmetic = 0, chasing = 0;
-    if (!is_left_divergently(g, s, here)) continue;
-    for (int n = 0; n < g->count; n++) {
-      if (!here->contains[n]) continue;
-      for (LLVMValueRef i = g->nodes[n].first;; i = LLVMGetNextInstruction(i)) {
-        if (is_gather(s, i)) gathers++, chasing += has_mask_registers(p) && chases(g, here, i);
-        if (is_arithmetic(i)) arithmetic += (unsigned)operations_of(i);
-        if (i == g->nodes[n].last) break;
-      }
-    }
-    if (gathers > chasing && arithmetic < WORTH * gathers) return true;
-  }
-  return false;
-}
-
 /* ---- the variants ---- */
 
 typedef struct variant_query {
@@ -257,15 +190,16 @@ static void add_watched_variants(variant_query *q, int lanes) {
 
 static bool pays(variant_query *q, const shapes *s) {
   q->k->gather_bound =
-      !q->k->waits && !is_screened(q->p) && !q->p->options->width && mostly_gathers(q->p, q->g, q->o, s);
+      !q->k->waits && !is_screened(q->p) && !q->p->options->width && mostly_gathers(q->k, q->g, q->o, s);
   q->k->vectorisable = q->k->gather_bound && has_pass(q->p, PASS_THREAD_LOOPS) &&
                        has_vectorisable_loops(q->g, q->o, s, &q->k->stores_rows);
   if (q->k->gather_bound)
     q->why = "a divergent loop consists mostly of gathers, so scalar code is faster (--width=16 vectorises it anyway)";
   else if (!q->k->waits && !q->p->options->width && has_pass(q->p, PASS_THREAD_LOOPS) &&
            suits_one_thread(q->g, q->o, s))
-    q->why = "its inner loops write rows of each thread, and are vectorised for one thread at a time (--width=16 makes "
-             "lanes of threads)";
+    q->why =
+        "its inner loops write or sum rows of each thread, and are vectorised for one thread at a time (--width=16 "
+        "makes lanes of threads)";
   else if ((q->why_at = waits_for_other_warps(q->g, q->o)))
     q->why = "a loop polls memory that another warp writes: wait at a barrier instead";
   return !q->why;
