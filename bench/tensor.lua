@@ -9,19 +9,20 @@ local seconds = tonumber(arg and arg[1]) or 0.3
 
 local header = "#include <mma.h>\nusing namespace nvcuda;\n"
 
--- Two sums of independent products, so that neither waits for the other.
-local function wmma(m, n, k, factor, sum)
+-- Two sums of independent products, so that neither waits for the other. Factors are multiples of `unit`: products of
+-- whole numbers are faster.
+local function wmma(m, n, k, factor, sum, unit)
   return header .. ([[extern "C" __global__ void k(int times, %s *out) {
     wmma::fragment<wmma::matrix_a, %d, %d, %d, %s, wmma::row_major> a;
     wmma::fragment<wmma::matrix_b, %d, %d, %d, %s, wmma::col_major> b;
     wmma::fragment<wmma::accumulator, %d, %d, %d, %s> c, d;
     wmma::fill_fragment(c, 0); wmma::fill_fragment(d, 0);
-    for (int i = 0; i < a.num_elements; i++) a.x[i] = (int)(threadIdx.x %% 7) + i;
-    for (int i = 0; i < b.num_elements; i++) b.x[i] = (int)(threadIdx.x %% 5) - i;
+    for (int i = 0; i < a.num_elements; i++) a.x[i] = ((int)(threadIdx.x %% 7) + i) * %s;
+    for (int i = 0; i < b.num_elements; i++) b.x[i] = ((int)(threadIdx.x %% 5) - i) * %s;
     for (int i = 0; i < times; i++) { wmma::mma_sync(c, a, b, c); wmma::mma_sync(d, a, b, d); }
     for (int i = 0; i < d.num_elements; i++) c.x[i] = c.x[i] + d.x[i];
     wmma::store_matrix_sync(out + (blockIdx.x %% 64) * %d, c, %d, wmma::mem_row_major);
-  }]]):format(sum, m, n, k, factor, m, n, k, factor, m, n, k, sum, m * n, n), 2 * m * n * k
+  }]]):format(sum, m, n, k, factor, m, n, k, factor, m, n, k, sum, unit or 1, unit or 1, m * n, n), 2 * m * n * k
 end
 
 local function mma(shape, types, sum, registers, k)
@@ -79,10 +80,13 @@ local function row(name, dtype, source, of_iteration)
   print(("%-28s %8.1f G/s  %5.2f"):format(name, here, here / peak))
 end
 
-row("half, wmma", "float", wmma(16, 16, 16, "half", "float"))
-row("half to half, wmma", "half", wmma(16, 16, 16, "half", "half"))
-row("bfloat16, wmma", "float", wmma(16, 16, 16, "__nv_bfloat16", "float"))
-row("tf32, wmma", "float", wmma(16, 16, 8, "wmma::precision::tf32", "float"))
+row("half, wmma", "float", wmma(16, 16, 16, "half", "float", "0.37f"))
+row("  whole numbers", "float", wmma(16, 16, 16, "half", "float"))
+row("half to half, wmma", "half", wmma(16, 16, 16, "half", "half", "0.37f"))
+row("bfloat16, wmma", "float", wmma(16, 16, 16, "__nv_bfloat16", "float", "0.37f"))
+row("  whole numbers", "float", wmma(16, 16, 16, "__nv_bfloat16", "float"))
+row("tf32, wmma", "float", wmma(16, 16, 8, "wmma::precision::tf32", "float", "0.37f"))
+row("  whole numbers", "float", wmma(16, 16, 8, "wmma::precision::tf32", "float"))
 row("double, wmma", "double", wmma(8, 8, 4, "double", "double"))
 row("s8, wmma", "int", wmma(16, 16, 16, "signed char", "int"))
 row("u8, wmma", "int", wmma(16, 16, 16, "unsigned char", "int"))

@@ -76,6 +76,19 @@ template <typename T> __mw_device_template __mw_uint16 __mw_tensor_rounded16(__m
                                        T::rounded(__mw_high(cut), __mw_high(is_inexact)));
 }
 
+/* Whether numbers are whole, and the greatest of their sizes. An infinity or NaN is whole and the greatest. */
+struct __mw_tensor_whole {
+  __mw_uint16 differs, sizes;
+  __mw_member __mw_tensor_whole() : differs(0), sizes(0) {}
+  __mw_member void add(__mw_float16 x) {
+    differs |= (__mw_uint16)x ^ (__mw_uint16)__builtin_elementwise_trunc(x);
+    __mw_uint16 size = (__mw_uint16)x & 0x7fffffffu;
+    sizes = size > sizes ? size : sizes;
+  }
+  __mw_member bool is_whole() const { return !__builtin_reduce_or(differs != 0u); }
+  __mw_member float most() const { return __uint_as_float(__builtin_reduce_max(sizes)); }
+};
+
 /* The factors of a warp, and their exponents in bytes. Those of A are in the lanes that have them: number n of the words
    w, [2 * row + half]. Those of B are turned: of even and of odd columns, those of the lanes t of four columns. */
 template <typename Left, typename Right, int Words> struct __mw_tensor_factors {
@@ -83,37 +96,43 @@ template <typename Left, typename Right, int Words> struct __mw_tensor_factors {
   __mw_float16 a[Words][in_word][4], b[Words][in_word][2];
   __mw_uint16 power_of_a[Words][in_word], power_of_b[Words][in_word][2];
 
-  /* Whether all are in the window. */
-  __mw_member bool load(const __mw_tensor_lanes &lanes) {
+  __mw_member void load(const __mw_tensor_lanes &lanes) {
+#pragma unroll
+    for (int w = 0; w < Words; w++) {
+#pragma unroll
+      for (int i = 0; i < 4; i++) {
+        __mw_uint16 words = __mw_tensor_half(lanes.left(2 * w + i / 2), i % 2);
+#pragma unroll
+        for (int n = 0; n < in_word; n++) a[w][n][i] = Left::numbers16(words, n);
+      }
+#pragma unroll
+      for (int i = 0; i < 2; i++) {
+        __mw_uint16 words = __mw_tensor_turned(lanes.right(w), i);
+#pragma unroll
+        for (int n = 0; n < in_word; n++) b[w][n][i] = Right::numbers16(words, n);
+      }
+    }
+  }
+
+  /* Find the exponents. Returns whether all factors are in the window. */
+  __mw_member bool find_powers(const __mw_tensor_lanes &lanes) {
     __mw_uchar64 most = 0;
     typename Left::sizes least_left = Left::most();
     typename Right::sizes least_right = Right::most();
 #pragma unroll
     for (int w = 0; w < Words; w++) {
-      __mw_uint16 left[4], right[2];
 #pragma unroll
-      for (int i = 0; i < 4; i++) {
-        left[i] = __mw_tensor_half(lanes.left(2 * w + i / 2), i % 2);
-        least_left = Left::least_size(least_left, left[i]);
-      }
+      for (int i = 0; i < 4; i++)
+        least_left = Left::least_size(least_left, __mw_tensor_half(lanes.left(2 * w + i / 2), i % 2));
 #pragma unroll
-      for (int i = 0; i < 2; i++) {
-        right[i] = __mw_tensor_turned(lanes.right(w), i);
-        least_right = Right::least_size(least_right, right[i]);
-      }
+      for (int i = 0; i < 2; i++) least_right = Right::least_size(least_right, __mw_tensor_half(lanes.right(w), i));
 #pragma unroll
       for (int n = 0; n < in_word; n++) {
         __mw_uint16 of_left = 0, of_right = 0;
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
-          a[w][n][i] = Left::numbers16(left[i], n);
-          of_left |= __mw_tensor_biased(a[w][n][i], i);
-        }
+        for (int i = 0; i < 4; i++) of_left |= __mw_tensor_biased(a[w][n][i], i);
 #pragma unroll
-        for (int i = 0; i < 2; i++) {
-          b[w][n][i] = Right::numbers16(right[i], n);
-          of_right |= __mw_tensor_biased(b[w][n][i], i);
-        }
+        for (int i = 0; i < 2; i++) of_right |= __mw_tensor_biased(b[w][n][i], i);
         most = (__mw_uchar64)of_left > most ? (__mw_uchar64)of_left : most;
         most = (__mw_uchar64)of_right > most ? (__mw_uchar64)of_right : most;
         power_of_a[w][n] = (__mw_uint16)__mw_tensor_powers(of_left, Left::least());
@@ -124,6 +143,46 @@ template <typename Left, typename Right, int Words> struct __mw_tensor_factors {
     }
     return !(__builtin_reduce_or(most > (unsigned char)(127 + __MW_TENSOR_WINDOW)) || Left::is_below(least_left) ||
              Right::is_below(least_right));
+  }
+
+  /* If all factors are whole numbers, no sum of products is larger than this; else -1. */
+  __mw_member float most_of_whole() const {
+    __mw_tensor_whole left, right;
+#pragma unroll
+    for (int w = 0; w < Words; w++) {
+#pragma unroll
+      for (int n = 0; n < in_word; n++) {
+#pragma unroll
+        for (int i = 0; i < 4; i++) left.add(a[w][n][i]);
+        right.add(b[w][n][0]);
+        right.add(b[w][n][1]);
+      }
+    }
+    return left.is_whole() && right.is_whole() ? 4 * Words * in_word * left.most() * right.most() : -1;
+  }
+
+  /* Sums that float holds exactly. */
+  __mw_member void sum_whole(__mw_float16 (&sums)[2][4]) const {
+    _Pragma("clang fp contract(fast)");
+#pragma unroll
+    for (int i = 0; i < 4; i++) sums[0][i] = sums[1][i] = 0;
+#pragma clang loop unroll(disable)
+    for (int w = 0; w < Words; w++) {
+#pragma unroll
+      for (int n = 0; n < in_word; n++) {
+#pragma unroll
+        for (int t = 0; t < 4; t++) {
+          __mw_float16 even = __mw_tensor_four<__mw_float4>(b[w][n][0], t),
+                       odd = __mw_tensor_four<__mw_float4>(b[w][n][1], t);
+#pragma unroll
+          for (int i = 0; i < 4; i++) {
+            __mw_float16 left = __mw_tensor_quad(a[w][n][i], t);
+            sums[0][i] = left * even + sums[0][i];
+            sums[1][i] = left * odd + sums[1][i];
+          }
+        }
+      }
+    }
   }
 
   /* The largest exponents of products, of even and of odd columns: of the numbers `first` to `last` of words. */
@@ -217,6 +276,52 @@ __mw_device_template bool __mw_tensor_add_products(const Factors &factors, __mw_
 
 __mw_device __mw_int16 __mw_tensor_is_finite(__mw_float16 x) { return ((__mw_int16)x & 0x7f800000) != 0x7f800000; }
 
+__mw_device void __mw_tensor_put(unsigned *out, const __mw_uint16 (&d)[2][4]) {
+#pragma unroll
+  for (int i = 0; i < 8; i++) *(__mw_uint16 *)(out + 32 * (i % 4 / 2 * 2 + i / 4) + 16 * (i % 2)) = d[i / 4][i % 4];
+}
+
+/* Whether the product may be one of whole numbers: some of the first are. */
+template <typename Left, typename Right, typename To>
+__mw_device_template bool __mw_tensor_may_be_whole(const unsigned *in) {
+  if (Left::in_word > Left::group && To::is_narrow) return false; /* which is rounded in between */
+  const __mw_tensor_lanes lanes = {in};
+  __mw_tensor_whole some;
+  some.add(Left::numbers16(__mw_tensor_half(lanes.left(0), 0), 0));
+  some.add(Right::numbers16(__mw_tensor_half(lanes.right(0), 0), 0));
+  return some.is_whole();
+}
+
+/* The product of whole numbers whose sums float holds: integers below 2^24, for which the order of additions and the place
+   where terms are cut do not matter. With types of two groups C is added last, rounded to the nearest, as it always is. */
+template <typename Left, typename Right, typename From, typename To, int Words>
+__mw_tensor_of_warp bool __mw_tensor_multiply_whole(const unsigned *in, unsigned *out) {
+  __mw_exactly;
+  enum { groups = Left::in_word / Left::group };
+  const __mw_tensor_lanes lanes = {in};
+  __mw_tensor_factors<Left, Right, Words> factors;
+  factors.load(lanes);
+  float most = factors.most_of_whole();
+  if (!(most >= 0)) return false;
+  __mw_float16 c[2][4], sums[2][4];
+  __mw_uint16 d[2][4];
+  __mw_tensor_whole of_c;
+#pragma unroll
+  for (int i = 0; i < 8; i++) {
+    c[i / 4][i % 4] = __mw_tensor_numbers16<From>(__mw_tensor_half(lanes.sums(i % 4 / 2 * 2 + i / 4), i % 2));
+    if (groups == 1) of_c.add(c[i / 4][i % 4]);
+  }
+  if (!of_c.is_whole() || !(most + of_c.most() < 0x1p24f)) return false;
+  factors.sum_whole(sums);
+#pragma unroll
+  for (int i = 0; i < 8; i++) {
+    __mw_float16 sum = sums[i / 4][i % 4] + c[i / 4][i % 4];
+    d[i / 4][i % 4] = groups == 1 ? __mw_tensor_rounded16<To>(sum, 0) : __mw_tensor_nearest16<To>(sum);
+  }
+  __mw_tensor_put(out, d);
+  return true;
+}
+
 /* The product if all factors are in the window and no sum is too large for an integer. */
 template <typename Left, typename Right, typename From, typename To, int Words>
 __mw_device_template bool __mw_tensor_multiply_floats(const unsigned *in, unsigned *out) {
@@ -236,7 +341,8 @@ __mw_device_template bool __mw_tensor_multiply_floats(const unsigned *in, unsign
       size_of_c = size > size_of_c ? size : size_of_c;
     }
   }
-  if (!factors.load(lanes)) return false;
+  factors.load(lanes);
+  if (!factors.find_powers(lanes)) return false;
   if (groups == 1) {
     /* Where C is infinite or NaN, so is the sum. */
     bool has_special = __builtin_reduce_or(size_of_c >= 0x7f800000u);
@@ -277,11 +383,7 @@ __mw_device_template bool __mw_tensor_multiply_floats(const unsigned *in, unsign
 #pragma unroll
     for (int i = 0; i < 8; i++) d[i / 4][i % 4] = __mw_tensor_nearest16<To>(sum[i / 4][i % 4] + c[i / 4][i % 4]);
   }
-#pragma unroll
-  for (int odd = 0; odd < 2; odd++) {
-#pragma unroll
-    for (int i = 0; i < 4; i++) *(__mw_uint16 *)(out + 32 * (i / 2 * 2 + odd) + 16 * (i % 2)) = d[odd][i];
-  }
+  __mw_tensor_put(out, d);
   return true;
 }
 

@@ -94,9 +94,12 @@ __mw_tensor_of_warp void __mw_tensor_multiply_any(const unsigned *in, unsigned *
   }
 }
 
-/* The usual case in vectors of 16 lanes, in float. */
+/* The usual cases in vectors of 16 lanes, in float. */
 template <typename Left, typename Right, typename From, typename To, int Words>
 __mw_tensor_of_warp void __mw_tensor_multiply(const unsigned *in, unsigned *out) {
+  if (__mw_tensor_may_be_whole<Left, Right, To>(in) &&
+      __mw_tensor_multiply_whole<Left, Right, From, To, Words>(in, out))
+    return;
   if (!__mw_tensor_multiply_floats<Left, Right, From, To, Words>(in, out))
     __mw_tensor_multiply_any<Left, Right, From, To, Words>(in, out);
 }
