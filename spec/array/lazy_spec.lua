@@ -139,6 +139,20 @@ describe("mw.fuse", function()
     assert.matches("returns nothing", message(mw.fuse(function() end), mw.zeros(2)))
   end)
 
+  it("keeps a bounded number of traces, whatever numbers are passed", function()
+    local f = mw.fuse(function(a, k) return a * k + 1 end)
+    local a, before = mw.ones(2), nil
+    for k = 1, 2000 do
+      assert.equal(k + 1, f(a, k)[2])
+      if k == 1000 then
+        collectgarbage()
+        before = collectgarbage "count"
+      end
+    end
+    collectgarbage()
+    assert.is_true(collectgarbage "count" < before + 500)
+  end)
+
   it("keeps no array alive", function()
     local f = mw.fuse(function(a) return a + a:sum() end)
     f(mw.ones(1000))

@@ -295,6 +295,8 @@ local function trace(self, arguments, count)
   return { leaves = leaves, results = results }
 end
 
+local MOST = 256 -- traces that are kept: each number that is passed has its own
+
 -- The key of a call's trace: ranks and dtypes of arrays, and other values.
 local function key_of(arguments, count)
   local key = {}
@@ -308,8 +310,14 @@ end
 function Fused:__call(...)
   local arguments, count = { ... }, select("#", ...)
   local key = key_of(arguments, count)
-  local traced = self.traces[key] or trace(self, arguments, count)
-  self.traces[key], self.last = traced, traced
+  local traced = self.traces[key]
+  if not traced then
+    traced = trace(self, arguments, count)
+    self.kept = self.kept + 1
+    if self.kept > MOST then self.traces, self.kept = {}, 1 end
+    self.traces[key] = traced
+  end
+  self.last = traced
   local memo, results = { kernels = {} }, {}
   self.kernels = memo.kernels
   for k, it in pairs(traced.leaves) do memo[it] = arguments[k] end
@@ -372,6 +380,6 @@ end
 ---reductions, scans, sorts and products are steps of their own; f:explain() lists what runs, f:source() its CUDA C.
 ---@param f function of arrays and numbers
 ---@return function f
-function M.public.fuse(f) return setmetatable({ f = f, traces = {} }, Fused) end
+function M.public.fuse(f) return setmetatable({ f = f, traces = {}, kept = 0 }, Fused) end
 
 return M
