@@ -82,7 +82,7 @@ end
 
 local function add_means(report, list, means)
   local geometric, least = { "geometric mean", "", "", "" }, { "least", "", "", "" }
-  local ahead = { "ahead of it", "", "", "" }
+  local ahead = { "faster", "", "", "" }
   for _, peer in ipairs(list) do
     local mean = means[peer]
     local some = mean.count > 0

@@ -210,7 +210,7 @@ int host_fill(host_context *context, mw_stream *stream, uint64_t target, size_t 
 static inline uint64_t host_address(const void *p) { return (uint64_t)(uintptr_t)p; }
 static inline void *host_pointer(uint64_t address) { return (void *)(uintptr_t)address; }
 
-/* ---- CUDA arrays (runtime/array.c, box.c) ---- */
+/* ---- CUDA arrays (runtime/array.c, copy_3d.c) ---- */
 
 int host_channels(const struct cudaChannelFormatDesc *desc, mw_channels *out);
 struct cudaChannelFormatDesc host_channel_desc(const mw_channels *channels);
