@@ -106,6 +106,9 @@ end
 
 local function check_key(key)
   if type(key) == "table" then return end
+  if type(key) == "boolean" then
+    usage("an array is not indexed by %s: Lua's == gives one boolean; a:eq(b) is a mask", tostring(key))
+  end
   usage("an array is indexed by numbers, ranges such as a[{ {2, 4}, 3 }], and arrays, not by %s", raw.describe(key))
 end
 

@@ -108,6 +108,13 @@ describe("what a newcomer writes", function()
     assert.matches("a:compress%(…, {axis = 2}%) selects by an array", message(mask))
   end)
 
+  it("a[a == 3], is told that this is one boolean", function()
+    local function read() return a[a == 3] end
+    local function write() a[a ~= 3] = 0 end
+    assert.matches("not indexed by false: Lua's == gives one boolean; a:eq%(b%) is a mask", message(read))
+    assert.matches("not indexed by true", message(write))
+  end)
+
   it("a[1] = 3, has filled a row", function()
     local x = mw.arange(6):reshape(2, 3)
     x[1] = 3

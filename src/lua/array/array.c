@@ -214,7 +214,7 @@ static int select_by(lua_State *L, int which, int arguments) {
 
 static bool is_selector(lua_State *L, int index) {
   int type = lua_type(L, index);
-  return type == LUA_TTABLE || type == LUA_TUSERDATA;
+  return type == LUA_TTABLE || type == LUA_TUSERDATA || type == LUA_TBOOLEAN; /* booleans, to refuse them */
 }
 
 static int array_index(lua_State *L) {

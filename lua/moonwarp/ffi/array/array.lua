@@ -228,7 +228,8 @@ end
 local read_selected, assign_selected
 local function is_selector(key)
   local kind = type(key)
-  return kind == "table" or kind == "userdata" or (kind == "cdata" and not value.is_int64(key))
+  -- Booleans, to refuse them.
+  return kind == "table" or kind == "userdata" or kind == "boolean" or (kind == "cdata" and not value.is_int64(key))
 end
 
 -- ---- elements ----
