@@ -1439,8 +1439,8 @@ int mw_mpi_probe(mw_mpi_comm *comm, int from, int tag, int *source, int *found_t
 int mw_mpi_agree(mw_mpi_comm *comm, const char *what, double seconds, int *agrees);
 /* Exchange texts of less than MW_MPI_TEXT bytes with all ranks; `texts` has room for MW_MPI_TEXT bytes of each. */
 int mw_mpi_compare(mw_mpi_comm *comm, const char *what, char *texts);
-/* To be called again and again by who waits, at "script.lua:12: receiving from rank 3". MW_LAUNCH_TIMEOUT if all ranks
-   wait for each other, with where each of them is; MW_INVALID_VALUE if a rank could not receive what this one sent. */
+/* To be called repeatedly by a thread that waits, at "script.lua:12: receiving from rank 3". MW_LAUNCH_TIMEOUT if all
+   ranks wait for each other, with where each of them is; MW_INVALID_VALUE if a rank could not receive what this one sent. */
 int mw_mpi_watch(const char *where);
 
 typedef enum mw_mpi_operator {

@@ -133,7 +133,7 @@ typedef struct mw_driver {
   bool (*reserves)(void *device, uint64_t address);
   /* A host pointer to device memory, or NULL if the host cannot access it. */
   void *(*host)(void *device, uint64_t address);
-  /* The host writes there by the pointer of `host`, or may do so. NULL: nobody asks. */
+  /* The host writes there by the pointer of `host`, or may do so. NULL: the driver need not know. */
   void (*wrote)(void *device, uint64_t address, uint64_t bytes);
 
   /* Texture hardware. NULL without it: device code then reads textures by records (texture_descriptor.h). With it, CUDA

@@ -27,7 +27,7 @@ typedef struct extent {
   size_t bytes;
   mw_memory_kind kind; /* UNKNOWN: not allocated here */
   bool lent;           /* owned by others; only kernels with bounds checks need it */
-  bool spare;          /* nobody's: the driver has not got it back */
+  bool spare;          /* free, and not returned to the driver */
 } extent;
 
 struct cuda_heap {

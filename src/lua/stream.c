@@ -23,7 +23,7 @@ static int hold_gc(lua_State *L) {
 }
 
 /* Call the function of the first hold that is reached, and let go of it. False: none is. An error of the function is
-   raised once the stream goes on. */
+   raised once the stream continues. */
 static bool run_call(lua_State *L, mwl_state *state) {
   lua_rawgetp(L, LUA_REGISTRYINDEX, &calls_key);
   int list = lua_gettop(L), count = (int)lua_rawlen(L, list);

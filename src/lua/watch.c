@@ -10,7 +10,7 @@ static int watch_begin(lua_State *L) {
   int code = mw_watch_begin(watch);
   if (code != MW_SUCCESS) mw_watch_release(watch);
   mwl_must(L, state, code);
-  mw_watch_release(state->watch); /* whose result nobody wanted */
+  mw_watch_release(state->watch); /* its result was not requested */
   state->watch = watch;
   return 0;
 }

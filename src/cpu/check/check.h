@@ -94,7 +94,7 @@ void cpu_check_counted(mw_worker *worker, uint64_t barrier);
 
 /* ---- random_threads.c ---- */
 
-/* Whether the device's launches take turns by a seed. */
+/* Whether the device's launches run in a random order, from a seed. */
 bool cpu_check_draws(const cpu_device *device);
 /* The state of random numbers of a launch, or of a block from 1 in it; 0: turns are in order. */
 uint64_t cpu_check_turns(const cpu_device *device, uint32_t launch, uint64_t block);

@@ -146,7 +146,8 @@ typedef struct check_unwritten_read {
 } check_unwritten_read;
 enum { CHECK_UNWRITTEN_READS = 32 };
 
-/* A bulk copy that a barrier counts, in the phase that it had then: known to who waits when that has ended. */
+/* A bulk copy that a barrier counts, in the phase that it had then: known to threads that wait for the barrier when
+   that phase has ended. */
 typedef struct check_counted {
   uint64_t barrier;
   uint32_t thread, group, phase;

@@ -131,7 +131,7 @@ bool cpu_worker_prepare(cpu_worker *worker, cpu_command *command, const cpu_kern
    says why. */
 bool cpu_worker_run(cpu_worker *worker, uint64_t first, uint64_t last);
 /* In a service: leave the kernel as it stands. cpu_worker_run or cpu_worker_resume returns true then, with
-   worker->suspended set; cpu_worker_resume, by any thread, goes on with it, or abandons it if its command was
+   worker->suspended set; cpu_worker_resume, by any thread, continues it, or abandons it if its command was
    stopped. */
 void cpu_worker_suspend(cpu_worker *worker);
 bool cpu_worker_resume(cpu_worker *worker);

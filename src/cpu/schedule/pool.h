@@ -130,7 +130,7 @@ void cpu_pool_stop(cpu_pool *pool, cpu_command *command);
 
 /* random_streams.c: in a checked run with a seed. Whether commands wait to be drawn; start one of those that could
    run, unless one runs: the stream of it, or NULL; a command is done; wait a while for a stream's condition, and let one more command
-   start where the drawn one takes long; and, before the host goes on, let commands run or not. */
+   start where the drawn one takes long; and, before the host continues, let commands run or not. */
 bool cpu_lots_are_drawn(const cpu_pool *pool);
 cpu_stream *cpu_lots_draw(cpu_pool *pool);
 void cpu_lots_finish(cpu_pool *pool, const cpu_command *command);

@@ -78,7 +78,7 @@ int nccl_name(void *device, mw_text *out);
 /* Fail with the library's words: "`what` failed: …". */
 int nccl_failed(int result, ncclComm_t comm, const char *what);
 
-/* The lock of NCCL's calls, and the number of groups that are open, under which nobody aborts. */
+/* The lock of NCCL's calls, and the number of open groups, while which no communicator is aborted. */
 extern pthread_mutex_t nccl_lock;
 extern int nccl_open_groups;
 

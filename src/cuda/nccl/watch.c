@@ -1,8 +1,8 @@
 /* The time limit of messages: a thread that aborts the communicator of a message which does not end.
  *
- * A message in flight has an event behind it in its stream. The limit counts from when the message was queued. The
- * failure is handed to the stream before the communicator is aborted, so that who waits for the stream learns of it. The
- * thread starts with the first message that has a limit, and sleeps while none is in flight. */
+ * A message in flight has an event after it in its stream. The limit counts from when the message was queued. The
+ * failure is handed to the stream before the communicator is aborted, so that the next wait for the stream reports it.
+ * The thread starts with the first message that has a limit, and sleeps while none is in flight. */
 #include "nccl.h"
 
 #include <signal.h>

@@ -188,8 +188,8 @@ static void follow_unknown(follower *f, LLVMValueRef i, unsigned what) {
   tell(f, "__mw_guard_follow_unknown", &argument, 1);
 }
 
-/* A barrier in shared memory that counts arrivals. Starting it is a store; who arrives publishes what it did, and who has
-   waited learns it. */
+/* A barrier in shared memory that counts arrivals. Starting it is a store. A thread that arrives releases what it did,
+   and one that has waited acquires that. */
 static void follow_word(follower *f, LLVMValueRef i, bool arrives, unsigned flags) {
   enum { SHARED = 3, BYTES = 8 };
   if (!LLVMGetNumArgOperands(i) || LLVMTypeOf(LLVMGetOperand(i, 0)) != f->p->i32) return;

@@ -3,7 +3,7 @@
  *   for each block: for each iteration: body   ->   for each iteration: for each block: body
  *
  * A block that runs all its iterations accesses a few kilobytes, jumps over what the rest of the grid accesses, and
- * goes on there; hardware prefetchers do not follow such jumps. The blocks of one worker have consecutive ids, so the
+ * continues there; hardware prefetchers do not follow such jumps. The blocks of one worker have consecutive ids, so the
  * same iteration of all of them covers one contiguous stretch of memory. The order is legal because blocks may run
  * concurrently.
  *

@@ -38,8 +38,8 @@ uint64_t alignment_checked(LLVMValueRef call);
 LLVMValueRef shadow_distance(program *p, LLVMBuilderRef b, LLVMValueRef worker);
 /* Whether the access at `number` begins elsewhere, or any of the low bits is set; of scalars or vectors. */
 LLVMValueRef is_out_of_range(LLVMBuilderRef b, const check_range *where, LLVMValueRef number, LLVMValueRef low_bits);
-/* Leave the builder in a cold block, for accesses that are out of bounds, from which the code goes on with the returned
-   one, whose first instruction is the call. NULL: the check cannot be decided here. */
+/* Leave the builder in a cold block, for accesses that are out of bounds, from which the code continues with the
+   returned one, whose first instruction is the call. NULL: the check cannot be decided here. */
 LLVMBasicBlockRef begin_failed_check(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMValueRef worker);
 /* The same if the condition is true. */
 LLVMBasicBlockRef begin_cold(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMValueRef condition);

@@ -70,7 +70,7 @@ typedef struct row_loop {
   LLVMValueRef stores[MOST_ROW_STORES];
   int store_count;
   int strip; /* iterations */
-  /* the exit: the loop goes on while `predicate` holds between the counter and the limit */
+  /* the exit: the loop continues while `predicate` holds between the counter and the limit */
   LLVMValueRef counter, limit;
   LLVMIntPredicate predicate;
   int64_t counts; /* the counter's step */

@@ -1,4 +1,5 @@
-/* Places: what is known about the bytes of a load or store, so that two accesses can be told apart (alias analysis). */
+/* Places (alias analysis): what is known about the bytes of a load or store, to find that two accesses are to
+ * different bytes. */
 #ifndef MEMORY_PLACE_H
 #define MEMORY_PLACE_H
 

@@ -1,6 +1,6 @@
-/* Predication: a short block that a branch skips is no branch on a GPU; its instructions are issued for every warp that
- * comes by, with a predicate, even if no lane is active. Counts of executed instructions depend on that, and on nothing
- * else of nvcc's choices. */
+/* Predication: nvcc compiles a short block that a branch skips without a branch. Its instructions are issued for every
+ * warp that reaches it, with a predicate, even if no lane is active. Counts of executed instructions depend on this
+ * choice of nvcc's and on no other. */
 #include "watch_sites.h"
 
 #include <string.h>

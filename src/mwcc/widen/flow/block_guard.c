@@ -194,7 +194,7 @@ static bool only_computes(LLVMBasicBlockRef block) {
 
 static bool only_returns(LLVMBasicBlockRef block) { return LLVMIsAReturnInst(LLVMGetFirstInstruction(block)) != NULL; }
 
-/* The successor that a thread goes on to, if the other one ends it; *wanted: the condition's value for that. */
+/* The successor in which a thread continues, if the other one ends it; *wanted: the condition's value for that. */
 static LLVMBasicBlockRef next_of(LLVMBasicBlockRef block, bool *wanted) {
   LLVMValueRef branch = LLVMGetBasicBlockTerminator(block);
   if (!LLVMIsABranchInst(branch) || !LLVMIsConditional(branch) || !only_computes(block)) return NULL;

@@ -133,7 +133,7 @@ static void emit_row_runs(emission *e, int entry) {
   LLVMValueRef after = LLVMBuildAdd(w->b, at, length, "");
   LLVMBuildStore(w->b, after, w->tid[0]);
   LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntULT, after, limit, ""), head, done);
-  continue_at(e, done); /* the loop over gangs goes on after the last one */
+  continue_at(e, done); /* the loop over gangs continues after the last one */
   LLVMBuildStore(w->b, LLVMBuildSub(w->b, limit, threads, ""), w->tid[0]);
   LLVMBuildBr(w->b, region_end);
   continue_at(e, rest);
