@@ -112,6 +112,71 @@ __global__ void k(int *y) {
     end
   end)
 
+  it("finds warp functions that not all lanes of a warp call, or name", function()
+    for _, block in ipairs { 64, 48 } do
+      for _, case in ipairs {
+        "if (t % 32 < 16) y[t] = __shfl_down_sync(0xffffffff, t, 1);", "y[t] = __popc(__ballot_sync(0xffff, t > 3));",
+        "if (t % 32 == 31) return;\ny[t] = __any_sync(0xffffffff, t > 3);", "if (t > 40) __syncwarp();\ny[t] = t;",
+        "y[t] = __shfl_sync(t % 32 < 8 ? 0xff : 0xffffff00, t, 9);",
+      } do
+        local text = "__global__ void k(int *y) { int t = threadIdx.x;\n" .. case .. "\n}"
+        for _, checks in ipairs { "barriers", "all" } do
+          local report = check(text, function(k) k(1, block)(mw.zeros(64, "int")) end, { checks = checks })
+          assert.is_true(#report >= 1, case)
+          for _, found in ipairs(report) do
+            assert.equal(case:find("return", 1, true) and 3 or 2, found.line, tostring(report))
+          end
+        end
+      end
+    end
+  end)
+
+  it("finds races that warp functions and fences do not order", function()
+    for _, case in ipairs {
+      "y[t] = __shfl_down_sync(0xffffffff, t, 1);\ny[64 + t] = y[t ^ 1];",
+      "y[t] = t; __threadfence();\ny[64 + t] = y[t ^ 1];",
+      "y[t] = t; __threadfence_block();\ny[64 + t] = y[t ^ 1];", "y[t] = t; __syncwarp();\ny[64 + t] = y[t ^ 32];",
+      "if (t == 0) y[0] = __reduce_add_sync(1, 1);\ny[64 + t] = y[0];",
+    } do
+      local text = "__global__ void k(int *y) { int t = threadIdx.x;\n" .. case .. "\n}"
+      for _, checks in ipairs { "races", "all" } do
+        local race
+        for _, found in ipairs(check(text, function(k) k(1, 64)(mw.zeros(128, "int")) end, { checks = checks })) do
+          if found.kind == "race" then race = found end
+        end
+        assert.is_truthy(race, case)
+        assert.same({ 2, 3 }, { math.min(race.line, race.other.line), math.max(race.line, race.other.line) })
+      end
+    end
+  end)
+
+  it("has no findings where warp functions and fences order accesses", function()
+    for _, checks in ipairs { "races", "barriers", "initialisation", "all" } do
+      local x, out = mw.zeros(1024, "int"), mw.zeros(9, "int")
+      x:fill(3)
+      local report = check([[
+__global__ void k(int n, const int *x, int *out) {
+  __shared__ int warps[32], turned[128];
+  int t = threadIdx.x, v = x[blockIdx.x * blockDim.x + t];
+  turned[t] = v;
+  __syncwarp();
+  v = turned[t ^ 1];
+  for (int d = 16; d > 0; d /= 2) v += __shfl_down_sync(0xffffffff, v, d);
+  if (t % 32 == 0) warps[t / 32] = v;
+  __syncthreads();
+  if (t < 32) {
+    v = t < blockDim.x / 32 ? warps[t] : 0;
+    for (int d = 16; d > 0; d /= 2) v += __shfl_xor_sync(0xffffffff, v, d);
+    if (t == 0) out[blockIdx.x] = v + __popc(__ballot_sync(1, 1));
+  }
+  __threadfence();
+  if (t == 0) atomicAdd(&out[n], 1);
+}]], function(k) k(8, 128)(8, x, out) end, { checks = checks })
+      assert.equal("no findings", tostring(report))
+      assert.equal(8 * (128 * 3 + 1) + 8, out:sum())
+    end
+  end)
+
   it("finds that two parameters are one array", function()
     local y = mw.zeros(65, "int")
     local text = "__global__ void k(const int *x, int *y) { y[threadIdx.x + 1] = x[threadIdx.x]; }"

@@ -381,7 +381,7 @@ void keep_calls(program *p) {
   p->follows = !is_screened(p) && (checks & (MW_CHECK_RACES | MW_CHECK_BARRIERS) ||
                                    (checks && (is_called(p, "malloc") || is_called(p, "free"))));
   if (!p->follows && !is_screened(p)) drop_events(p);
-  if (p->follows) keep_waits(p);
+  if (p->follows || is_screened(p)) keep_waits(p);
   if (!checks) return;
   keep_memory_calls(p, "malloc");
   keep_memory_calls(p, "free");

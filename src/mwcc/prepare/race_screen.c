@@ -4,8 +4,9 @@
  * It notes the accesses to shared memory, and to arrays that the kernel stores to, unless all accesses to the array are
  * atomic: widen/calls/screen.c. Others are only read, or only accessed by atomics, and cannot race; the runtime makes
  * sure that no two parameters point into one array that is not noted through both. A kernel is screened if plain
- * accesses, atomics and barriers of the block are all by which its threads interact, and if it can be run again: it
- * prints nothing, and what it writes is known. Whatever else it does leaves it to the code that follows threads. */
+ * accesses, atomics, barriers of the block, fences and warp functions are all by which its threads interact, and if it
+ * can be run again: it prints nothing, and what it writes is known. Fences only order, and never by themselves: without
+ * them a launch is the more suspicious. Whatever else it does leaves it to the code that follows threads. */
 #include "mwcc/analysis/analysis.h"
 #include "mwcc/analysis/simt.h"
 #include "mwcc/support/checked_access.h"
@@ -92,6 +93,12 @@ static bool is_block_barrier(LLVMValueRef call) {
   return is_barrier(call) && !is_block_wait(call) && !is_named_barrier(callee_name(call));
 }
 
+/* It touches nothing that is noted, and names who takes part. */
+static bool is_screened_warp_call(const char *name) {
+  const warp_call *kind = find_warp_call(name);
+  return kind && kind->mask >= 0;
+}
+
 static void note_call(screen *s, LLVMValueRef call) {
   const char *name = callee_name(call);
   bool copies = starts_with(name, "llvm.memcpy.") || starts_with(name, "llvm.memmove.");
@@ -99,10 +106,9 @@ static void note_call(screen *s, LLVMValueRef call) {
     note_copy(s, call, copies);
   else if (strcmp(name, CHECK_EVENT_FUNCTION) == 0)
     s->fits = s->fits && is_event_of_values(call);
-  else if (!touches_no_memory(call) && !is_block_barrier(call) && !starts_with(name, "llvm.assume") &&
-           !starts_with(name, "llvm.prefetch"))
+  else if (!touches_no_memory(call) && !is_block_barrier(call) && !is_screened_warp_call(name) &&
+           !starts_with(name, "llvm.assume") && !starts_with(name, "llvm.prefetch"))
     s->fits = false;
-  if (find_warp_call(name)) s->fits = false;
 }
 
 static void note_instruction(screen *s, LLVMValueRef i) {
@@ -120,7 +126,6 @@ static void note_instruction(screen *s, LLVMValueRef i) {
     s->fits = s->fits && !LLVMGetVolatile(i) && (!is_block_scope(i) || is_shared(s->p, root_of(LLVMGetOperand(i, 0))));
     note_address(s, LLVMGetOperand(i, 0), ATOMICS);
     return;
-  case LLVMFence: s->fits = false; return;
   case LLVMCall: note_call(s, i); return;
   default: return;
   }

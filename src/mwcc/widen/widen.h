@@ -262,9 +262,10 @@ bool widen_watch(widener *w, LLVMValueRef call, mask m);
 bool widen_check(widener *w, LLVMValueRef call, mask m);
 
 /* ---- screen.c: in screened code ---- */
-void screen_access(widener *w, LLVMValueRef call, mask m); /* after its bounds were checked */
-void screen_block(widener *w, LLVMValueRef block);         /* a block begins */
-void screen_barrier(widener *w);                           /* all its threads have passed a barrier */
+void screen_access(widener *w, LLVMValueRef call, mask m);     /* after its bounds were checked */
+void screen_block(widener *w, LLVMValueRef block);             /* a block begins */
+void screen_barrier(widener *w);                               /* all its threads have passed a barrier */
+void screen_warp_call(widener *w, LLVMValueRef named, mask m); /* of a warp function; `named`: its mask */
 
 /* ---- thread_ids.c ---- */
 LLVMValueRef first_thread(widener *w); /* the linear id of the gang's lane 0; the other threads follow it */

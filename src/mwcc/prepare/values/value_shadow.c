@@ -210,7 +210,9 @@ static void forget_state(LLVMValueRef address) {
   for (LLVMUseRef use = LLVMGetFirstUse(address), next; use; use = next) {
     next = LLVMGetNextUse(use);
     LLVMValueRef user = LLVMGetUser(use);
-    if (LLVMIsAGetElementPtrInst(user)) forget_state(user);
+    LLVMOpcode opcode = opcode_of(user);
+    bool moves = opcode == LLVMGetElementPtr || opcode == LLVMPtrToInt || opcode == LLVMIntToPtr || opcode == LLVMAdd;
+    if (moves) forget_state(user);
     if (LLVMIsALoadInst(user)) LLVMReplaceAllUsesWith(user, LLVMConstNull(LLVMTypeOf(user)));
     if (!LLVMGetFirstUse(user) && !LLVMIsACallInst(user)) LLVMInstructionEraseFromParent(user);
   }

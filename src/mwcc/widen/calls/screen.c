@@ -5,7 +5,11 @@
  * order if both only read, or both are atomic. Whatever else the cells show makes the launch suspicious: also what
  * would be in order by means that cells do not know. So a launch that is not suspicious has no race within a block. Of
  * blocks, each word is touched by one only; since two may do so at the same time, the cells that a block finds empty are
- * claims, which the runtime counts in the end. */
+ * claims, which the runtime counts in the end.
+ *
+ * A warp function has nothing to report if all lanes of its warp call it together and name all of them: then each lane
+ * that it names takes part, and those that a shuffle reads from are there. Anything else is suspicious. That warp
+ * functions and fences order accesses, too, cells do not know: what only they order is suspicious. */
 #include "mwcc/widen/widen.h"
 #include "mwcc/lower/lower.h"
 #include "mwcc/support/checked_access.h"
@@ -322,6 +326,38 @@ void screen_access(widener *w, LLVMValueRef call, mask m) {
   else
     note_scattered(&n, address, words, rounds, m);
   if (n.bad) suspect_if(w, n.bad);
+}
+
+/* ---- warp functions ---- */
+
+/* Frozen: in lanes that a mask leaves out it may be poison. */
+static LLVMValueRef are_all_named(widener *w, LLVMValueRef named) {
+  if (is_uniform(w, named)) {
+    LLVMValueRef lanes = LLVMBuildFreeze(w->b, value_scalar(w, named), "");
+    return LLVMBuildICmp(w->b, LLVMIntEQ, lanes, constant_i32(w->p, ~0u), "");
+  }
+  LLVMValueRef all = NULL;
+  for (int u = 0; u < w->vectors; u++) {
+    LLVMValueRef lanes = LLVMBuildFreeze(w->b, value_vector(w, named, u), "");
+    LLVMValueRef word = mask_word(w, LLVMBuildICmp(w->b, LLVMIntEQ, lanes, splat(w, constant_i32(w->p, ~0u)), ""));
+    LLVMValueRef every = LLVMBuildICmp(w->b, LLVMIntEQ, word, LLVMConstAllOnes(LLVMTypeOf(word)), "");
+    all = all ? LLVMBuildAnd(w->b, all, every, "") : every;
+  }
+  return all;
+}
+
+/* No lane calls it, or all do, and name all. */
+void screen_warp_call(widener *w, LLVMValueRef named, mask m) {
+  if (!is_screened(w->p)) return;
+  LLVMValueRef whole = are_all_named(w, named);
+  if (!m.all) {
+    for (int u = 0; u < w->vectors; u++) m.lanes.of[u] = LLVMBuildFreeze(w->b, m.lanes.of[u], "");
+    LLVMValueRef word = active_word(w, m);
+    LLVMValueRef every = LLVMBuildICmp(w->b, LLVMIntEQ, word, constant_i32(w->p, ~0u), "");
+    LLVMValueRef none = LLVMBuildICmp(w->b, LLVMIntEQ, word, constant_i32(w->p, 0), "");
+    whole = LLVMBuildOr(w->b, none, LLVMBuildAnd(w->b, every, whole, ""), "");
+  }
+  suspect_if(w, LLVMBuildNot(w->b, whole, ""));
 }
 
 /* ---- blocks and barriers ---- */

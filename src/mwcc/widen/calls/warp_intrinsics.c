@@ -382,6 +382,7 @@ bool widen_warp(widener *w, LLVMValueRef call, mask m) {
     give(w, call, active_word(w, m));
     return true;
   }
+  if (kind->mask >= 0) screen_warp_call(w, LLVMGetOperand(call, (unsigned)kind->mask), m);
   switch (kind->call) {
   case MW_WARP_APPLY: widen_warp_apply(w, call, m); break;
   case MW_WARP_SYNC: break; /* the gang's accesses happen in the program's order */
