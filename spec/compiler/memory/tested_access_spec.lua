@@ -142,11 +142,11 @@ describe("accesses that are tested at run time", function()
   end)
 
   it("are tested for their shadows, too, where values are checked", function()
-    local text = mwcc.after([[
+    local ir = mwcc.after([[
       __global__ void nearest(int n, const float *in, float *out) {
         int i = blockIdx.x * blockDim.x + threadIdx.x;
         out[i] = in[min(i + 1, n - 1)];
       }]], "vectorize", "--checks=8")
-    assert.equal(2, mwcc.count(text, "\ncontiguous%d*:"))
+    assert.equal(2, mwcc.count(ir, "\ncontiguous%d*:"))
   end)
 end)

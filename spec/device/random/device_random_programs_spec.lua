@@ -210,7 +210,8 @@ describe("a program with random numbers in kernels", function()
   for header, macros in pairs {
     ["streams/columns"] = "MW_COLUMNS_FILL(philox, normal_double)", ["streams/mtgp32"] = "MW_MTGP_FILL(uniform)",
     ["streams/mt19937"] = "MW_MT_BEGIN", ["streams/sobol"] = "MW_SOBOL_FILL(ull, poisson)",
-    ["streams/direction_vectors"] = "MW_MAKE_VECTORS(make32, unsigned)", ["distributions/discrete_table"] = "MW_DISCRETE_TABLE",
+    ["streams/direction_vectors"] = "MW_MAKE_VECTORS(make32, unsigned)",
+    ["distributions/discrete_table"] = "MW_DISCRETE_TABLE",
   } do
     it("draws streams on GPUs as well: " .. header, function()
       local source = ("#include <moonwarp/random/%s.h>\n%s\n"):format(header, macros)

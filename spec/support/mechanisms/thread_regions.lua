@@ -11,8 +11,8 @@ return function(draw)
   local pitch, grid = threads + draw.pick { 0, 1, 1, 3 }, draw.between(1, 6)
   local real = type == "float" or type == "double"
   local mix = real and "v = v * (T)0.5 + (T)%s;" or "v = v * 3 + (T)%s;"
-  local function index() return draw.pick { "(t + 1) % N", "(t ^ 1) % N", "N - 1 - t", "(t * 5 + k) % N", "(h >> 3) % N",
-    "t", "(t + k) % N" } end
+  local indices = { "(t + 1) % N", "(t ^ 1) % N", "N - 1 - t", "(t * 5 + k) % N", "(h >> 3) % N", "t", "(t + k) % N" }
+  local function index() return draw.pick(indices) end
   local function mixed(what) return mix:format(what) end
   local function condition()
     return draw.pick { "", "", "if (t > k) ", "if (t < k) ", "if (t & 1) ", "if (h & 4) ", "if (k - t >= 0) " }
