@@ -1,5 +1,5 @@
 /* How the accesses of a warp become transactions. Rules of compute capability 9.0 agree with what Nsight Compute counted
- * on an H100 (spec/cpu/counters_spec.lua); those of 1.x are from the CUDA programming guide 2.0, section 5.1.2. */
+ * on an H100 (spec/measure/counters_spec.lua); those of 1.x are from the CUDA programming guide 2.0, section 5.1.2. */
 #include "coalescing.h"
 
 #include <stdlib.h>

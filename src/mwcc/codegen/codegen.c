@@ -1,6 +1,7 @@
 /* LLVM's optimisation pipelines, code generation, and the output. */
 #include "mwcc/mwcc.h"
 #include "mwcc/analysis/analysis.h"
+#include "mwcc/machine/machine.h"
 #include "codegen.h"
 #include "mwcc/target/target.h"
 
@@ -46,10 +47,9 @@ static bool all_in_lanes(const program *p) {
 }
 
 /* Gangs of one lane are for what lanes are bad at. LLVM would make lanes of unrolled threads again, and gathers of what they
-   load (column_cipher: 4.9 ms, 1.7 without). There is no option for a function or a pipeline. With its loop vectoriser one
-   of 900 random kernels had a wrong result, whose cause is not found; factor_tile takes 3.6 ms without it and 3.2 with it. */
-static void disable_vectorisers(const program *p) {
-  static const char *const words[] = {"mwcc", "-vectorize-slp=false", "-vectorize-loops=false"};
+   load (column_cipher: 4.9 ms, 1.7 without). There is no option for a function or a pipeline. */
+static void disable_slp(const program *p) {
+  static const char *const words[] = {"mwcc", "-vectorize-slp=false"};
   for (size_t i = 0; i < p->kernel_count; i++) {
     if (!is_one_lane(&p->kernels[i])) continue;
     LLVMParseCommandLineOptions((int)MW_COUNT(words), words, "");
@@ -61,7 +61,10 @@ void run_pipeline(program *p) {
   static const char *const pipelines[] = {"always-inline,default<O0>", "globaldce,always-inline,default<O1>",
                                           "globaldce,always-inline,default<O2>", "globaldce,always-inline,default<O3>"};
   int level = p->options->level;
+  bool vectorises = level >= 2 && !(level == 2 && p->all_in_lanes);
+  if (vectorises) forbid_wrapped_strides(p);
   run_passes(p, level == 2 && p->all_in_lanes ? lanes_pipeline : pipelines[level]);
+  if (vectorises) allow_wrapped_strides(p);
 }
 
 /* The name of the function that runs on one thread's stack, by which its stack is measured later; optimisation may
@@ -75,7 +78,7 @@ static const char *thread_code(const kernel *k) {
 
 void mark_cold_code(program *p) {
   p->all_in_lanes = all_in_lanes(p);
-  disable_vectorisers(p);
+  disable_slp(p);
   for (size_t i = 0; i < p->kernel_count; i++) {
     p->kernels[i].thread_code = thread_code(&p->kernels[i]);
     mark_general_cold(p, &p->kernels[i]);

@@ -7,6 +7,7 @@
  *   constant_rematerialization.c              vector constants used from memory
  *   llvm_fpclass_workaround.c,
  *   llvm_known_bits_workaround.c              code forms for which LLVM's analyses take too long
+ *   llvm_wrapped_stride_workaround.c          indices that LLVM's loop vectoriser miscompiles
  *
  * They change no result but those that need not be exact (x86_rsqrt.c). */
 #ifndef MWCC_MACHINE_MACHINE_H
@@ -20,6 +21,8 @@ void empty_function(LLVMValueRef f);
 void form_tensor_instructions(program *p); /* x86_tensor.c: instructions for helpers of tensor cores' products */
 void hide_float_bits(program *p);          /* llvm_fpclass_workaround.c: hide bit casts of floats from instcombine */
 void show_float_bits(program *p);
+void forbid_wrapped_strides(program *p);    /* llvm_wrapped_stride_workaround.c: before LLVM's vectorisers */
+void allow_wrapped_strides(program *p);     /* after them */
 void rematerialise_constants(program *p);   /* constant_rematerialization.c: keep vector constants in memory */
 void scalarise_gathers(program *p);         /* gather_scalarization.c: for processors with slow gathers and scatters */
 void permute_shuffle_lanes(program *p);     /* shuffle_lane_order.c: for AVX and AVX2 */

@@ -4,7 +4,7 @@
  * one lane has neither masks nor gathers: its values are scalars and its branches are branches, since all shapes of one
  * lane are uniform. Which region follows at a barrier, and what is saved there, is the same as for other gangs: the gangs of
  * a block run a region before any begins the next. So each thread does the same operations in the same order. LLVM's whole
- * pipeline then optimises the code, without its vectorisers (codegen.c).
+ * pipeline then optimises the code, without its vectoriser of straight-line code (codegen.c).
  *
  * Rematerialisation. What is live across a barrier is saved for each thread of the block, and read back. Most of that are
  * indices and addresses, made of ids, parameters and constants by a few operations, which cost less than the loads. Their
