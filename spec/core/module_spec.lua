@@ -83,7 +83,7 @@ describe("a module", function()
     assert.matches("plain", err.message)
     assert.matches("counter is a symbol, not a kernel", (failure(m.kernel, m, "counter").message:gsub("'", "")))
     assert.matches("plain is a kernel, not a symbol", (failure(m.symbol, m, "plain").message:gsub("'", "")))
-    assert.matches("asked by names", failure(function() return m[1] end).message)
+    assert.matches("are names in its source", failure(function() return m[1] end).message)
   end)
 
   it("gives its own types to arrays, and names a missing one", function()
