@@ -145,6 +145,8 @@ describe("a module that NVRTC compiles without mwcc", function()
       print(select(2, pcall(m.q(1, 1), { x = 1 }, nil, { q = { 1, 2, 3 }, i = 1 }, {}, nil)).message)
       print(select(2, pcall(m.q(1, 1), ("x"):rep(24), nil, { q = { 1, 2, 3 }, i = 1 }, { shown = 1 }, nil)).message)
       print(select(2, pcall(m["ins<float>"](1, 1), nil, nil, { v = 1, n = 2 })).message)
+      local pointers = "__global__ void last(const int (*rows)[3], float (*f)(float x), int n) {}"
+      print(mw.compile(pointers).last:signature())
     ]], environment = alone }.output
     assert.matches("^k%(float2 %*o, float2 s, float2 t, unsigned long long u, double d, ns::P::In in, Wide w, ", output)
     assert.matches("\nns::q(ns::P p, Anon *a, Anon b, Hidden h, Unused **u)\n16\t24\n", output, 1, true)
@@ -153,5 +155,6 @@ describe("a module that NVRTC compiles without mwcc", function()
     assert.matches("parameter 4 'h' of ns::q wants Hidden, whose fields are not known: give its %d+ bytes", output)
     assert.matches("parameter 3 'c' of ins<float> wants box<float>, whose fields are not known: give its 8 bytes",
       output, 1, true)
+    assert.matches("last(const int[3] *rows, float (*f)(float), int n)", output, 1, true)
   end)
 end)

@@ -94,11 +94,12 @@ static void add_name(char ***list, size_t *count, char *name) {
 
 /* ---- kernels: after __global__ ---- */
 
-/* Parameter names up to the closing parenthesis: the last name of each. */
+/* Parameter names up to the closing parenthesis: the last name of each, or of its part in parentheses, as in
+   int (*rows)[3] and float (*f)(float x). */
 static void scan_params(scanner *s, scanned_kernel *kernel) {
   token name = {NULL, 0, 0};
   int depth = 1;
-  bool fixed = false, any = false;
+  bool fixed = false, any = false, opened = false, inner = false;
   while (depth > 0) {
     token t = next(s);
     if (t.length == 0) break;
@@ -107,12 +108,14 @@ static void scan_params(scanner *s, scanned_kernel *kernel) {
     if (depth == 0 || (depth == 1 && is(t, ","))) {
       if (any) add_name(&kernel->params, &kernel->param_count, name.length ? copy(name) : mw_strdup(""));
       name.length = 0;
-      any = fixed = false;
+      any = fixed = opened = inner = false;
       continue;
     }
     any = true;
-    fixed |= is(t, "=") || is(t, "[");
-    if (depth == 1 && !fixed && is_name(t)) name = t;
+    inner |= opened && !fixed && (is(t, "*") || is(t, "&"));
+    opened = depth == 2 && is(t, "(");
+    fixed |= is(t, "=") || is(t, "[") || (inner && depth == 1);
+    if (depth == (inner ? 2 : 1) && !fixed && is_name(t)) name = t;
   }
 }
 
