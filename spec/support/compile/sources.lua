@@ -14,7 +14,12 @@ for _, name in ipairs {
 } do
   operators["__" .. name] = function() return anything end
 end
-function operators.__index(_, name) return type(name) ~= "number" and anything or nil end -- sequences end
+local function nothing() end
+-- Sequences and iterations end.
+function operators.__index(_, name)
+  if name == "gmatch" or name == "lines" then return function() return nothing end end
+  return type(name) ~= "number" and anything or nil
+end
 function operators.__concat() return "" end
 function operators.__len() return 0 end
 function operators.__newindex() end
