@@ -90,7 +90,8 @@ describe("the kernels of the device suite", function()
     print(("layouts_spec: %d of %d sources, %d kernels"):format(written, count, all))
     for way, output in pairs(outputs) do
       local kernels, found = by_kernel(output)
-      local compared, refusing, of_refused = 0, 0, 0 -- such as launches from kernels without the device's runtime library
+      -- Refused are, for one, launches from kernels without the device's runtime library.
+      local compared, refusing, of_refused = 0, 0, 0
       for number in output:gmatch "(%d+) refused: " do
         refusing = refusing + 1
         for name in pairs(cpu) do of_refused = of_refused + (name:match "^%d+" == number and 1 or 0) end
