@@ -2,18 +2,12 @@
 
 local mpi = require "support.mpi.ranks"
 
-local function all_good(result, ranks)
-  local _, count = result.output:gsub("good\n", "")
-  assert.equal(ranks, count, result.output)
-  assert.is_true(result.ok, result.output)
-end
-
 describe("collective operations", function()
   local test = mpi.tests(it, pending)
 
   test("reduce, scan and gather on any number of ranks", function(run)
     for _, ranks in ipairs(mpi.ranks) do
-      all_good(run(ranks, [[
+      mpi.assert_good(run(ranks, [[
         local r, n = comm.rank, comm.size
         local total = n * (n - 1) / 2
         local function same(a, list)
@@ -50,7 +44,7 @@ describe("collective operations", function()
 
   test("exchange rows, also of different sizes", function(run)
     for _, ranks in ipairs { 1, 3, 4 } do
-      all_good(run(ranks, [[
+      mpi.assert_good(run(ranks, [[
         local r, n = comm.rank, comm.size
         local sent = mw.zeros({ n, 2 }, "int")
         for i = 1, n do sent[i] = { r, i - 1 } end
@@ -81,7 +75,7 @@ describe("collective operations", function()
 
   test("take operators in CUDA C, in the order of the ranks", function(run)
     for _, ranks in ipairs { 2, 3, 7 } do
-      all_good(run(ranks, [[
+      mpi.assert_good(run(ranks, [[
         -- a * 10 + b does not commute. Of one digit each it is not associative either, unless the left one is a digit
         -- string: pairs (value, scale) compose affine maps.
         local m = mw.array({ comm.rank + 1 }, "double")
@@ -98,7 +92,7 @@ describe("collective operations", function()
   end)
 
   test("of parts of the ranks", function(run)
-    all_good(run(4, [[
+    mpi.assert_good(run(4, [[
       local half = comm:split(comm.rank % 2, -comm.rank)
       assert(half.size == 2 and half.rank == (comm.rank < 2 and 1 or 0))
       assert(half:allreduce(comm.rank) == (comm.rank % 2 == 0 and 2 or 4))

@@ -2,12 +2,6 @@
 
 local mpi = require "support.mpi.ranks"
 
-local function all_good(result, ranks)
-  local _, count = result.output:gsub("good\n", "")
-  assert.equal(ranks, count, result.output)
-  assert.is_true(result.ok, result.output)
-end
-
 -- What scripts begin with: a path that all ranks know, and the file's numbers as Lua reads them.
 local prelude = [[
 local path = comm:broadcast(comm.rank == 0 and os.tmpname() or nil)
@@ -26,7 +20,7 @@ describe("a file of several ranks", function()
 
   test("is written and read in pieces", function(run)
     for _, ranks in ipairs(mpi.ranks) do
-      all_good(run(ranks, prelude .. [[
+      mpi.assert_good(run(ranks, prelude .. [[
         local f = comm:open(path, "w+")
         local part = mw.full(5, r, "double")
         f:write_all(part, 5 * 8 * r)
@@ -56,7 +50,7 @@ describe("a file of several ranks", function()
 
   test("is an array of which each rank sees a part", function(run)
     for _, ranks in ipairs { 1, 2, 3, 4 } do
-      all_good(run(ranks, prelude .. [[
+      mpi.assert_good(run(ranks, prelude .. [[
         -- Columns of a matrix after a head of 16 bytes; the last rank of three or more has none.
         local with = n > 2 and n - 1 or n
         local columns = r < with and 2 or 0
@@ -84,7 +78,7 @@ describe("a file of several ranks", function()
   end)
 
   test("has a place that all ranks share", function(run)
-    all_good(run(3, prelude .. [[
+    mpi.assert_good(run(3, prelude .. [[
       local f = comm:open(path, "w+")
       f:write_ordered(mw.full(r + 1, r, "int"))
       f:sync()

@@ -3,18 +3,12 @@
 local mpi = require "support.mpi.ranks"
 
 -- Every rank prints "good", or what is wrong.
-local function all_good(result, ranks)
-  local _, count = result.output:gsub("good\n", "")
-  assert.equal(ranks, count, result.output)
-  assert.is_true(result.ok, result.output)
-end
-
 describe("messages", function()
   local test = mpi.tests(it, pending)
 
   test("go around a ring of arrays, short and long, and of values", function(run)
     for _, ranks in ipairs(mpi.ranks) do
-      all_good(run(ranks, [[
+      mpi.assert_good(run(ranks, [[
         local right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
         for _, n in ipairs { 0, 1, 480, 481, 100000 } do
           local a = mw.full(n, comm.rank + 0.5, "double")
@@ -32,7 +26,7 @@ describe("messages", function()
   end)
 
   test("of strided views are packed and unpacked", function(run)
-    all_good(run(2, [[
+    mpi.assert_good(run(2, [[
       local a = mw.linspace(1, 12, 12):reshape(3, 4)
       if comm.rank == 0 then
         comm:send(a:transpose(), 1)
@@ -46,7 +40,7 @@ describe("messages", function()
   end)
 
   test("contain what a kernel that was launched before writes", function(run)
-    all_good(run(2, [[
+    mpi.assert_good(run(2, [[
       local m = mw.compile "__global__ void f(float *p, int n) { for (int k = 0; k < n; k++) p[threadIdx.x] += 1; }"
       local a = mw.zeros(64)
       if comm.rank == 0 then
@@ -61,7 +55,7 @@ describe("messages", function()
   end)
 
   test("that are received together do not mix, whatever their order", function(run)
-    all_good(run(3, [[
+    mpi.assert_good(run(3, [[
       local n = 5000
       if comm.rank == 0 then
         local requests, arrays = {}, {}
@@ -84,7 +78,7 @@ describe("messages", function()
   end)
 
   test("can be tested and probed", function(run)
-    all_good(run(2, [[
+    mpi.assert_good(run(2, [[
       if comm.rank == 0 then
         local request = comm:irecv()
         assert(not request:test())
@@ -103,7 +97,7 @@ describe("messages", function()
   end)
 
   test("are in the view when a test says so", function(run)
-    all_good(run(2, [[
+    mpi.assert_good(run(2, [[
       if comm.rank == 0 then
         local a = mw.zeros(4, 2)
         comm:probe(1) -- so that the request is done when it begins
@@ -118,7 +112,7 @@ describe("messages", function()
   end)
 
   test("keep Lua values: cycles, special numbers, nested arrays", function(run)
-    all_good(run(2, [[
+    mpi.assert_good(run(2, [[
       if comm.rank == 0 then
         local t = { inf = math.huge, nan = 0 / 0, zero = "\0;e", [1.5] = mw.array { 1, 2 }, c = mw.complex(1, -2) }
         t.self, t.twice = t, t[1.5]
@@ -183,7 +177,7 @@ describe("messages", function()
     end)
 
   test("of several communicators, some of them collected, are apart", function(run)
-    all_good(run(2, [[
+    mpi.assert_good(run(2, [[
       local other, a = 1 - comm.rank, mw.zeros(1)
       for i = 1, 50 do
         local dup = comm:dup()

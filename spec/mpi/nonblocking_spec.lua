@@ -2,18 +2,12 @@
 
 local mpi = require "support.mpi.ranks"
 
-local function all_good(result, ranks)
-  local _, count = result.output:gsub("good\n", "")
-  assert.equal(ranks, count, result.output)
-  assert.is_true(result.ok, result.output)
-end
-
 describe("collective operations that do not wait", function()
   local test = mpi.tests(it, pending)
 
   test("have the results of those that do, on any number of ranks", function(run)
     for _, ranks in ipairs(mpi.ranks) do
-      all_good(run(ranks, [[
+      mpi.assert_good(run(ranks, [[
         local r, n = comm.rank, comm.size
         local total = n * (n - 1) / 2
         local function same(a, list)
@@ -62,7 +56,7 @@ describe("collective operations that do not wait", function()
 
   test("exchange rows of different sizes", function(run)
     for _, ranks in ipairs { 1, 3, 4 } do
-      all_good(run(ranks, [[
+      mpi.assert_good(run(ranks, [[
         local r, n = comm.rank, comm.size
         local counts, at = {}, 0
         for k = 1, n do counts[k], at = k, at + k end
@@ -88,7 +82,7 @@ describe("collective operations that do not wait", function()
   end)
 
   test("go on while the script does something else, and before those that wait", function(run)
-    all_good(run(3, [[
+    mpi.assert_good(run(3, [[
       local r = comm.rank
       local a = mw.full(100000, r + 1)
       local sum = comm:iallreduce(a)
@@ -108,7 +102,7 @@ describe("collective operations that do not wait", function()
   end)
 
   test("keep their arrays, whatever the script lets go of", function(run)
-    all_good(run(2, [[
+    mpi.assert_good(run(2, [[
       local out = mw.zeros(200000)
       local request = comm:iallreduce((mw.full(200000, comm.rank + 1)), "sum", { out = out })
       for _ = 1, 3 do collectgarbage() mw.full(200000, 7) end

@@ -2,18 +2,12 @@
 
 local mpi = require "support.mpi.ranks"
 
-local function all_good(result, ranks)
-  local _, count = result.output:gsub("good\n", "")
-  assert.equal(ranks, count, result.output)
-  assert.is_true(result.ok, result.output)
-end
-
 describe("a window", function()
   local test = mpi.tests(it, pending)
 
   test("is read, written and added to between fences", function(run)
     for _, ranks in ipairs(mpi.ranks) do
-      all_good(run(ranks, [[
+      mpi.assert_good(run(ranks, [[
         local r, n = comm.rank, comm.size
         local right, left = (r + 1) % n, (r - 1) % n
         local a = mw.full(6, r, "double")
@@ -39,7 +33,7 @@ describe("a window", function()
 
   test("is a counter and a lock of all ranks", function(run)
     for _, ranks in ipairs { 1, 3, 4 } do
-      all_good(run(ranks, [[
+      mpi.assert_good(run(ranks, [[
         local r, n = comm.rank, comm.size
         local a = mw.zeros(r == 0 and 3 or 0, "int")
         local win = comm:window(a)
@@ -92,7 +86,7 @@ describe("a window", function()
   end)
 
   test("is open to ranks that start while it is posted", function(run)
-    all_good(run(3, [[
+    mpi.assert_good(run(3, [[
       local r, n = comm.rank, comm.size
       local a = mw.full(4, -1)
       local win = comm:window(a)
@@ -112,7 +106,7 @@ describe("a window", function()
   end)
 
   test("has what a kernel wrote before, and is kept though the script lets it go", function(run)
-    all_good(run(2, [[
+    mpi.assert_good(run(2, [[
       local m = mw.compile "__global__ void f(float *p, int n) { for (int k = 0; k < n; k++) p[threadIdx.x] += 1; }"
       local a = mw.zeros(64)
       local win = comm:window(a)
@@ -138,7 +132,7 @@ describe("a window", function()
 
   test("locks arrays for one rank or shares them", function(run)
     for _, ranks in ipairs { 2, 4 } do
-      all_good(run(ranks, [[
+      mpi.assert_good(run(ranks, [[
         local r, n = comm.rank, comm.size
         -- Rank 0's array: how many are inside, and how often somebody was not alone.
         local a = mw.zeros(r == 0 and 3 or 0, "int")
@@ -171,7 +165,7 @@ describe("a window", function()
   end)
 
   test("is posted and started for again and again, by pairs of ranks", function(run)
-    all_good(run(4, [[
+    mpi.assert_good(run(4, [[
       local r, n = comm.rank, comm.size
       local a = mw.zeros(n, "int")
       local win = comm:window(a)

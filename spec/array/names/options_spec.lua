@@ -89,7 +89,7 @@ describe("what a newcomer writes", function()
   local a = mw.arange(6):reshape(2, 3)
   local function message(...) return failure(...).message end
 
-  it("a < b, is told the name of the comparison", function()
+  it("a < b, raises an error that names the method", function()
     local function less() return a < a end
     local function at_most() return a >= a end
     assert.matches("give one boolean, not a mask of elements: write a:lt%(b%)", message(less))
@@ -101,21 +101,21 @@ describe("what a newcomer writes", function()
     assert.matches("write b:gt%(3%)", message(other))
   end)
 
-  it("a[{ array, {} }], is told what selects along an axis", function()
+  it("a[{ array, {} }], raises an error that names the method for an axis", function()
     local function take() return a[{ {}, mw.array({ 1 }, "int") }] end
     local function mask() return a[{ {}, mw.array({ true, false, true }, "bool") }] end
     assert.matches("a:take%(…, {axis = 2}%) selects by an array", message(take))
     assert.matches("a:compress%(…, {axis = 2}%) selects by an array", message(mask))
   end)
 
-  it("a[a == 3], is told that this is one boolean", function()
+  it("a[a == 3], raises an error: this is one boolean", function()
     local function read() return a[a == 3] end
     local function write() a[a ~= 3] = 0 end
     assert.matches("not indexed by false: Lua's == gives one boolean; a:eq%(b%) is a mask", message(read))
     assert.matches("not indexed by true", message(write))
   end)
 
-  it("a[1] = 3, has filled a row", function()
+  it("a[1] = 3, fills a row", function()
     local x = mw.arange(6):reshape(2, 3)
     x[1] = 3
     x[{ {}, 1 }][2] = 7

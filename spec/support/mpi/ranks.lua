@@ -72,6 +72,15 @@ function M.deadlock(run, ranks, text, before)
   return result.output
 end
 
+---Every rank has printed "good", and the run ended well.
+---@param result table what a run returns
+---@param ranks integer
+function M.assert_good(result, ranks)
+  local _, count = result.output:gsub("good\n", "")
+  assert.equal(ranks, count, result.output)
+  assert.is_true(result.ok, result.output)
+end
+
 ---A function that defines a test under each MPI: test("…", function(run) … end), run(ranks, text[, seconds]).
 ---@param it function busted's, as pending
 ---@param pending function

@@ -3,7 +3,7 @@
  * With barriers: whether the regions between them are better run by one thread after the other, as gangs of one lane,
  * than in vectors. Without: whether loops mostly gather.
  *
- * A gather or scatter takes about as long as the accesses of its lanes one by one, and waits longer: its indices are
+ * A gather or scatter takes about the time of its lanes' accesses one by one, and waits longer: its indices are
  * taken from a register, and what was just stored by lanes is not forwarded to it. A scalar processor executes four
  * instructions at a time. So code that gathers as often as it computes is faster thread by thread: where threads own rows
  * of shared memory, walk along diagonals or look up tables, and where a block's rows fill a quarter of a register.

@@ -66,7 +66,7 @@ static LLVMValueRef less_or_none(row_loop *l, LLVMIntPredicate predicate, LLVMVa
   return LLVMBuildSelect(l->b, some, distance, constant_i64(l->p, 0), "");
 }
 
-/* The loop continues as long as its condition holds of the counter, which moves towards the limit. `known`: whether the
+/* The loop continues while its condition holds of the counter, which moves towards the limit. `known`: whether the
    counter reaches the limit without wrapping. */
 LLVMValueRef count_iterations(row_loop *l, LLVMValueRef *known) {
   LLVMValueRef first = value_at(l, l->counter, NULL), limit = l->limit, again;
