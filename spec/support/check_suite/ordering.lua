@@ -56,7 +56,7 @@ __global__ void k(const float *x, float *part, int *done) {
   if (t == 0) last = atomicAdd(done, 1) == gridDim.x - 1;
   __syncthreads();
   if (last) { float s = 0; for (int i = t; i < 256; i += 64) s += part[i]; //2
-     y: if (t == 65) part[0] = s; }
+     if (s < 0) part[t] = s; }
 }]==] },
   { "syncthreads then thread 0 fences (cumulativity) is clean",
     has_bug = false, kind = "race", run = { 4, 64, {"float:256","float:256","int:1","float:64"} }, text = [==[
