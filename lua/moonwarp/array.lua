@@ -137,7 +137,7 @@ function M.full(shape, value, dtype)
 end
 
 -- An array made by a function of this file, in the shape and on the device of another.
-local function like(make, a, ...) return raw.part("array.given").on_device_of(a, make, a.shape, ...) end
+local function like(make, a, ...) return raw.part("array.call_arguments").on_device_of(a, make, a.shape, ...) end
 
 ---An array of zeros with the shape, device and dtype of another.
 ---@param a moonwarp.array

@@ -10,7 +10,8 @@ if registry["moonwarp.ffi"] then return registry["moonwarp.ffi"] end
 
 local library = require "moonwarp.ffi.library"
 local class = require "moonwarp.ffi.class"
-local later = require "moonwarp.ffi.later"
+local lazy_loading = require "moonwarp.ffi.lazy_loading"
+local put_off = lazy_loading.put_off
 local ffi = require "ffi"
 
 local raw = {
@@ -27,63 +28,63 @@ for _, name in ipairs { "error", "convert.value", "convert.dtype", "device", "ar
 end
 require "moonwarp.ffi.array.facts"
 
--- The rest is read when it is needed (ffi/later.lua): by these functions or methods, the first of it that a script can
--- come to.
-later.put_off(raw, "array.bulk", { "array_from", "array_assign", "array_convert" }, { array = { "totable", "bytes" } })
-later.put_off(raw, "array.elementwise", { "elementwise_new", "elementwise_text", "elementwise_run", "array_operator",
+-- The rest is read when it is needed (ffi/lazy_loading.lua): by these functions or methods, the first of it that a
+-- script can come to.
+put_off(raw, "array.bulk", { "array_from", "array_assign", "array_convert" }, { array = { "totable", "bytes" } })
+put_off(raw, "array.elementwise", { "elementwise_new", "elementwise_text", "elementwise_run", "array_operator",
   "sources_begin", "sources_end" })
-later.put_off(raw, "array.dlpack", { "array_to_dlpack", "array_from_dlpack" })
-later.put_off(raw, "array.fourier", { "fourier_library", "array_fourier" })
-later.put_off(raw, "array.tensor_map", { "tensor_map" })
-later.put_off(raw, "array.linear", { "linear_library", "array_product", "array_factor" })
-later.put_off(raw, "array.host", {}, { array = { "host" } })
-later.put_off(raw, "module.module", { "compile", "source_read", "load", "compile_seconds" })
-later.put_off(raw, "module.launch", { "launch_block", "launch_clusters", "kernel_launch" })
-later.put_off(raw, "stream", {
+put_off(raw, "array.dlpack", { "array_to_dlpack", "array_from_dlpack" })
+put_off(raw, "array.fourier", { "fourier_library", "array_fourier" })
+put_off(raw, "array.tensor_map", { "tensor_map" })
+put_off(raw, "array.linear", { "linear_library", "array_product", "array_factor" })
+put_off(raw, "array.host", {}, { array = { "host" } })
+put_off(raw, "module.module", { "compile", "source_read", "load", "compile_seconds" })
+put_off(raw, "module.launch", { "launch_block", "launch_clusters", "kernel_launch" })
+put_off(raw, "stream", {
   "stream_new", "stream_default", "stream_priorities", "stream_use", "event_new", "poll",
 })
-later.put_off(raw, "memory", {
+put_off(raw, "memory", {
   "memory_new", "memory_free", "memory_free_in", "memory_register", "memory_unregister", "memory_find", "memory_live",
   "memory_copy", "memory_fill", "memory_get", "memory_set", "memory_bytes", "memory_set_bytes", "memory_array",
   "pointer",
 })
-later.put_off(raw, "bytes", { "bytes_read", "bytes_write", "bytes_checksum", "bytes_checksum_join",
+put_off(raw, "bytes", { "bytes_read", "bytes_write", "bytes_checksum", "bytes_checksum_join",
   "bytes_inflate" })
-later.put_off(raw, "texture.image", { "image_read", "image_write", "image_texels" })
-later.put_off(raw, "texture.texture_memory", { "pitched_new", "cuda_array_new", "cuda_array_level", "box_copy" })
-later.put_off(raw, "texture.texture", { "texture_new", "surface_new" })
-later.put_off(raw, "graph", {
+put_off(raw, "texture.image", { "image_read", "image_write", "image_texels" })
+put_off(raw, "texture.texture_memory", { "pitched_new", "cuda_array_new", "cuda_array_level", "box_copy" })
+put_off(raw, "texture.texture", { "texture_new", "surface_new" })
+put_off(raw, "graph", {
   "graph_new", "graph_capture", "graph_capture_end", "graph_condition", "graph_conditional", "stream_capturing",
 })
-later.put_off(raw, "texture.graphics", {
+put_off(raw, "texture.graphics", {
   "graphics_buffer", "graphics_image", "graphics_map", "graphics_unmap", "graphics_devices",
 })
-later.put_off(raw, "communicator", {
+put_off(raw, "communicator", {
   "communicator_library", "communicator_id", "communicator_new", "communicator_split", "communicator_rank",
   "communicator_queue", "communicator_group", "communicator_abort", "communicator_limit", "communicator_free",
 })
-later.put_off(raw, "watch", { "watch_begin", "watch_end", "watch_result" })
-later.put_off(raw, "cache", { "cache_info", "cache_clear", "cache_limit" })
-later.put_off(raw, "capability", { "capabilities", "capability" })
-later.put_off(raw, "check", { "check_begin", "check_end" })
-later.put_off(raw, "mpi.communicator", {
+put_off(raw, "watch", { "watch_begin", "watch_end", "watch_result" })
+put_off(raw, "cache", { "cache_info", "cache_clear", "cache_limit" })
+put_off(raw, "capability", { "capabilities", "capability" })
+put_off(raw, "check", { "check_begin", "check_end" })
+put_off(raw, "mpi.communicator", {
   "mpi_report", "mpi_world", "mpi_facts", "mpi_split", "mpi_dup", "mpi_cartesian", "mpi_dims", "mpi_free", "mpi_abort",
   "mpi_watch", "mpi_agree", "mpi_compare",
 })
-later.put_off(raw, "mpi.message", {
+put_off(raw, "mpi.message", {
   "mpi_send", "mpi_send_bytes", "mpi_receive", "mpi_receive_any", "mpi_wait", "mpi_release", "mpi_received",
   "mpi_place", "mpi_probe", "mpi_quick",
 })
-later.put_off(raw, "mpi.collective", { "mpi_reduces", "mpi_collect", "mpi_begin" })
-later.put_off(raw, "mpi.window", { "mpi_window_new", "mpi_window_free", "mpi_window_access", "mpi_window_epoch" })
-later.put_off(raw, "mpi.file", {
+put_off(raw, "mpi.collective", { "mpi_reduces", "mpi_collect", "mpi_begin" })
+put_off(raw, "mpi.window", { "mpi_window_new", "mpi_window_free", "mpi_window_access", "mpi_window_epoch" })
+put_off(raw, "mpi.file", {
   "mpi_file_open", "mpi_file_close", "mpi_file_move", "mpi_file_view", "mpi_file_size", "mpi_file_resize",
   "mpi_file_sync",
 })
-later.settle()
+lazy_loading.settle()
 
 -- The Lua layer looks at each class's methods when there are more of them.
-function later.added()
+function lazy_loading.added()
   if raw.methods_added then raw.methods_added() end
 end
 

@@ -61,7 +61,7 @@ require "moonwarp.module.kernel"
 
 -- Array computations are loaded when a script first uses a name that is not defined yet.
 -- Views, reductions and scans add only methods; the tables that their files return are for other files.
-local array_parts = { "array.operators", "array.own", "array.moments", "array.quantile", "array.indices",
+local array_parts = { "array.operators", "array.user_defined", "array.moments", "array.quantile", "array.indices",
   "array.masks", "array.map", "array.lazy", "array.joining", "array.pattern_matrices", "array.order.sort",
   "array.order.search", "array.order.histogram", "array.linear.products", "array.linear.einsum", "array.complex",
   "array.dlpack", "module.sources", "fourier.convolve" }

@@ -13,7 +13,7 @@ end
 -- The names in a binding's raw table, before the Lua layer adds its own; classes and properties by class.
 local list_names = [[
 local raw = require(arg[1])
-local later = package.loaded["moonwarp.ffi.later"]
+local later = package.loaded["moonwarp.ffi.lazy_loading"]
 if later then later.all() end
 local names = {}
 local function add(prefix, part)

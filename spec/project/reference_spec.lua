@@ -3,7 +3,7 @@
 local mw = require "moonwarp"
 for _, part in ipairs { "graph", "texture.texture", "texture.opengl" } do require("moonwarp." .. part) end
 local raw = require "moonwarp.binding"
-local later = package.loaded["moonwarp.ffi.later"] -- what LuaJIT's binding has not read yet
+local later = package.loaded["moonwarp.ffi.lazy_loading"] -- what LuaJIT's binding has not read yet
 if later then later.all() end
 assert(mw.exp) -- the first name of array functions reads them all
 local reference = dofile "docs/use/reference.lua"

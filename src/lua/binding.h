@@ -175,10 +175,10 @@ typedef struct mwl_state {
   mwl_device *printing;                    /* whose printf output a Lua function gets (device.c); NULL: stdout */
   mw_watch *watch;                         /* that has begun (watch.c), or NULL */
   size_t live;                             /* bytes of device memory that this state's arrays hold */
-  size_t kept;                             /* of them, when memory was last collected fully (collect.c) */
-  size_t freed;                            /* bytes that scripts freed and have not allocated again (collect.c) */
-  double span; /* bytes of garbage that are worth a collection on the GPUs in use, 0 without (collect.c) */
-  double owed; /* KiB of collector work that allocations have requested but not received (collect.c) */
+  size_t kept;                             /* of them, when memory was last collected fully (garbage_collection.c) */
+  size_t freed; /* bytes that scripts freed and have not allocated again (garbage_collection.c) */
+  double span;  /* bytes of garbage that are worth a collection on the GPUs in use, 0 without (garbage_collection.c) */
+  double owed;  /* KiB of collector work that allocations have requested but not received (garbage_collection.c) */
   /* The last launch's call site, as text and as the source and line that identify it. */
   const char *site_source;
   int site_line;
@@ -287,7 +287,7 @@ const char *mwl_site(lua_State *L, mwl_state *state, char *out, size_t size);
 /* The same of the function that called into C, in a text that is written anew when it differs from the last one. */
 const char *mwl_call_site(lua_State *L, mwl_state *state); /* launch.c */
 
-/* ---- the collector (collect.c) ---- */
+/* ---- the collector (garbage_collection.c) ---- */
 
 /* Before allocating `bytes` of device memory: let the collector do proportional work. May run finalizers. */
 void mwl_collect_step(lua_State *L, mwl_state *state, size_t bytes);

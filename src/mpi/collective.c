@@ -1,6 +1,6 @@
 /* Collective operations. All ranks of a communicator first agree that they have entered the same one (agreement.c). Then
  * libmpi's function is called: the blocking one, which cannot wait for a rank that is elsewhere, or the one that begins
- * the operation (begun.c). */
+ * the operation (nonblocking_collective.c). */
 #include "mpi/collective.h"
 
 #include <limits.h>

@@ -43,7 +43,7 @@ struct mw_mpi_comm {
   mpi_handle head; /* messages' heads, and the checks of collective operations */
   int rank, size;
   unsigned sent;           /* numbers the long messages of this rank */
-  unsigned begun, started; /* collective operations that do not wait (begun.c) */
+  unsigned begun, started; /* collective operations that do not wait (nonblocking_collective.c) */
   /* The check that all ranks have entered the same operation (agreement.c). */
   mpi_handle check;
   bool is_checking;

@@ -1,7 +1,7 @@
 -- DLPack: arrays for other libraries of the process, and theirs.
 
 local raw = require "moonwarp.binding"
-local given = require "moonwarp.array.given"
+local given = require "moonwarp.array.call_arguments"
 
 local M = {}
 local array = raw.classes.array

@@ -7,7 +7,7 @@ local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
 local promotion = require "moonwarp.array.promotion"
 local kernels = require "moonwarp.array.kernels"
-local overlap = require("moonwarp.array.given").overlap
+local overlap = require("moonwarp.array.call_arguments").overlap
 local views = require "moonwarp.array.views"
 
 local usage, shape_text = errors.usage, views.shape_text

@@ -6,7 +6,7 @@
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
 local views = require "moonwarp.array.views"
-local given = require "moonwarp.array.given"
+local given = require "moonwarp.array.call_arguments"
 
 local usage = errors.usage
 local array = raw.classes.array

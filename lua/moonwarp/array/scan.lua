@@ -6,7 +6,7 @@ local promotion = require "moonwarp.array.promotion"
 local kernels = require "moonwarp.array.kernels"
 local accumulators = require "moonwarp.array.accumulators"
 local views = require "moonwarp.array.views"
-local given = require "moonwarp.array.given"
+local given = require "moonwarp.array.call_arguments"
 
 local usage = errors.usage
 local array = raw.classes.array

@@ -1,7 +1,7 @@
 -- cuArray…: arrays are moonwarp's CUDA arrays; CUDA_ARRAY_DESCRIPTOR and CUDA_ARRAY3D_DESCRIPTOR are tables.
 
 local channels = require "moonwarp.runtime.channels"
-local box = require "moonwarp.runtime.box"
+local cuda_array = require "moonwarp.runtime.cuda_array"
 local mipmaps = require "moonwarp.runtime.mipmap"
 local result = require "moonwarp.driver.result"
 local contexts = require "moonwarp.driver.context"
@@ -25,11 +25,12 @@ end
 
 local function create(desc, three)
   local dtype = check_descriptor(desc)
-  return contexts.own(box.new(dtype, desc.Width, desc.Height, three and desc.Depth or 0, three and desc.Flags or 0))
+  local depth, flags = three and desc.Depth or 0, three and desc.Flags or 0
+  return contexts.own(cuda_array.new(dtype, desc.Width, desc.Height, depth, flags))
 end
 
 local function describe(array)
-  local dtype, width, height, depth, flags = box.describe(array)
+  local dtype, width, height, depth, flags = cuda_array.describe(array)
   local format, count = channels.format(dtype)
   return { Width = width, Height = height, Format = format, NumChannels = count }, depth, flags
 end
@@ -70,7 +71,7 @@ function M.install(cu)
     return desc
   end)
   cu.cuArrayDestroy = call(function(array)
-    box.check(array):free()
+    cuda_array.check(array):free()
     contexts.disown(array)
   end)
 end

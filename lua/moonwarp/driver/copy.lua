@@ -2,7 +2,7 @@
 
 local raw = require "moonwarp.binding"
 local pointer = require "moonwarp.runtime.pointer"
-local box = require "moonwarp.runtime.box"
+local cuda_array = require "moonwarp.runtime.cuda_array"
 local runtime = require "moonwarp.runtime"
 local body = require("moonwarp.runtime.result").body
 local result = require "moonwarp.driver.result"
@@ -31,7 +31,7 @@ end
 
 -- The position of byte `offset` of an array, as a byte of a row.
 local function place(array, offset)
-  local across = box.extent(array)
+  local across = cuda_array.extent(array)
   count_of(offset, "an offset")
   return offset % across, math.floor(offset / across)
 end
@@ -39,12 +39,12 @@ end
 local function to_array(stream, array, offset, src, count, direction)
   local x, y = place(array, offset)
   count_of(count, "a count")
-  pointer.source(src, function(at) box.copy_linear(stream, array, x, y, at, count, true, direction) end)
+  pointer.source(src, function(at) cuda_array.copy_linear(stream, array, x, y, at, count, true, direction) end)
 end
 
 local function from_array(stream, dst, array, offset, count, direction)
   local x, y = place(array, offset)
-  box.copy_linear(stream, array, x, y, address(dst, "the target"), count_of(count, "a count"), false, direction)
+  cuda_array.copy_linear(stream, array, x, y, address(dst, "the target"), count_of(count, "a count"), false, direction)
 end
 
 local function install_linear(cu)
@@ -67,7 +67,7 @@ local function install_linear(cu)
   cu.cuMemcpyAtoA = contexts.call(function(dst, dst_offset, src, src_offset, count)
     local dx, dy = place(dst, dst_offset)
     local sx, sy = place(src, src_offset)
-    box.copy_linear_arrays(dst, dx, dy, src, sx, sy, count_of(count, "a count"))
+    cuda_array.copy_linear_arrays(dst, dx, dy, src, sx, sy, count_of(count, "a count"))
   end)
   both(cu, "cuMemcpyPeer", 5, function(stream, dst, to, src, from, count)
     local f = body(stream and runtime.cudaMemcpyPeerAsync or runtime.cudaMemcpyPeer)
@@ -86,7 +86,7 @@ local function side_of(p, which, width, height, depth)
   local kind = p[which .. "MemoryType"]
   local x, y, z = field(p, which .. "XInBytes"), field(p, which .. "Y"), field(p, which .. "Z")
   if kind == ARRAY then
-    return { array = box.check(p[which .. "Array"]), x = x, y = y, z = z }
+    return { array = cuda_array.check(p[which .. "Array"]), x = x, y = y, z = z }
   end
   if kind ~= HOST and kind ~= DEVICE and kind ~= UNIFIED then
     fail("CUDA_ERROR_INVALID_VALUE", "%sMemoryType is CU_MEMORYTYPE_HOST, _DEVICE, _ARRAY or _UNIFIED, got %s", which,
@@ -117,10 +117,10 @@ local function copy(stream, p, what)
   local dst, src = side_of(p, "dst", width, height, depth), side_of(p, "src", width, height, depth)
   local direction = direction_of(dst, src)
   if not dst.array then dst.at = address(dst.given, "the target") + dst.skip end
-  if src.array then return box.copy(stream, dst, src, width, height, depth, direction) end
+  if src.array then return cuda_array.copy(stream, dst, src, width, height, depth, direction) end
   pointer.source(src.given, function(at)
     src.at = at + src.skip
-    box.copy(stream, dst, src, width, height, depth, direction)
+    cuda_array.copy(stream, dst, src, width, height, depth, direction)
   end)
 end
 

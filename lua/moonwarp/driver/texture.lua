@@ -4,7 +4,7 @@
 local raw = require "moonwarp.binding"
 local pointer = require "moonwarp.runtime.pointer"
 local channels = require "moonwarp.runtime.channels"
-local box = require "moonwarp.runtime.box"
+local cuda_array = require "moonwarp.runtime.cuda_array"
 local mipmaps = require "moonwarp.runtime.mipmap"
 local textures = require "moonwarp.runtime.texture"
 local result = require "moonwarp.driver.result"
@@ -68,7 +68,7 @@ local function texture_of(reference)
   }
   local from = reference.source
   if from.array then
-    local have = box.describe(from.array)
+    local have = cuda_array.describe(from.array)
     if have ~= dtype then
       fail("CUDA_ERROR_INVALID_VALUE", "%s is set to read %s, but the array's texels are %s",
         reference.symbol.name, dtype, have)
@@ -84,7 +84,7 @@ local function bind(reference)
   if not reference.dirty then return end
   local object
   if reference.source then
-    object = reference.kind == "surface" and raw.surface_new(box.check(reference.source.array), 0)
+    object = reference.kind == "surface" and raw.surface_new(cuda_array.check(reference.source.array), 0)
       or texture_of(reference)
   end
   reference.symbol:set(object)
@@ -145,7 +145,7 @@ local function install_setters(cu)
     if flags ~= cu.CU_TRSA_OVERRIDE_FORMAT then
       fail("CUDA_ERROR_INVALID_VALUE", "the flags of cuTexRefSetArray are CU_TRSA_OVERRIDE_FORMAT")
     end
-    reference.format, reference.channels = channels.format((box.describe(array)))
+    reference.format, reference.channels = channels.format((cuda_array.describe(array)))
     reference.source = { array = array }
   end)
   cu.cuTexRefSetMipmappedArray = setter(function(reference, mipmap, flags)
@@ -153,7 +153,7 @@ local function install_setters(cu)
       fail("CUDA_ERROR_INVALID_VALUE", "the flags of cuTexRefSetMipmappedArray are CU_TRSA_OVERRIDE_FORMAT")
     end
     local array = mipmaps.check(mipmap).array
-    reference.format, reference.channels = channels.format((box.describe(array)))
+    reference.format, reference.channels = channels.format((cuda_array.describe(array)))
     reference.source = { array = array, mipmap = mipmap }
   end)
   cu.cuTexRefSetMipmapFilterMode = setter(function(reference, mode)
@@ -271,7 +271,7 @@ local function install_references(cu)
   cu.cuSurfRefSetArray = call(function(reference, array, flags)
     check(reference, "surface")
     if (flags or 0) ~= 0 then fail("CUDA_ERROR_INVALID_VALUE", "the flags of cuSurfRefSetArray are 0") end
-    reference.source, reference.dirty = { array = box.check(array) }, true
+    reference.source, reference.dirty = { array = cuda_array.check(array) }, true
   end)
   cu.cuSurfRefGetArray = call(function(reference)
     local source = check(reference, "surface").source
@@ -291,11 +291,11 @@ local function source_of(resource, arrays_only)
   end
   local kind = resource.resType
   if kind == 0 and type(res.array) == "table" then
-    return { memory = box.check(res.array.hArray) }, (box.describe(res.array.hArray))
+    return { memory = cuda_array.check(res.array.hArray) }, (cuda_array.describe(res.array.hArray))
   end
   if not arrays_only and kind == 1 and type(res.mipmap) == "table" then
     local array = mipmaps.check(res.mipmap.hMipmappedArray).array
-    return { memory = array }, (box.describe(array))
+    return { memory = array }, (cuda_array.describe(array))
   end
   if not arrays_only and kind == 2 and type(res.linear) == "table" then
     local dtype = channels.dtype_of_format(res.linear.format, res.linear.numChannels)

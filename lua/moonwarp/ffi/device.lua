@@ -7,7 +7,7 @@ local ffi = require "ffi"
 local C = require("moonwarp.ffi.library").C
 local class = require "moonwarp.ffi.class"
 local errors = require "moonwarp.ffi.error"
-local later = require "moonwarp.ffi.later"
+local lazy_loading = require "moonwarp.ffi.lazy_loading"
 
 local M = {}
 
@@ -187,7 +187,7 @@ local function properties(device)
     max_block = three(facts.max_block), max_grid = three(facts.max_grid),
   }
   for _, field in ipairs(counts) do result[field] = tonumber(facts[field]) end
-  result.textures = later.part("capability").textures(facts.textures)
+  result.textures = lazy_loading.part("capability").textures(facts.textures)
   return result
 end
 

@@ -6,7 +6,7 @@ local errors = require "moonwarp.diagnostics.error"
 local promotion = require "moonwarp.array.promotion"
 local kernels = require "moonwarp.array.kernels"
 local views = require "moonwarp.array.views"
-local given = require "moonwarp.array.given"
+local given = require "moonwarp.array.call_arguments"
 local own = require "moonwarp.fourier.kernels"
 local mw = require "moonwarp"
 

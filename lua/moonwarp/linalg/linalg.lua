@@ -6,7 +6,7 @@
 
 local errors = require "moonwarp.diagnostics.error"
 local views = require "moonwarp.array.views"
-local given = require "moonwarp.array.given"
+local given = require "moonwarp.array.call_arguments"
 local batch = require "moonwarp.linalg.batch"
 local mw = require "moonwarp"
 

@@ -4,7 +4,7 @@
 
 local M = {}
 
-local FILES = { "init", "array", "array/views", "array/scan", "array/own", "array/moments", "array/quantile",
+local FILES = { "init", "array", "array/views", "array/scan", "array/user_defined", "array/moments", "array/quantile",
   "array/indices", "array/masks", "array/map", "array/lazy", "array/joining", "array/pattern_matrices",
   "array/order/sort", "array/order/search", "array/order/histogram",
   "array/linear/products", "array/linear/einsum", "array/complex", "complex",

@@ -6,7 +6,7 @@ local errors = require "moonwarp.diagnostics.error"
 local result = require "moonwarp.runtime.result"
 local pointer = require "moonwarp.runtime.pointer"
 local streams = require "moonwarp.runtime.stream"
-local box = require "moonwarp.runtime.box"
+local cuda_array = require "moonwarp.runtime.cuda_array"
 local mipmap = require "moonwarp.runtime.mipmap"
 local names = require "moonwarp.runtime.names"
 
@@ -66,7 +66,7 @@ end
 
 function M.array(resource, layer, level)
   local array = check(resource):array(layer or 0, level or 0)
-  return box.adopt(array, array_flags[resource] or 0)
+  return cuda_array.adopt(array, array_flags[resource] or 0)
 end
 
 -- Always the same object, until the image is unmapped.
@@ -76,7 +76,7 @@ function M.mipmap(resource)
   local array = check(resource):whole()
   local known = mipmaps[resource]
   if not known or known.array.freed then
-    known = mipmap.adopt(box.adopt(array, array_flags[resource] or 0))
+    known = mipmap.adopt(cuda_array.adopt(array, array_flags[resource] or 0))
     mipmaps[resource] = known
   end
   return known

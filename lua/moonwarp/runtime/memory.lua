@@ -5,7 +5,7 @@ local result = require "moonwarp.runtime.result"
 local pointer = require "moonwarp.runtime.pointer"
 local streams = require "moonwarp.runtime.stream"
 local names = require "moonwarp.runtime.names"
-local box = require "moonwarp.runtime.box"
+local cuda_array = require "moonwarp.runtime.cuda_array"
 local pool = require "moonwarp.runtime.pool"
 
 local fail, api, takes, address = result.fail, result.api, result.takes, pointer.address
@@ -76,7 +76,7 @@ local function side_of(p, which, size)
     fail("cudaErrorInvalidValue", "cudaMemcpy3D wants a source (srcPtr or srcArray) and a target (dstPtr or dstArray)")
   end
   local x, y, z = pos.x or 0, pos.y or 0, pos.z or 0
-  if array then return { array = box.check(array), x = x * size, y = y, z = z } end
+  if array then return { array = cuda_array.check(array), x = x * size, y = y, z = z } end
   return {
     at = address(at.ptr) + x + y * at.pitch + z * at.pitch * at.ysize, pitch = at.pitch, rows = at.ysize,
   }
@@ -85,7 +85,7 @@ end
 local function texel_size(p)
   local array = p.srcArray or p.dstArray
   if not array then return 1 end
-  local _, _, _, size = box.extent(array)
+  local _, _, _, size = cuda_array.extent(array)
   return size
 end
 
@@ -94,8 +94,8 @@ local function copy3d(stream, p)
     fail("cudaErrorInvalidValue", "cudaMemcpy3D wants a table with an extent")
   end
   local size, extent = texel_size(p), p.extent
-  box.copy(stream, side_of(p, "dst", size), side_of(p, "src", size), extent.width * size, extent.height, extent.depth,
-    p.kind or 4)
+  cuda_array.copy(stream, side_of(p, "dst", size), side_of(p, "src", size), extent.width * size, extent.height,
+    extent.depth, p.kind or 4)
 end
 
 -- A synchronous function, and its form with Async at the end of its name and a stream after the arguments.

@@ -4,7 +4,7 @@
 local raw = require "moonwarp.binding"
 local result = require "moonwarp.runtime.result"
 local channels = require "moonwarp.runtime.channels"
-local box = require "moonwarp.runtime.box"
+local cuda_array = require "moonwarp.runtime.cuda_array"
 
 local fail, api = result.fail, result.api
 local M = {}
@@ -36,7 +36,7 @@ function M.new(dtype, width, height, depth, flags, levels)
   local size, most = math.max(width or 0, height or 0, layered and 0 or depth or 0), 1
   while size >= 2 do size, most = math.floor(size / 2), most + 1 end
   levels = math.max(1, math.min(levels, most))
-  return setmetatable({ array = box.new(dtype, width, height, depth, flags, levels), levels = {} }, Mipmap)
+  return setmetatable({ array = cuda_array.new(dtype, width, height, depth, flags, levels), levels = {} }, Mipmap)
 end
 
 ---Register an array that was made elsewhere.
@@ -49,7 +49,7 @@ function M.level(mipmap, level)
     fail("cudaErrorInvalidValue", "a level is a whole number from 0 on, got %s", tostring(level))
   end
   if not mipmap.levels[level] then
-    mipmap.levels[level] = box.keep_flags(raw.cuda_array_level(mipmap.array, level), mipmap.array)
+    mipmap.levels[level] = cuda_array.keep_flags(raw.cuda_array_level(mipmap.array, level), mipmap.array)
   end
   return mipmap.levels[level]
 end

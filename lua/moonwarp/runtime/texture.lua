@@ -6,7 +6,7 @@ local result = require "moonwarp.runtime.result"
 local pointer = require "moonwarp.runtime.pointer"
 local names = require "moonwarp.runtime.names"
 local channels = require "moonwarp.runtime.channels"
-local box = require "moonwarp.runtime.box"
+local cuda_array = require "moonwarp.runtime.cuda_array"
 local mipmaps = require "moonwarp.runtime.mipmap"
 
 local fail, api, takes, address = result.fail, result.api, result.takes, pointer.address
@@ -117,7 +117,7 @@ local function bind(reference, source)
 end
 
 local function check_same(array, desc)
-  local dtype = box.check(array):describe()
+  local dtype = cuda_array.check(array):describe()
   if desc and channels.dtype(desc) ~= dtype then
     fail("cudaErrorInvalidValue", "the array's texels are %s, but the descriptor says %s", dtype, channels.dtype(desc))
   end
@@ -212,7 +212,7 @@ local function install_objects(rt)
     local res = resource.res or resource
     -- res.array.array, res.linear.devPtr, … as in C, or without the name in between
     local function of(name) return type(res[name]) == "table" and res[name] or res end
-    if resource.resType == rt.cudaResourceTypeArray then return { memory = box.check(of("array").array) } end
+    if resource.resType == rt.cudaResourceTypeArray then return { memory = cuda_array.check(of("array").array) } end
     if resource.resType == rt.cudaResourceTypeMipmappedArray then
       local given = res.mipmap
       if type(given) == "table" and not mipmaps.is(given) then given = given.mipmap end

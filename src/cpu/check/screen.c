@@ -1,7 +1,7 @@
 /* Screened launches: a run of vector code that looks for signs of races, before the code that follows each thread.
  *
  * A launch in a checked run is several commands: what the kernel writes is kept; screened code runs, on all workers, and
- * notes its accesses in cells (mwo.h, src/mwcc/widen/calls/screen.c); the cells are compared and cleared; and if there was
+ * notes its accesses in cells (mwo.h, src/mwcc/widen/calls/race_screening.c); the cells are compared and cleared; and if there was
  * any sign of something to find, what was written is restored, and the code that follows threads runs, which alone finds.
  * Else the launch is done. So findings are the same as without, and launches without them are fast. One thing differs:
  * screened code may be made for one block size, and a load that is dead then is no access.

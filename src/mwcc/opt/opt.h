@@ -7,7 +7,7 @@
  *   predictive_commoning.c, commoned_loop_unroll.c     loops whose iterations load the same vectors: numbered,
  *                                                      unrolled and scheduled
  *   register_blocking.c, register_blocking_reroll.c    loops with more accumulators than registers
- *   late_slots.c                                       where the zeros of masks are stored
+ *   store_sinking.c                                       where the zeros of masks are stored
  *   row_tiles.c, row_tiles_checks.c,
  *   row_tiles_strip.c, row_transpose.c                 loops whose lanes walk rows: tiles instead of gathers
  *
@@ -25,7 +25,7 @@ void forward_stores(program *p);        /* to loads that straddle stored vectors
 void remove_dead_shared_stores(program *p);
 void common_overlapping_loads(program *p); /* predictive_commoning.c: vectors that several iterations load */
 void block_registers(program *p);          /* register_blocking.c: loops with more accumulators than registers */
-void move_slot_begins(program *p);         /* late_slots.c: of functions with many */
+void sink_stores(program *p);         /* store_sinking.c: of functions with many */
 void tile_rows(program *p);                /* row_tiles.c: loops whose lanes walk rows of their own */
 
 #endif

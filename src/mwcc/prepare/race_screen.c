@@ -2,7 +2,7 @@
  * that follows each thread, and makes that unnecessary if there are none (src/cpu/check/screen.c).
  *
  * It notes the accesses to shared memory, and to arrays that the kernel stores to, unless all accesses to the array are
- * atomic: widen/calls/screen.c. Others are only read, or only accessed by atomics, and cannot race; the runtime makes
+ * atomic: widen/calls/race_screening.c. Others are only read, or only accessed by atomics, and cannot race; the runtime makes
  * sure that no two parameters point into one array that is not noted through both. A kernel is screened if plain
  * accesses, atomics, barriers of the block, fences and warp functions are all by which its threads interact, and if it
  * can be run again: it prints nothing, and what it writes is known. Fences only order, and never by themselves: without

@@ -18,7 +18,7 @@
 /* Whether code runs before that which follows each thread, to make it unnecessary: race_screen.c. */
 static inline bool is_screened(const program *p) { return p->options->checks & MW_CHECKED_SCREEN; }
 
-/* Of stores to cells (widen/calls/screen.c), whose addresses are near those of accesses in bounds. */
+/* Of stores to cells (widen/calls/race_screening.c), whose addresses are near those of accesses in bounds. */
 #define CELLS_METADATA "mw.cells"
 
 #endif

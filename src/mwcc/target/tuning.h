@@ -127,7 +127,7 @@ enum {
   /* Vector constants plus vectors of a gang above which constants are rematerialised: AVX-512's registers and a few
      more (gelu_tanh, blackscholes: 10 %). */
   TUNE_VECTOR_CONSTANTS = 32 + 8,
-  TUNE_LATE_SLOTS =
+  TUNE_STORE_SINKING =
       500, /* slots of a function from which on they begin where they are needed (a switch of 1,000 cases) */
   TUNE_PARTITION_INSTRUCTIONS = 150, /* instructions from which on another thread pays (bench/compiles.lua) */
   TUNE_PARTITION_COPY = 100,         /* cost of copying the module for a thread, in instructions (bench/compiles.lua) */

@@ -1,7 +1,7 @@
 -- The counts of integers of a small range.
 
 local raw = require "moonwarp.binding"
-local given = require "moonwarp.array.given"
+local given = require "moonwarp.array.call_arguments"
 local kernels = require "moonwarp.array.kernels"
 local promotion = require "moonwarp.array.promotion"
 

@@ -1,7 +1,7 @@
 -- Functions of elements that searching and counting share, made once for a device and dtypes.
 
 local raw = require "moonwarp.binding"
-local given = require "moonwarp.array.given"
+local given = require "moonwarp.array.call_arguments"
 local promotion = require "moonwarp.array.promotion"
 
 local M = {}

@@ -3,7 +3,7 @@
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
 local views = require "moonwarp.array.views"
-local given = require "moonwarp.array.given"
+local given = require "moonwarp.array.call_arguments"
 local promotion = require "moonwarp.array.promotion"
 local elements = require "moonwarp.array.order.elements"
 local count_of = require "moonwarp.array.order.count"

@@ -7,7 +7,7 @@
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
 local views = require "moonwarp.array.views"
-local given = require "moonwarp.array.given"
+local given = require "moonwarp.array.call_arguments"
 local promotion = require "moonwarp.array.promotion"
 local kernels = require "moonwarp.array.kernels"
 

@@ -13,8 +13,8 @@ local errors = require "moonwarp.ffi.error"
 local value = require "moonwarp.ffi.convert.value"
 local dtype = require "moonwarp.ffi.convert.dtype"
 local device = require "moonwarp.ffi.device"
-local collect = require "moonwarp.ffi.collect"
-local later = require "moonwarp.ffi.later"
+local collect = require "moonwarp.ffi.garbage_collection"
+local lazy_loading = require "moonwarp.ffi.lazy_loading"
 
 local M = {}
 
@@ -307,7 +307,7 @@ end
 
 -- Write over a whole array: bulk.lua's.
 function M.assign(array, source)
-  later.part "array.bulk"
+  lazy_loading.part "array.bulk"
   M.assign(array, source)
 end
 

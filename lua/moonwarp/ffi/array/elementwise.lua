@@ -12,7 +12,7 @@ local vector = require "moonwarp.ffi.convert.vector"
 local dtype = require "moonwarp.ffi.convert.dtype"
 local device = require "moonwarp.ffi.device"
 local array = require "moonwarp.ffi.array.array"
-local collect = require "moonwarp.ffi.collect"
+local collect = require "moonwarp.ffi.garbage_collection"
 
 local MOST = 32 -- operands
 local kinds = { out = 0, ["in"] = 1, whole = 2, scalar = 3 }

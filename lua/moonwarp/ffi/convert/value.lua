@@ -7,7 +7,7 @@ local bit = require "bit"
 local ffi = require "ffi"
 local C = require("moonwarp.ffi.library").C
 local errors = require "moonwarp.ffi.error"
-local later = require "moonwarp.ffi.later"
+local lazy_loading = require "moonwarp.ffi.lazy_loading"
 
 local M = {}
 
@@ -265,7 +265,7 @@ M.packers, M.pushers = {}, {} -- by kind; vector.lua and compound.lua fill them
 for _, kind in ipairs { POINTER, STRUCT, ARRAY } do
   for _, list in ipairs { M.packers, M.pushers } do
     list[kind] = function(...)
-      later.part "convert.compound"
+      lazy_loading.part "convert.compound"
       return list[kind](...)
     end
   end

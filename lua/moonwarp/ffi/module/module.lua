@@ -8,7 +8,7 @@ local C = require("moonwarp.ffi.library").C
 local class = require "moonwarp.ffi.class"
 local errors = require "moonwarp.ffi.error"
 local device = require "moonwarp.ffi.device"
-local collect = require "moonwarp.ffi.collect"
+local collect = require "moonwarp.ffi.garbage_collection"
 local symbol = require "moonwarp.ffi.module.symbol"
 local kernel = require "moonwarp.ffi.module.kernel"
 require "moonwarp.ffi.module.launch" -- which makes launches of kernels callable

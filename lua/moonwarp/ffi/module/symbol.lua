@@ -9,7 +9,7 @@ local class = require "moonwarp.ffi.class"
 local errors = require "moonwarp.ffi.error"
 local value = require "moonwarp.ffi.convert.value"
 local device = require "moonwarp.ffi.device"
-local later = require "moonwarp.ffi.later"
+local lazy_loading = require "moonwarp.ffi.lazy_loading"
 
 local M = {}
 
@@ -56,7 +56,7 @@ end
 function M.get(self)
   local state = check(self)
   if C.mw_symbol_reference(state.handle) ~= nil then
-    return later.part("texture.texture").reference_get(state)
+    return lazy_loading.part("texture.texture").reference_get(state)
   end
   local of = C.mw_symbol_type(state.handle)
   local bytes = ffi.new("uint8_t[?]", of.size)
@@ -71,7 +71,7 @@ end
 function M.set(self, given)
   local state = check(self)
   if C.mw_symbol_reference(state.handle) ~= nil then
-    return later.part("texture.texture").reference_set(state, given)
+    return lazy_loading.part("texture.texture").reference_set(state, given)
   end
   local of = C.mw_symbol_type(state.handle)
   local bytes = ffi.new("uint8_t[?]", of.size)

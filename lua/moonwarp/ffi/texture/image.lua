@@ -6,7 +6,7 @@ local errors = require "moonwarp.ffi.error"
 local dtype = require "moonwarp.ffi.convert.dtype"
 local device = require "moonwarp.ffi.device"
 local array = require "moonwarp.ffi.array.array"
-local collect = require "moonwarp.ffi.collect"
+local collect = require "moonwarp.ffi.garbage_collection"
 
 local function image_read(path)
   local sizes, pixels = ffi.new "int[3]", ffi.new "unsigned char *[1]"

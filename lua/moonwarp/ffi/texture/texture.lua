@@ -9,7 +9,7 @@ local class = require "moonwarp.ffi.class"
 local errors = require "moonwarp.ffi.error"
 local value = require "moonwarp.ffi.convert.value"
 local device = require "moonwarp.ffi.device"
-local collect = require "moonwarp.ffi.collect"
+local collect = require "moonwarp.ffi.garbage_collection"
 local memories = require "moonwarp.ffi.texture.texture_memory"
 
 local M = {}

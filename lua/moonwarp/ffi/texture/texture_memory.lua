@@ -10,7 +10,7 @@ local value = require "moonwarp.ffi.convert.value"
 local dtype = require "moonwarp.ffi.convert.dtype"
 local device = require "moonwarp.ffi.device"
 local array = require "moonwarp.ffi.array.array"
-local collect = require "moonwarp.ffi.collect"
+local collect = require "moonwarp.ffi.garbage_collection"
 
 local M = {}
 

@@ -1,4 +1,4 @@
--- Slots that begin where they are first needed (mwcc's pass late-slots): in functions with hundreds of them.
+-- Store sinking (mwcc pass store-sinking): in functions with hundreds of slots, each begins where it is first needed.
 -- Lua 5.4 only: this tests the compiler.
 
 local mw = require "moonwarp"
@@ -56,17 +56,17 @@ join:
   store i32 %y, ptr %p
   br i1 %c, label %join, label %done]]
 
-describe("slots that begin late", function()
+describe("store sinking", function()
   it("are set to zero in the nearest block that dominates their uses, and need no end", function()
-    assert.same({ "first 0", "left 5" }, stores((mwcc.only(ir(600, in_line), "late-slots"))))
+    assert.same({ "first 0", "left 5" }, stores((mwcc.only(ir(600, in_line), "store-sinking"))))
   end)
 
   it("are not set again in a loop that does not set them", function()
-    assert.same({ "first 0", "join %y" }, stores((mwcc.only(ir(600, in_loop), "late-slots"))))
+    assert.same({ "first 0", "join %y" }, stores((mwcc.only(ir(600, in_loop), "store-sinking"))))
   end)
 
   it("stay where they are in functions with few slots", function()
-    assert.same({ "top 0", "left 5", "done undef" }, stores((mwcc.only(ir(20, in_line), "late-slots"))))
+    assert.same({ "top 0", "left 5", "done undef" }, stores((mwcc.only(ir(20, in_line), "store-sinking"))))
   end)
 
   it("leave a switch with hundreds of cases as it was", function()

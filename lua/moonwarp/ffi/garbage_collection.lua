@@ -1,4 +1,4 @@
--- Accounting of device memory for Lua's garbage collector, as described in src/lua/collect.c.
+-- Accounting of device memory for Lua's garbage collector, as described in src/lua/garbage_collection.c.
 
 local ffi = require "ffi"
 local C = require("moonwarp.ffi.library").C

@@ -1,4 +1,4 @@
-/* Slots of widened code begin where they are first needed.
+/* Store sinking: slots of widened code begin where they are first needed.
  *
  * Masks of paths begin empty where their region begins: a switch of 1,000 cases has thousands of slots that are set to
  * zero in one place and used in two blocks each. LLVM's mem2reg looks for phis in all blocks that a store dominates, so
@@ -19,25 +19,25 @@ typedef struct place {
   int number;
 } place;
 
-typedef struct late {
+typedef struct sinker {
   place *by_address; /* the function's blocks */
   LLVMBasicBlockRef *blocks;
   int count;
   order o;
-} late;
+} sinker;
 
 static int compare(const void *a, const void *b) {
   uintptr_t left = (uintptr_t)((const place *)a)->block, right = (uintptr_t)((const place *)b)->block;
   return (left > right) - (left < right);
 }
 
-static int number_of(const late *l, LLVMBasicBlockRef block) {
+static int number_of(const sinker *l, LLVMBasicBlockRef block) {
   place key = {.block = block};
   return ((const place *)bsearch(&key, l->by_address, (size_t)l->count, sizeof key, compare))->number;
 }
 
 static int successors(const void *context, int n, int out[2]) {
-  const late *l = context;
+  const sinker *l = context;
   LLVMValueRef end = LLVMGetBasicBlockTerminator(l->blocks[n]);
   int count = (int)LLVMGetNumSuccessors(end);
   for (int i = 0; i < count; i++) out[i] = number_of(l, LLVMGetSuccessor(end, (unsigned)i));
@@ -77,7 +77,7 @@ static bool read_slot(LLVMValueRef alloca, slot *s) {
   return s->begin && s->accesses.count;
 }
 
-static int meet(const late *l, int a, int b) {
+static int meet(const sinker *l, int a, int b) {
   while (a != b) {
     while (l->o.index[a] > l->o.index[b]) a = l->o.idom[a];
     while (l->o.index[b] > l->o.index[a]) b = l->o.idom[b];
@@ -86,7 +86,7 @@ static int meet(const late *l, int a, int b) {
 }
 
 /* The block where the slot can begin; -1: where it does. */
-static int best_begin(const late *l, const slot *s) {
+static int best_begin(const sinker *l, const slot *s) {
   int from = number_of(l, LLVMGetInstructionParent(s->begin)), to = -1;
   for (size_t i = 0; i < s->accesses.count; i++) {
     int at = number_of(l, LLVMGetInstructionParent(s->accesses.items[i]));
@@ -97,7 +97,7 @@ static int best_begin(const late *l, const slot *s) {
   return to == from ? -1 : to;
 }
 
-static void begin_late(const late *l, LLVMBuilderRef b, const slot *s) {
+static void sink_store(const sinker *l, LLVMBuilderRef b, const slot *s) {
   int to = best_begin(l, s);
   if (to < 0) return;
   LLVMValueRef first = LLVMGetFirstInstruction(l->blocks[to]);
@@ -119,7 +119,7 @@ static instructions slots_of(LLVMValueRef function) {
 }
 
 /* False: a block has more than two successors, as no widened code has. */
-static bool number_blocks(late *l, LLVMValueRef function) {
+static bool number_blocks(sinker *l, LLVMValueRef function) {
   l->count = (int)LLVMCountBasicBlocks(function);
   l->blocks = mw_alloc((size_t)l->count * sizeof *l->blocks);
   l->by_address = mw_alloc((size_t)l->count * sizeof *l->by_address);
@@ -131,8 +131,8 @@ static bool number_blocks(late *l, LLVMValueRef function) {
   return true;
 }
 
-static void begin_slots_late(program *p, LLVMValueRef function, const instructions *slots) {
-  late l = {0};
+static void sink_stores_of(program *p, LLVMValueRef function, const instructions *slots) {
+  sinker l = {0};
   if (number_blocks(&l, function)) {
     LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
     flow f = {
@@ -140,7 +140,7 @@ static void begin_slots_late(program *p, LLVMValueRef function, const instructio
     l.o = order_of(&f);
     for (size_t i = 0; i < slots->count; i++) {
       slot s = {0};
-      if (read_slot(slots->items[i], &s)) begin_late(&l, b, &s);
+      if (read_slot(slots->items[i], &s)) sink_store(&l, b, &s);
       free(s.ends.items);
       free(s.accesses.items);
     }
@@ -151,12 +151,12 @@ static void begin_slots_late(program *p, LLVMValueRef function, const instructio
   free(l.by_address);
 }
 
-void move_slot_begins(program *p) {
+void sink_stores(program *p) {
   EACH_FUNCTION(p, f) {
     if (LLVMIsDeclaration(f)) continue;
     instructions slots = slots_of(f);
-    if (slots.count >= TUNE_LATE_SLOTS) begin_slots_late(p, f, &slots);
+    if (slots.count >= TUNE_STORE_SINKING) sink_stores_of(p, f, &slots);
     free(slots.items);
   }
-  verify_module(p, "slots that begin late");
+  verify_module(p, "store sinking");
 }

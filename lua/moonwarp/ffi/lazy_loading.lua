@@ -9,7 +9,7 @@ local class = require "moonwarp.ffi.class"
 local M = {}
 
 local PREFIX = "moonwarp.ffi."
-local root = debug.getinfo(1, "S").source:match "^@(.*)moonwarp/ffi/later%.lua$"
+local root = debug.getinfo(1, "S").source:match "^@(.*)moonwarp/ffi/lazy_loading%.lua$"
 local known = {} -- the binding's modules, by name
 local put_off = {} -- names of files that have not been read
 
