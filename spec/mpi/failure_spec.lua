@@ -66,6 +66,16 @@ describe("several processes", function()
     assert.is_false(result.ok)
   end)
 
+  -- MPICH warns of messages that nobody has taken.
+  test("leave no question unread that one asked who waited, and others came to the end", function(run)
+    local result = run(3, [[
+      local raw = require "moonwarp.binding"
+      if comm.rank == 0 then for _ = 1, 3 do raw.mpi_watch "here" end end
+    ]], 30)
+    assert.equal("", result.output)
+    assert.is_true(result.ok)
+  end)
+
   test("end when one of them fails", function(run)
     local result = run(3, [[
       if comm.rank == 1 then error "this rank fails" end

@@ -109,7 +109,8 @@ void mpi_close_files(void);
 /* watch.c: tell a rank of the world that what it sent could not be received. */
 void mpi_complain(int world_rank, const char *text);
 bool mpi_has_complained(void);
-/* Take what nobody has asked for: libraries warn of messages that are left. */
+/* Take what nobody has asked for, as libraries warn of messages that are left. Collective, after the last mw_mpi_watch of
+   every rank. */
 void mpi_drain(void);
 
 #endif

@@ -27,6 +27,8 @@ typedef struct note {
 
 static mpi_handle channel;
 static note *notes;
+static int32_t *posted; /* how many notes to each rank */
+static int32_t taken;   /* how many this rank has taken */
 static bool complained;
 
 static struct {
@@ -39,12 +41,15 @@ static struct {
 
 /* ---- sending and receiving ---- */
 
-static int open_channel(void) {
-  if (channel) return MW_SUCCESS;
+static void open_channel(void) {
+  if (channel) return;
+  size_t size = (size_t)mpi_world->size;
   channel = mpi_channel;
-  rounds.now = mw_alloc(2 * (size_t)mpi_world->size * sizeof(place));
-  rounds.before = rounds.now + mpi_world->size;
-  return MW_SUCCESS;
+  posted = mw_alloc(size * sizeof *posted);
+  memset(posted, 0, size * sizeof *posted);
+  if (mpi_world->rank != 0) return;
+  rounds.now = mw_alloc(2 * size * sizeof(place));
+  rounds.before = rounds.now + size;
 }
 
 static void reap(void) {
@@ -63,10 +68,12 @@ static void post(int to, int what, const void *data, size_t size) {
   note *sent = mw_alloc(sizeof *sent + size);
   memcpy(sent->data, data, size);
   sent->next = notes;
-  if (mpi.Isend(sent->data, (int)size, mpi.byte, to, what, channel, &sent->request) == 0)
+  if (mpi.Isend(sent->data, (int)size, mpi.byte, to, what, channel, &sent->request) == 0) {
     notes = sent;
-  else
+    posted[to]++;
+  } else {
     free(sent);
+  }
 }
 
 static bool are_sent(void *unused) {
@@ -84,37 +91,51 @@ static void complain(void) {
 
 static bool is_received(void *request) { return mpi_tested(request, NULL); }
 
-/* Take a message of a kind if there is one. */
+/* Take a message of a kind, or of any, if there is one. */
 static bool take(int what, void *data, size_t size, int *source) {
   int status[MPI_STATUS_INTS], is_there = 0;
   mpi_handle request = 0;
   if (mpi.Iprobe(mpi.any_source, what, channel, &is_there, status) != 0 || !is_there) return false;
   *source = status[mpi.status_source];
+  what = status[mpi.status_tag];
   if (mpi.Irecv(data, (int)size, mpi.byte, *source, what, channel, &request) != 0) return false;
+  taken++;
   return mpi_poll(is_received, &request, 10);
 }
 
 /* ---- complaints ---- */
 
 void mpi_complain(int world_rank, const char *text) {
-  if (open_channel() != MW_SUCCESS) return;
+  open_channel();
   post(world_rank, COMPLAINT, text, strlen(text) + 1);
   complain();
 }
 
 bool mpi_has_complained(void) { return complained; }
 
-static bool drain(void *unused) {
-  (void)unused;
-  place left;
+/* ---- the end ---- */
+
+static bool is_drained(void *due) {
+  static char text[LONGEST];
   int source;
-  while (take(QUESTION, &left.round, sizeof left.round, &source) || take(ANSWER, &left, sizeof left, &source)) continue;
+  while (take(mpi.any_tag, text, sizeof text, &source)) continue;
   reap();
-  return false;
+  return taken >= *(int32_t *)due && !notes;
 }
 
+/* A rank learns how many notes it is due from the others' counts, so it also waits for those that are on their way. */
 void mpi_drain(void) {
-  if (channel) mpi_poll(drain, NULL, 0.005);
+  size_t size = (size_t)mpi_world->size;
+  static int32_t due;
+  mpi_handle request = 0;
+  open_channel();
+  int *ones = mw_alloc(size * sizeof *ones);
+  for (size_t i = 0; i < size; i++) ones[i] = 1;
+  if (mpi.Ireduce_scatter(posted, &due, ones, mpi.int32, mpi.sum, channel, &request) != 0 ||
+      !mpi_poll(is_received, &request, 10))
+    return; /* libmpi may still use them */
+  free(ones);
+  mpi_poll(is_drained, &due, 10);
 }
 
 /* ---- rounds ---- */
@@ -178,8 +199,8 @@ static int lead(const char *where) {
 int mw_mpi_watch(const char *where) {
   static char text[LONGEST];
   int32_t round;
-  int source, code = open_channel();
-  if (code != MW_SUCCESS) return code;
+  int source;
+  open_channel();
   reap();
   if (take(COMPLAINT, text, sizeof text, &source)) return fail(MW_INVALID_VALUE, "%s", text);
   if (take(VERDICT, text, sizeof text, &source)) {
