@@ -70,6 +70,26 @@ describe("indices that are mostly contiguous", function()
     assert.equal(0, count(text, "@llvm%.smax%.i32") + count(text, "@llvm%.smin%.i32"))
   end)
 
+  -- `row` is a clamped row, which is not negative, or any number.
+  local function tests_of_sums(row)
+    local text = ir(([[
+      __global__ void nine(int width, int height, int by, const unsigned char *x, unsigned char *o) {
+        int c = blockIdx.x * blockDim.x + threadIdx.x, r = blockIdx.y * blockDim.y + threadIdx.y;
+        if (c >= width || r >= height) return;
+        unsigned char most = 0;
+        for (int j = -1; j <= 1; j++)
+          for (int k = -1; k <= 1; k++)
+            most = max(most, x[%s * width + min(max(c + k, 0), width - 1)]);
+        o[r * width + c] = most;
+      }]]):format(row), "_Z4nineiiiPKhPh:32x16x1")
+    return count(text, "icmp ult i32 [^\n]*, %-2147483647")
+  end
+
+  it("are tested themselves only where the clamped numbers do not show that no lane wraps", function()
+    assert.equal(1, tests_of_sums "min(max(r + j, 0), height - 1)") -- of c + 1, which may wrap before it is clamped
+    assert.equal(10, tests_of_sums "(r + by + j)")
+  end)
+
   local function check(expected, array, ...)
     local got = array:totable()
     for i = 1, #expected do

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 24, DEPTH = 24, WORK = 20000, MUCH_CODE = TUNE_SPECULATIVE_CODE };
+enum { MOST = 24, MOST_SUMS = 64, DEPTH = 24, WORK = 20000, MUCH_CODE = TUNE_SPECULATIVE_CODE };
 
 /* ---- what is known at the start ---- */
 
@@ -73,6 +73,8 @@ typedef struct search {
   const shapes *shapes;
   given list[MOST];
   int count;
+  given sums[MOST_SUMS]; /* numbers that are extended and might wrap: tested unless the others' shapes prove them */
+  int sum_count;
   int work; /* values looked at: shared operands are visited again */
 } search;
 
@@ -80,12 +82,16 @@ static bool is_varying_instruction(const search *s, LLVMValueRef value) {
   return LLVMIsAInstruction(value) && shape_of(s->shapes, value).kind == SHAPE_VARYING;
 }
 
-static bool speculate(search *s, LLVMValueRef value, shape found) {
-  for (int i = 0; i < s->count; i++)
-    if (s->list[i].value == value) return true;
-  if (s->count == MOST) return false;
-  s->list[s->count++] = (given){value, found};
+static bool add_given(given *list, int *count, int most, LLVMValueRef value, shape found) {
+  for (int i = 0; i < *count; i++)
+    if (list[i].value == value) return true;
+  if (*count == most) return false;
+  list[(*count)++] = (given){value, found};
   return true;
+}
+
+static bool speculate(search *s, LLVMValueRef value, shape found) {
+  return add_given(s->list, &s->count, MOST, value, found);
 }
 
 /* The same for all lanes. */
@@ -143,7 +149,7 @@ static bool assumed_shape_of_extension(search *s, LLVMValueRef i, int depth, sha
   bool parted = out->kind == SHAPE_VECTOR_AFFINE;
   shape all = {.kind = parted ? SHAPE_VECTOR_AFFINE : SHAPE_AFFINE, .stride = out->stride, .no_wrap = true};
   if (!parted) all.step = out->step;
-  return speculate(s, is_unsigned ? i : sum, all);
+  return add_given(s->sums, &s->sum_count, MOST_SUMS, is_unsigned ? i : sum, all);
 }
 
 /* A difference that is clamped to 0: as without the clamp. */
@@ -235,13 +241,13 @@ static bool assumed_shape(search *s, LLVMValueRef value, int depth, shape *out) 
 
 /* Collect the varying indices of an address; all of them or none. */
 static void collect_indices(search *s, LLVMValueRef address) {
-  int before = s->count;
+  int before = s->count, sums_before = s->sum_count;
   shape found;
   for (; is_varying_instruction(s, address) && LLVMIsAGetElementPtrInst(address); address = LLVMGetOperand(address, 0))
     for (int n = 1; n < LLVMGetNumOperands(address); n++) {
       LLVMValueRef index = LLVMGetOperand(address, (unsigned)n);
       if (!is_varying_instruction(s, index) || assumed_shape(s, index, DEPTH, &found)) continue;
-      s->count = before;
+      s->count = before, s->sum_count = sums_before;
       return;
     }
 }
@@ -279,10 +285,33 @@ static void search_all(search *s) {
   }
 }
 
+/* Whether the extensions of a sum, or an extension itself, need no test of their own: with these shapes no lane wraps. */
+static bool is_proved(const shapes *with, LLVMValueRef value) {
+  if (LLVMIsAZExtInst(value)) return shape_of(with, value).kind != SHAPE_VARYING;
+  for (LLVMUseRef use = LLVMGetFirstUse(value); use; use = LLVMGetNextUse(use)) {
+    LLVMValueRef user = LLVMGetUser(use);
+    if (LLVMIsASExtInst(user) || LLVMIsAZExtInst(user))
+      if (shape_of(with, user).kind == SHAPE_VARYING) return false;
+  }
+  return true;
+}
+
+/* The shapes with all that is speculated on. Sums that the other speculated shapes prove are not tested: every gang runs
+   the test, and a stencil has many sums. */
+static shapes speculated_shapes(search *found, const order *o, cut c) {
+  shapes s = shapes_given(found->g, o, c, found->list, found->count, found->shapes);
+  int before = found->count;
+  for (int i = 0; i < found->sum_count; i++)
+    if (!is_proved(&s, found->sums[i].value)) speculate(found, found->sums[i].value, found->sums[i].shape);
+  if (found->count == before) return s;
+  shapes_free(&s);
+  return shapes_given(found->g, o, c, found->list, found->count, found->shapes);
+}
+
 /* False: nothing gains. */
-static bool speculate_on(const search *found, const order *o, cut c, speculation *out) {
-  if (!found->count) return false;
-  out->shapes = shapes_given(found->g, o, c, found->list, found->count, found->shapes);
+static bool speculate_on(search *found, const order *o, cut c, speculation *out) {
+  if (!found->count && !found->sum_count) return false;
+  out->shapes = speculated_shapes(found, o, c);
   if (!is_better(found, &out->shapes)) {
     shapes_free(&out->shapes);
     return false;
