@@ -94,8 +94,8 @@ describe("a reduction", function()
   end)
 
   it("sums long columns side by side, of any number", function()
-    for _, inner in ipairs { 2, 3, 7, 100, 129, 255, 256, 257 } do
-      local length = random(33, 1 + math.floor(60000 / inner))
+    for _, inner in ipairs { 2, 3, 7, 100, 129, 255, 256, 257, 511, 513 } do
+      local length = inner > 257 and random(257, 530) or random(33, 1 + math.floor(60000 / inner))
       local list, sums, greatest = {}, {}, {}
       for k = 1, length * inner do
         local c, value = (k - 1) % inner + 1, random(-99, 99)
@@ -193,7 +193,7 @@ describe("a reduction", function()
   -- Lines that one thread, a warp or a block reads, those cut into chunks, and lines side by side, with equal elements.
   it("finds the first place of the extreme along lines of any length", function()
     local shapes = { { 40, 2, 1 }, { 3, 33, 1 }, { 2, 9000, 1 }, { 1, 40000, 1 }, { 2, 3, 300 }, { 2, 40, 5 },
-      { 1, 300, 300 } }
+      { 1, 300, 300 }, { 1, 263, 520 } }
     for _, shape in ipairs(shapes) do
       for _, dtype in ipairs { "float", "int" } do
         local outer, length, inner, list = shape[1], shape[2], shape[3], {}

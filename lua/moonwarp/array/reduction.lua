@@ -25,6 +25,7 @@ local M = {}
 -- ---- kernels ----
 
 local THREADS = 256
+local WIDE = 512 -- columns of a block on the CPU device: long pieces of each row
 local CHUNK = 64 -- elements of a chunk for each thread, if there are enough
 local SHORT = 8192 -- a warp reduces rows of up to so many elements, more threads longer ones
 
@@ -70,7 +71,8 @@ local function run(reduction, x, outer, length, inner, y)
     if is_narrow then
       m.rows({ chunks, count }, threads)(length, inner, step, chunk, from, to, result)
     else
-      m.columns({ cdiv(inner, THREADS), chunks, count }, THREADS)(length, inner, chunk, from, to)
+      local wide = x.device.name:find "^cpu" and WIDE or THREADS
+      m.columns({ cdiv(inner, wide), chunks, count }, wide)(length, inner, chunk, from, to)
     end
   end
   if is_whole then return end

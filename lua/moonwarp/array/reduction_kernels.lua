@@ -67,8 +67,12 @@ extern "C" __global__ void rows(long long length, int inner, int step, long long
 #pragma unroll
       for (int u = 0; u < 8; u++) a = combine_(a, map_(some[u], row + u * down));
     }
-#endif
     for (; k < end; k += step, row += down) a = combine_(a, map_(from[k], row));
+#else // as many for each thread, which needs no masks, and one more for the first ones
+    for (long long each = (end - first) / step; each > 0; each--, k += step, row += down)
+      a = combine_(a, map_(from[k], row));
+    if (k < end) a = combine_(a, map_(from[k], row));
+#endif
   }
   mine[t] = a;
   __syncthreads();
@@ -94,12 +98,21 @@ extern "C" __global__ void rows(long long length, int inner, int step, long long
 extern "C" __global__ void columns(long long length, long long inner, long long chunk, const T_ *x, void *parts_) {
   A_ *parts = (A_ *)parts_;
   long long c = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-  if (c >= inner) return;
   long long first = blockIdx.y * chunk, end = first + chunk < length ? first + chunk : length;
   const T_ *from = x + blockIdx.z * length * inner + c;
   A_ a = init_();
-  for (long long k = first; k < end; k++) a = combine_(a, map_(from[k * inner], k));
-  parts[(blockIdx.z * (long long)gridDim.y + blockIdx.y) * inner + c] = a;
+#if defined __MW_NVPTX__ || defined __MW_NVRTC__
+  if (c < inner)
+    for (long long k = first; k < end; k++) a = combine_(a, map_(from[k * inner], k));
+#else // a few rows at a time, so that the block reads memory nearly in its order
+  for (long long k = first; k < end; k += 8) {
+    long long to = k + 8 < end ? k + 8 : end;
+    if (c < inner)
+      for (long long j = k; j < to; j++) a = combine_(a, map_(from[j * inner], j));
+    __syncthreads();
+  }
+#endif
+  if (c < inner) parts[(blockIdx.z * (long long)gridDim.y + blockIdx.y) * inner + c] = a;
 }
 
 // The chunks' accumulators, in their order.
