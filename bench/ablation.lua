@@ -35,10 +35,10 @@ local function measure(part, parts, only, mcpu, names)
   local problems = require "bench.problems.problems"
   local best_of_each = require("bench.measure").best_of_each
   if #names == 0 then
-    local lists, rooms = { problems.classics, problems.functions, problems.fields }, {}
-    for room in pairs(problems.rooms()) do rooms[#rooms + 1] = room end
-    table.sort(rooms)
-    for _, room in ipairs(rooms) do lists[#lists + 1] = problems.rooms()[room] end
+    local lists, groups = { problems.classics, problems.functions, problems.fields }, {}
+    for group in pairs(problems.groups()) do groups[#groups + 1] = group end
+    table.sort(groups)
+    for _, group in ipairs(groups) do lists[#lists + 1] = problems.groups()[group] end
     for _, list in ipairs(lists) do
       for _, name in ipairs(list) do names[#names + 1] = name end
     end

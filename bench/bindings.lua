@@ -1,6 +1,6 @@
 -- The overhead of bindings: a prepared launch from each Lua, compared with the same loop in C (examples/embed.c),
--- access to elements of arrays, and require. Part of make bench. Each figure is the best of several runs, to exclude
--- the machine's other load.
+-- access to elements of arrays, and require. Part of make bench. Each figure is the best of several runs, to reduce
+-- the influence of other load.
 --   lua5.4 bench/bindings.lua            the table
 --   lua5.4 bench/bindings.lua --measure  one line of figures, for the interpreter that runs it
 

@@ -1,5 +1,5 @@
--- The time of a compilation without any cache, for each source of bench/kernels and bench/held, by turns with another
--- build's compiler:
+-- The time of a compilation without any cache, for each source of bench/kernels and bench/held, alternating with the
+-- compiler of another build:
 --   luajit bench/cold.lua [--rounds=N] [--other=/path/to/its/bin/mwcc] [--launch] [parts of files' names]
 -- Processor time of all threads, the least of the rounds: on a busy machine it is steadier than elapsed time, which the
 -- second table column has. With --launch each kernel of bench/held by itself, for the block size of its launches.
@@ -42,10 +42,10 @@ local function sources()
   return list
 end
 
--- Only kernels of held-out rooms: the older problems launch several kernels each.
+-- Only kernels of held-out folders: the older problems launch several kernels each.
 local function launches()
   local list = {}
-  for _, names in pairs(problems.rooms()) do
+  for _, names in pairs(problems.groups()) do
     for _, name in ipairs(names) do
       local problem = is_chosen(name) and problems.open(name, problems.compile(name))
       if problem then

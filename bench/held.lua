@@ -1,7 +1,7 @@
--- The kernels that nothing was tuned for, beside C with OpenMP, PoCL and Intel's OpenCL runtime:
---   luajit bench/held.lua [--rounds=N] [--peers=c,pocl,intel] [rooms or names]
--- Each solution runs in a process of its own, by turns; the best of the rounds' medians counts, and a digest of the
--- result must agree. A room is a folder of bench/held. Ratios above 1 mean that moonwarp is faster.
+-- Held-out kernels, for which nothing was tuned, compared with C with OpenMP, PoCL and Intel's OpenCL runtime:
+--   luajit bench/held.lua [--rounds=N] [--peers=c,pocl,intel] [groups or names]
+-- Each solution runs in a process of its own, alternately; the best of the rounds' medians counts, and a digest of the
+-- result must agree. A group is a folder of bench/held. Ratios above 1 mean that moonwarp is faster.
 
 package.path = "./?.lua;" .. package.path
 local peers = require "bench.peers"
@@ -23,14 +23,14 @@ end
 
 -- The names of all held-out problems, or of those that were asked for.
 local function names()
-  local rooms = problems.rooms()
+  local groups = problems.groups()
   if #chosen == 0 then
-    for room in pairs(rooms) do chosen[#chosen + 1] = room end
+    for group in pairs(groups) do chosen[#chosen + 1] = group end
     table.sort(chosen)
   end
   local list = {}
   for _, word in ipairs(chosen) do
-    for _, name in ipairs(rooms[word] or { word }) do list[#list + 1] = name end
+    for _, name in ipairs(groups[word] or { word }) do list[#list + 1] = name end
   end
   return list
 end

@@ -1,4 +1,4 @@
--- Costs of each process and of each launch: the limits that moonwarp sets itself, and the measured times.
+-- Costs per process and per launch: the limits that moonwarp sets itself, and the measured times.
 
 local mw = require "moonwarp"
 local compiles = require "bench.compiles"

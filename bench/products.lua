@@ -1,5 +1,5 @@
 -- Products of matrices and factorisations on the CPU device, compared with NumPy's in the same minute: milliseconds and
--- ratios. The two take turns, and the best of several runs counts.
+-- ratios. The two alternate, and the best of several runs counts.
 --   lua5.4 bench/products.lua [float|double]
 -- pip install numpy; without it its columns are empty.
 

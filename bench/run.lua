@@ -2,8 +2,8 @@
 -- for this machine, and with the machine's limits. Names of kernels select those (make bench ARGS='saxpy nbody');
 -- --held runs only kernels that nothing was tuned for; --markdown prints docs/build/benchmarks.md, --scaling the
 -- scaling with the number of processors; --textures, --transfers (copies, tables, streams and graphs), --grids
--- (grids of few blocks), --random (random numbers, beside NVIDIA's and Python's) and --arrays (operations on arrays,
--- beside NumPy, numexpr and JAX; names select cases) run only those tables.
+-- (grids of few blocks), --random (random numbers, compared with NVIDIA's and Python's) and --arrays (operations on
+-- arrays, compared with NumPy, numexpr and JAX; names select cases) run only those tables.
 --
 -- Every figure is the median of at least 7 warm runs. The peers solve the same problem in the same minute, and a digest
 -- of the result confirms it; ratios are comparable between machines, milliseconds are not. The speed of memory depends
@@ -71,7 +71,7 @@ local function of_limit(solved, limits)
 end
 
 -- A peer's cells: its time, and how many times faster moonwarp is, which also goes into the peer's mean.
-local function beside(other, solved, mean)
+local function peer_cells(other, solved, mean)
   if not other then return "-", "-" end
   if not same(solved.sum, other.sum, other.scale) then return cell("%.2f", other.time), "DIFFERS" end
   local ratio = other.time / solved.time
@@ -107,7 +107,7 @@ local function kernels(names, list, limits)
     if solved then row = { name, solved.tier, cell("%.2f", solved.time), of_limit(solved, limits) } end
     for _, peer in ipairs(list) do
       row[#row + 1], row[#row + 2] = "", ""
-      if solved then row[#row - 1], row[#row] = beside(others[peer], solved, means[peer]) end
+      if solved then row[#row - 1], row[#row] = peer_cells(others[peer], solved, means[peer]) end
     end
     report:add((table.unpack or unpack)(row))
   end

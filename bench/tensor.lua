@@ -1,4 +1,5 @@
--- Rates of tensor cores' products beside that of float multiply-adds, by type: lua bench/tensor.lua [seconds for each]
+-- Rates of tensor cores' products compared with that of float multiply-adds, by type: lua bench/tensor.lua [seconds for
+-- each]
 --
 -- A multiply-add of integers or of small numbers counts as one, as a float's does. Fragments stay in registers, so that
 -- loads and stores do not count. MOONWARP_THREADS=1 MOONWARP_DEVICE=cpu: processor time is measured, of one thread.
@@ -47,7 +48,7 @@ local function mma(shape, types, sum, registers, k)
   }]]):format(name, name, call "c", call "d"), 2 * 16 * 8 * k
 end
 
--- Of a warp as well: 24 sums a thread.
+-- Of a warp as well: 24 sums per thread.
 local fused = [[extern "C" __global__ void k(int times, float *out) {
   float s[24], x = threadIdx.x, y = 1.0f / (threadIdx.x + 1);
   for (int i = 0; i < 24; i++) s[i] = i;

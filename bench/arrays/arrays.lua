@@ -1,8 +1,10 @@
--- Operations on arrays beside NumPy, numexpr, JAX and pyfftw on the same processors in one run: make bench
--- ARGS=--arrays (pip install numpy numexpr "jax[cpu]" pyfftw; a peer that is not there has an empty column). Arrays are
--- of 10^7 floats unless the line says otherwise, and results are made anew each time. The best of several runs counts.
+-- Operations on arrays compared with NumPy, numexpr, JAX and pyfftw, on the same processors in one run: make bench
+-- ARGS=--arrays (pip install numpy numexpr "jax[cpu]" pyfftw; a package that is not installed has an empty column).
+-- Arrays are of 10^7 floats unless the line says otherwise, and results are made anew each time. The best of several
+-- runs counts.
 --
--- A ratio is the peer's time divided by moonwarp's: above 1 moonwarp is faster. "at least" is what moonwarp aims at.
+-- A ratio is the peer's time divided by moonwarp's: above 1 moonwarp is faster. "at least" is the ratio that moonwarp
+-- aims at.
 
 local mw = require "moonwarp"
 local sheet = require "bench.sheet"

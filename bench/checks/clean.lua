@@ -1,5 +1,5 @@
--- Checked runs that must find nothing: the scripts of examples/ that need no picture to be looked at and no other
--- process, and the kernels of bench/, held-out ones too. Each runs in a process of its own.
+-- Checked runs that must find nothing: the scripts of examples/ that need neither a display nor another process, and
+-- the kernels of bench/, including held-out ones. Each runs in a process of its own.
 --
 --   lua bench/checks/clean.lua [examples|kernels|a script|a kernel …] [--seconds=N] [--jobs=N]
 --
@@ -53,8 +53,8 @@ local function list_all()
     local names = word ~= "kernels" and #scripts == 0 and word ~= "examples" and { word } or {}
     if word == "kernels" then
       for _, name in ipairs(problems.classics) do names[#names + 1] = name end
-      for _, room in pairs(problems.rooms()) do
-        for _, name in ipairs(room) do names[#names + 1] = name end
+      for _, group in pairs(problems.groups()) do
+        for _, name in ipairs(group) do names[#names + 1] = name end
       end
       table.sort(names)
     end

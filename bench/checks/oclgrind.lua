@@ -1,5 +1,5 @@
--- Checked runs beside Oclgrind (Debian: oclgrind), an interpreter for OpenCL kernels that checks them: the thirteen
--- kernels of the first table with the same small data, all checks of both. LuaJIT:
+-- Checked runs compared with Oclgrind (Debian: oclgrind), an interpreter for OpenCL kernels that checks them: the
+-- thirteen kernels of the first table with the same small data, all checks of both. LuaJIT:
 --   OCL_ICD_VENDORS=$PWD/oclgrind.icd OCLGRIND_DATA_RACES=1 OCLGRIND_UNINITIALIZED=1 \
 --     luajit bench/checks/oclgrind.lua [NAME…]
 -- where oclgrind.icd is a file with the line /usr/lib/oclgrind/liboclgrind-rt-icd.so.

@@ -1,6 +1,6 @@
--- What messages cost: a model of each collective and of a stencil with halos, for 10 to 100 000 ranks, and small ones
--- measured beside it. o: the overhead of a call in seconds; α: the latency of a message in seconds; β: bytes
--- a second that every rank sends while all of them do; γ: seconds to add a byte.
+-- The cost of messages: a model of each collective and of a stencil with halos, for 10 to 100 000 ranks, and
+-- measurements of small groups for comparison. o: the overhead of a call in seconds; α: the latency of a message in
+-- seconds; β: bytes a second that every rank sends while all of them do; γ: seconds to add a byte.
 --   lua5.4 bench/distributed/costs.lua                        (the table for a cluster, and emulated ranks measured)
 --   mpirun -n 4 lua5.4 bench/distributed/costs.lua            (measured over MPI)
 -- docs/use/costs.md explains it.
@@ -11,7 +11,7 @@ local mw = require "moonwarp"
 
 local log2 = function(p) return math.ceil(math.log(p) / math.log(2) - 1e-9) end
 
--- Seconds of a collective over p ranks with n bytes a rank. Of several algorithms the fastest one counts, as in MPI's
+-- Seconds of a collective over p ranks with n bytes per rank. Of several algorithms the fastest one counts, as in MPI's
 -- libraries.
 local model = {}
 
@@ -54,8 +54,8 @@ for name, f in pairs { broadcast = broadcast, allreduce = allreduce, reduce_scat
   model[name] = checked(f)
 end
 
--- A step of a five-point stencil of side^2 floats a rank, in a square grid of ranks: four halos, two at a time. Of few
--- ranks: in a line, both at a time. m.point: the time of a point, of one rank alone.
+-- A step of a five-point stencil of side^2 floats per rank, in a square grid of ranks: four halos, two at a time. Of
+-- few ranks: in a line, both at a time. m.point: the time of a point, of one rank alone.
 function model.stencil(m, p, side)
   local work = side * side * m.point
   local messages = p == 1 and 0 or p < 4 and 1 or 2

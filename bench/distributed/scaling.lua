@@ -67,7 +67,7 @@ local function time(exchanges)
   return comm:allreduce(mw.time() - start, "max") / STEPS
 end
 
--- By turns, and the best of each: on a shared machine others disturb some rounds.
+-- Alternately, and the best of each: on a shared machine other load disturbs some rounds.
 time(false)
 time(true)
 local alone, together = math.huge, math.huge

@@ -128,7 +128,8 @@ function translate.opencl(text)
   text = text:gsub("static __device__", "__device__"):gsub("__device__%s+inline", "inline")
   text = text:gsub("__device__%s+const%s", "__constant const "):gsub("__device__ ", ""):gsub("__global__", "__kernel")
   text = text:gsub("__shared__", "__local"):gsub("__constant__", "__constant")
-  -- Pointers that a kernel declares point into its parameters: OpenCL C without generic addresses wants to be told.
+  -- Pointers that a kernel declares point into its parameters: OpenCL C without generic addresses needs their address
+  -- space.
   text = text:gsub("([;{]%s*)([%w_ ]-%*%s*[%w_ ]- = )([%w_]+)", function(before, declared, from)
     if text:find("__local[^;]*%f[%w_]" .. from .. "%f[^%w_]") then return nil end
     return before .. "__global " .. declared .. from

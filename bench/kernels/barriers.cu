@@ -1,4 +1,4 @@
-// What a barrier costs: rounds with hardly anything else. A value waits for the other threads.
+// The cost of a barrier: iterations with hardly any other work. A value lives across each barrier.
 __global__ void barriers(int rounds, float *out) {
   float sum = threadIdx.x;
   for (int i = 0; i < rounds; i++) {

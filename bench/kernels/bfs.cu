@@ -1,4 +1,4 @@
-// One level of a breadth-first search: marks the neighbours of the frontier that nobody has visited.
+// One level of a breadth-first search: marks the neighbours of the frontier that have not been visited.
 __global__ void bfs(int nodes, const int *start, const int *edges, const int *frontier, const int *visited, int *next) {
   int node = blockIdx.x * blockDim.x + threadIdx.x;
   if (node >= nodes || !frontier[node]) return;

@@ -1,4 +1,4 @@
-// What a cuda::barrier costs, beside barriers.cu: of a whole block, and one of each half of it.
+// The cost of a cuda::barrier, for comparison with barriers.cu: one of the whole block, and one for each half.
 #include <cuda/barrier>
 using barrier = cuda::barrier<cuda::thread_scope_block>;
 

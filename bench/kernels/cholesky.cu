@@ -1,4 +1,4 @@
-// Many small matrices, one a block: the Cholesky factor of a 16x16 matrix in shared memory. The lower triangle of the
+// Many small matrices, one per block: the Cholesky factor of a 16x16 matrix in shared memory. The lower triangle of the
 // input counts, with 16 added to its diagonal.
 __global__ void cholesky(const float *in, float *out) {
   __shared__ float a[16][17];

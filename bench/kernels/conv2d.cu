@@ -1,4 +1,4 @@
-// 7x7 filter; outside the image counts the nearest pixel.
+// 7x7 filter; outside of the image the nearest pixel is used.
 __global__ void conv2d(int width, int height, const float *image, const float *filter, float *out) {
   int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
   if (x >= width || y >= height) return;

@@ -1,5 +1,5 @@
-// Fourier transforms of 512 complex numbers, one a block of 256 threads: radix 2, in shared memory. twiddle[j] is
-// exp(-2 pi i j / 512).
+// Fourier transforms of 512 complex numbers, one transform per block of 256 threads: radix 2, in shared memory.
+// twiddle[j] is exp(-2 pi i j / 512).
 __global__ void fft(const float2 *in, const float2 *twiddle, float2 *out) {
   __shared__ float2 data[512];
   int t = threadIdx.x, first = blockIdx.x * 512;

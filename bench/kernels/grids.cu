@@ -1,4 +1,4 @@
-// The same work in grids of as many blocks as somebody thinks of: by a loop over the grid, and by a thread for each element.
+// The same work in grids of any number of blocks: by a grid-stride loop, and by one thread for each element.
 __global__ void axpy(int n, float a, const float *x, float *y) {
   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) y[i] = a * x[i] + y[i];
 }
@@ -8,7 +8,7 @@ __global__ void axpy_alone(int n, float a, const float *x, float *y) {
   for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = a * x[i] + y[i];
 }
 
-// As much for each thread, whatever the grid.
+// The same work for each thread, whatever the grid.
 __global__ void orbit(int rounds, float *y) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   float a = y[i], b = 0;

@@ -1,4 +1,4 @@
-// A power option on a share's average price, one path a thread: normal numbers by Box and Muller.
+// A power option on a share's average price, one path per thread: normal numbers by Box and Muller.
 __device__ float uniform(unsigned i, unsigned seed) {
   unsigned h = i * 2654435761u + seed;
   h = (h ^ h >> 16) * 0x85ebca6bu;

@@ -1,4 +1,4 @@
-// What processors can do at most: multiply-adds that need nothing of each other, and no memory.
+// The peak rate of the processors: independent multiply-adds, without memory accesses.
 __global__ void multiply_adds(int rounds, float a, float b, float *out) {
   float x[4];
   for (int k = 0; k < 4; k++) x[k] = threadIdx.x + k;

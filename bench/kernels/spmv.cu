@@ -1,4 +1,4 @@
-// A sparse matrix (compressed rows) times a vector, one thread a row.
+// A sparse matrix (compressed rows) times a vector, one thread per row.
 __global__ void spmv(int rows, const int *start, const int *column, const float *value, const float *x, float *y) {
   int row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= rows) return;

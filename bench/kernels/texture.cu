@@ -1,5 +1,5 @@
-// Bilinear fetches from a texture: of a picture that is turned and scaled, whose threads read side by side, and on walks,
-// whose threads read all over the place.
+// Bilinear fetches from a texture: of a rotated and scaled picture, where neighbouring threads read neighbouring
+// texels, and on random walks, where they read scattered ones.
 texture<float, 2> img;
 
 __global__ void turn(int size, float right, float down, float from_x, float from_y, float *out) {

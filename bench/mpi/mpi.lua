@@ -1,11 +1,11 @@
--- Ping-pong and all-reduce by mw.mpi, beside bench/mpi/peer.c:
+-- Ping-pong and all-reduce by mw.mpi, compared with bench/mpi/peer.c:
 --   mpicc -O2 -o /tmp/peer bench/mpi/peer.c && mpirun -n 2 /tmp/peer && mpirun -n 2 luajit bench/mpi/mpi.lua
 
 local mw = require "moonwarp"
 mw.use "cpu"
 local comm = mw.mpi.world()
 
--- The least of several measurements: on a shared machine others only add to it.
+-- The least of several measurements: other load on the machine can only add to a time.
 local function least(times, measure, ...)
   local best = math.huge
   for _ = 1, times do best = math.min(best, measure(...)) end

@@ -21,7 +21,7 @@ static double one_way(char *buffer, int bytes, int rank, int rounds) {
   return (MPI_Wtime() - start) / rounds / 2;
 }
 
-/* The least of several measurements: on a shared machine others only add to it. */
+/* The least of several measurements: other load on the machine can only add to a time. */
 static double least(int times, char *buffer, int bytes, int rank, int rounds) {
   double best = 1e9;
   for (int i = 0; i < times; i++) {
@@ -31,7 +31,7 @@ static double least(int times, char *buffer, int bytes, int rank, int rounds) {
   return best;
 }
 
-/* Of huge pages, as moonwarp's arrays are: copies between processes take several times as long without. */
+/* In huge pages, as moonwarp's arrays are: without them copies between processes take several times as long. */
 static char *new_buffer(size_t bytes) {
   char *buffer = aligned_alloc(2 << 20, bytes);
   madvise(buffer, bytes, MADV_HUGEPAGE);

@@ -83,24 +83,24 @@ end
 problems.digest = digest
 
 -- in parentheses: without the path that 5.4 adds
-local rooms = { fields = (require "bench.held.fields.problems") }
+local groups = { fields = (require "bench.held.fields.problems") }
 local lists = {
   (require "bench.problems.classics"), (require "bench.problems.fields"), (require "bench.problems.functions"),
-  rooms.fields,
+  groups.fields,
 }
 
--- Rooms of held-out kernels, for one mechanism of the compiler each: bench/held/ROOM/problems.lua.
-for _, room in ipairs { "axes", "collectives", "guards", "promotion", "regions", "rows", "shapes", "small",
+-- Groups of held-out kernels, each for one mechanism of the compiler: bench/held/GROUP/problems.lua.
+for _, group in ipairs { "axes", "collectives", "guards", "promotion", "regions", "rows", "shapes", "small",
   "strides", "widths" } do
-  local file = io.open(("bench/held/%s/problems.lua"):format(room))
+  local file = io.open(("bench/held/%s/problems.lua"):format(group))
   if file then
     file:close()
-    rooms[room] = (require("bench.held." .. room .. ".problems"))
-    lists[#lists + 1] = rooms[room]
+    groups[group] = (require("bench.held." .. group .. ".problems"))
+    lists[#lists + 1] = groups[group]
   end
 end
 
--- What problem `name` is made of: a table as its list describes it.
+-- The parts of problem `name`: a table as its file describes it.
 function problems.make(name)
   for _, list in ipairs(lists) do
     local make = list(problems)[name]
@@ -109,14 +109,14 @@ function problems.make(name)
   error("there is no problem '" .. name .. "'", 0)
 end
 
--- The names of the held-out problems, by room, sorted.
-function problems.rooms()
+-- The names of the held-out problems, by group, sorted.
+function problems.groups()
   local all = {}
-  for room, list in pairs(rooms) do
+  for group, list in pairs(groups) do
     local names = {}
     for name in pairs(list(problems)) do names[#names + 1] = name end
     table.sort(names)
-    all[room] = names
+    all[group] = names
   end
   return all
 end

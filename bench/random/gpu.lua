@@ -1,5 +1,6 @@
--- Random numbers on an NVIDIA GPU by mw.random beside NVIDIA's library on the same GPU: bytes written per second, and
--- their ratio. Both write into an array of 256 MiB that is there; the best of several runs counts, and they take turns.
+-- Random numbers on an NVIDIA GPU by mw.random compared with NVIDIA's library on the same GPU: bytes written per
+-- second, and their ratio. Both write into an array of 256 MiB that is there; they alternate, and the best of several
+-- runs counts.
 --   luajit bench/random/gpu.lua [KIND]
 -- MOONWARP_CURAND is the library's path, by default that of sh setup.sh --peers. Without it, its columns are empty.
 
@@ -47,7 +48,7 @@ local function seconds(run)
   return (mw.time() - start) / CALLS
 end
 
--- The least seconds of each of the runs, which take turns.
+-- The least seconds of each of the runs, which alternate.
 local function least(runs)
   local all = {}
   for round = 0, ROUNDS do

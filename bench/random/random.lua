@@ -152,7 +152,7 @@ local function host_table()
   end
 end
 
--- Beside those of Python's packages: Philox, whatever the package's generator.
+-- For comparison with Python's packages: Philox, whatever the package's generator.
 local function python_table()
   local command = ("%s bench/peers/numpy_random.py %d 2>&1"):format(os.getenv "PYTHON" or "python3", count)
   local pipe = assert(io.popen(command))

@@ -1,4 +1,4 @@
--- Kernels whose threadIdx.x counts rows (lane axis): entries as in bench/held/problems.lua.
+-- Kernels whose threadIdx.x counts rows (lane axis): entries as in bench/held/fields/problems.lua.
 
 local mw = require "moonwarp"
 

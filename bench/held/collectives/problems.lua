@@ -1,4 +1,4 @@
--- Reductions by functions of one's own within warps: entries as in bench/held/problems.lua.
+-- Reductions by functions of one's own within warps: entries as in bench/held/fields/problems.lua.
 
 local mw = require "moonwarp"
 

@@ -98,8 +98,8 @@ extern "C" __global__ void recurrences(const float *factor, const float *summand
   }
 }
 
-/* How much of each of 16 kinds there is, and the most at once: a block's sums are made in shared memory, by one atomic
-   operation for equal kinds of a warp. */
+/* The sum and the largest of the amounts of at least 100, for each of 16 kinds. A block combines them in shared memory,
+   by one atomic operation for equal kinds in a warp. */
 extern "C" __global__ void totals_of_kinds(int n, const unsigned char *kind, const int *amount, int *total, int *most) {
   __shared__ int totals[16], greatest[16];
   int x = threadIdx.x;

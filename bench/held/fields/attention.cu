@@ -1,4 +1,5 @@
-// One head of attention with a running maximum: a block a query, threads over the keys, then over the value's columns.
+// One head of attention with a running maximum: one block per query, threads over the keys, then over the value's
+// columns.
 __global__ void attention(int tokens, float scale, const float *q, const float *k, const float *v, float *out) {
   const int width = 64;
   __shared__ float query[width], score[1024], best[128], total[128];

@@ -1,4 +1,4 @@
-// Edit distance of many pairs of short words: one thread a pair, one row of the table in local memory.
+// Edit distance of many pairs of short words: one thread per pair, one row of the table in local memory.
 __global__ void edit_distance(int pairs, const unsigned char *first, const unsigned char *second, int *distance) {
   const int length = 24;
   int pair = blockIdx.x * blockDim.x + threadIdx.x;

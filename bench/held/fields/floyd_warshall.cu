@@ -1,4 +1,4 @@
-// All shortest paths: one launch an intermediate node.
+// All shortest paths: one launch per intermediate node.
 __global__ void floyd_warshall(int nodes, int through, int *distance) {
   int to = blockIdx.x * blockDim.x + threadIdx.x, from = blockIdx.y;
   if (to >= nodes) return;

@@ -1,4 +1,4 @@
-// A permuted congruential generator a thread: the sum of 64 uniform numbers each.
+// A permuted congruential generator per thread: each thread sums 64 uniform numbers.
 __global__ void generator(int streams, unsigned long long seed, float *sums) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= streams) return;

@@ -1,4 +1,4 @@
-// Blocks of a bit stream with a canonical prefix code of at most 8 bits, one thread a block of 64 symbols, by table.
+// Blocks of a bit stream with a canonical prefix code of at most 8 bits, one thread per block of 64 symbols, by table.
 __global__ void huffman_decode(int blocks, const unsigned *bits, const unsigned *begins, const unsigned char *symbol,
                                const unsigned char *length, unsigned char *out) {
   int block = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,4 +1,4 @@
-// The nearest neighbour in a balanced k-d tree of points in the plane, with a stack of its own a thread.
+// The nearest neighbour in a balanced k-d tree of points in the plane, with a stack for each thread.
 __global__ void kd_nearest(int levels, const float2 *tree, int queries, const float2 *query, int *nearest) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= queries) return;

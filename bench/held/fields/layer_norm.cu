@@ -1,4 +1,4 @@
-// Layer normalisation: a block a row, mean and variance by warp shuffles.
+// Layer normalisation: one block per row, mean and variance by warp shuffles.
 __device__ float sum_of_block(float value, float *partial) {
   for (int offset = 16; offset > 0; offset /= 2) value += __shfl_down_sync(0xffffffff, value, offset);
   __syncthreads();

@@ -1,5 +1,5 @@
--- Kernels from fields that the other tables do not have, to show what the compiler does for code that it was not made
--- for: measured, never tuned for. Each has the size that keeps one processor busy for some milliseconds.
+-- Kernels from fields that the other tables do not have. They are measured and never tuned for, and show how the
+-- compiler does on unfamiliar code. The sizes keep one processor busy for some milliseconds.
 --
 -- An entry is a function that makes {steps, result}: the launches of one run, each {kernel, grid, block, arguments},
 -- and the array that is compared. Where a run works in place, `restore` has {target, source}: copied before each run.
@@ -12,7 +12,7 @@ return function(make)
 
   local function step(kernel, grid, block, ...) return { kernel, grid, block, { ... } } end
 
-  -- Two arrays that take turns: `count` steps, of which the i-th reads from one and writes into the other.
+  -- Double buffering: `count` steps, each of which reads one array and writes the other, alternately.
   local function alternate(count, a, b, launch)
     local steps = {}
     for i = 1, count do

@@ -1,4 +1,4 @@
--- Grids of which many blocks have no work (block guards): entries as in bench/held/problems.lua.
+-- Grids of which many blocks have no work (block guards): entries as in bench/held/fields/problems.lua.
 
 local mw = require "moonwarp"
 

@@ -51,7 +51,7 @@ extern "C" __global__ void filter_in_place_sum(int width, int height, int radius
     for (int u = 0; u < size; u++) out[y * width + x] += in[(y + v) * pitch + x + u] * weights[v * size + u];
 }
 
-/* y = At x, with a sum of integers modulo 2^32 beside it. */
+/* y = At x, and a sum of integers modulo 2^32. */
 extern "C" __global__ void transposed_product(int rows, int columns, float *a, float *x, float *y,
                                               unsigned *hash, unsigned *words) {
   unsigned j = blockIdx.x * blockDim.x + threadIdx.x;

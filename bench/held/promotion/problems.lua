@@ -1,4 +1,4 @@
--- Accumulators in memory (scalar promotion): entries as in bench/held/problems.lua.
+-- Accumulators in memory (scalar promotion): entries as in bench/held/fields/problems.lua.
 
 local mw = require "moonwarp"
 

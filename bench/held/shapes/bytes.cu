@@ -38,7 +38,7 @@ extern "C" __global__ void fnv_rows(int rows, int length, const char *data, unsi
   out[row] = h;
 }
 
-// Colour to grey, from three bytes a pixel.
+// Colour to grey, from three bytes per pixel.
 extern "C" __global__ void grey(int n, const unsigned char *rgb, unsigned char *out) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;

@@ -191,7 +191,8 @@ void hadamard_stage(int half, float *data, int stride) {
   }
 }
 
-static int peers_rows = 500; /* the rows of these two problems: their grids tell, not their parameters */
+/* The rows of these two problems, which follow from their grids, not from their parameters. */
+static int peers_rows = 500;
 
 void hadamard_rows(int stages, const float *from, float *to) {
   enum { LENGTH = 1024 };

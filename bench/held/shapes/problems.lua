@@ -1,5 +1,5 @@
--- Kernels whose indices are clamped, divided or flipped, or whose bytes stand next to each other. An entry is as those
--- of bench/held/problems.lua; `source` has its kernels.
+-- Kernels whose indices are clamped, divided or flipped, or whose bytes stand next to each other. Entries are as
+-- in bench/held/fields/problems.lua; `source` has the kernels.
 
 local mw = require "moonwarp"
 

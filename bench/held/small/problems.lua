@@ -1,4 +1,4 @@
--- Kernels with blocks of few threads: see the source. (bench/held/problems.lua has the form of an entry.)
+-- Kernels with blocks of few threads: see the source. (bench/held/fields/problems.lua has the form of an entry.)
 
 local mw = require "moonwarp"
 

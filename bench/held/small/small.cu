@@ -9,7 +9,7 @@ __global__ void horner_each(int n, int degree, const float *c, const float *x, f
   y[i] = s;
 }
 
-// Two threads a block: the number of steps in which a point's orbit leaves a circle.
+// Two threads per block: the number of steps in which a point's orbit leaves a circle.
 __global__ void orbit_pairs(int most, const float *cx, const float *cy, int *steps) {
   int i = blockIdx.x * 2 + threadIdx.x;
   float x = 0, y = 0, a = cx[i], b = cy[i];
@@ -22,7 +22,7 @@ __global__ void orbit_pairs(int most, const float *cx, const float *cy, int *ste
   steps[i] = k;
 }
 
-// Four threads a block, each with a generator of random numbers of its own.
+// Four threads per block, each with a generator of random numbers of its own.
 __global__ void generators(int rounds, const unsigned *seed, unsigned *last) {
   unsigned v = seed[blockIdx.x * blockDim.x + threadIdx.x];
   for (int r = 0; r < rounds; r++) {
@@ -41,7 +41,7 @@ __global__ void blur_bytes(int w, int h, const unsigned char *in, unsigned char 
   out[at] = (4 * in[at] + in[at - 1] + in[at + 1] + in[at - w] + in[at + w]) >> 3;
 }
 
-// One thread a block: Euclid's algorithm, as a beginner launches it.
+// One thread per block: Euclid's algorithm, as a beginner launches it.
 __global__ void divisors(const unsigned *a, const unsigned *b, unsigned *out) {
   unsigned x = a[blockIdx.x], y = b[blockIdx.x];
   while (y) {

@@ -1,4 +1,4 @@
--- Partners at distances that are powers of two: entries as in bench/held/problems.lua.
+-- Partners at distances that are powers of two: entries as in bench/held/fields/problems.lua.
 
 local mw = require "moonwarp"
 

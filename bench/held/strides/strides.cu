@@ -12,7 +12,7 @@ extern "C" __global__ void bitonic_step(float *keys, int distance, int run) {
   }
 }
 
-// One stage of a Walsh transform, four elements a thread.
+// One stage of a Walsh transform, four elements per thread.
 extern "C" __global__ void walsh_quarter(float *data, int stride) {
   int t = blockIdx.x * blockDim.x + threadIdx.x;
   int low = t & (stride - 1), i = ((t - low) << 2) + low;
@@ -24,7 +24,7 @@ extern "C" __global__ void walsh_quarter(float *data, int stride) {
   data[i + 3 * stride] = q - s;
 }
 
-// Running sums of 512 numbers a block: up the tree of sums, and down again.
+// Running sums of 512 numbers per block: up the tree of sums, and down again.
 extern "C" __global__ void sweep_sums(const int *in, int *out) {
   __shared__ int tree[512];
   int t = threadIdx.x, base = blockIdx.x * 512, offset = 1;
@@ -50,7 +50,7 @@ extern "C" __global__ void sweep_sums(const int *in, int *out) {
   out[base + 2 * t + 1] = tree[2 * t + 1];
 }
 
-// All levels of a Haar transform of 512 numbers a block.
+// All levels of a Haar transform of 512 numbers per block.
 extern "C" __global__ void haar_levels(const float *in, float *out) {
   __shared__ float row[512];
   int t = threadIdx.x, base = blockIdx.x * 512;
@@ -70,7 +70,7 @@ extern "C" __global__ void haar_levels(const float *in, float *out) {
   if (t == 0) out[base] = row[0];
 }
 
-// A Fourier transform of 512 complex numbers a block, in shared memory, radix 2.
+// A Fourier transform of 512 complex numbers per block, in shared memory, radix 2.
 extern "C" __global__ void fourier_rows(const float *re, const float *im, const float *cosine, const float *sine,
                                         float *to_re, float *to_im) {
   __shared__ float x[512], y[512];

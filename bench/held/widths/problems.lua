@@ -1,4 +1,5 @@
--- Kernels whose best gang is not the widest: see the sources. (bench/held/problems.lua has the form of an entry.)
+-- Kernels whose best gang is not the widest: see the sources. (bench/held/fields/problems.lua has the form of an
+-- entry.)
 
 local mw = require "moonwarp"
 

@@ -62,7 +62,7 @@ __global__ void transform_points(const float *matrix, const float *point, float 
   out[at + threadIdx.x] = sum;
 }
 
-// Running sums of eight numbers a block, by doubling distances.
+// Running sums of eight numbers per block, by doubling distances.
 __global__ void scan_eight(const int *in, int *out) {
   __shared__ int sum[8];
   int x = threadIdx.x, at = 8 * blockIdx.x + x;
