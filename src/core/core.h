@@ -3,11 +3,11 @@
  * The core owns handles, reference counts, signatures, argument checks and the compile cache. It accesses a device only
  * through the table mw_driver; only the list in device.c names the drivers.
  *
- * Rooms. compile/ and image/ use no other room, and no room uses opengl/, linear/, fourier/ or collective/. The rooms of
- * the objects (array, copy, elementwise, graph, launch, module, texture) and the files of this folder use each other: a
- * launch, copy or fill in a stream under capture becomes a graph's node, a graph's launch is a command in a stream, a
- * command retains arrays, textures and modules, and elementwise operators are launches of a module's kernels. There is
- * no cycle among their headers' includes (spec/project/layers_spec.lua). */
+ * Folders. compile/ and image/ use no other folder, and no folder uses opengl/, linear/, fourier/ or collective/. The
+ * folders of objects (array, copy, elementwise, graph, launch, memory, module, texture) and the files of this folder
+ * use each other: a launch, copy or fill in a stream under capture becomes a graph's node, a graph's launch is a
+ * command in a stream, a command retains arrays, textures and modules, and elementwise operators are launches of a
+ * module's kernels. There is no cycle among their headers' includes (spec/project/layers_spec.lua). */
 #ifndef MW_CORE_H
 #define MW_CORE_H
 
@@ -24,8 +24,8 @@
  * Streams. Work in one stream runs in order. Commands (launch, copy, fill) return when they are queued. When a command
  * has finished or failed, the driver calls its `done` once, on any thread except one inside a kernel. `done` may free
  * memory and unload units, and must not wait; afterwards the driver does not access the command's memory, kernel or
- * unit. A kernel's failure belongs to its stream and to the launch's owner: the driver hands it to mw_stream_fail before
- * a wait for the command returns, the command counts as done, and later commands run.
+ * unit. A kernel's failure belongs to its stream and to the launch's owner: the driver hands it to mw_stream_fail
+ * before a wait for the command returns, the command counts as done, and later commands run.
  *
  * Different streams overlap. The stream made with MW_STREAM_LEGACY, the device's first, follows the legacy default
  * stream's rule: its work waits for work queued earlier in streams without MW_STREAM_NON_BLOCKING, and the reverse.
@@ -71,8 +71,8 @@ typedef struct mw_launch_class {
   unsigned columns; /* the width of their grids is a multiple of this: 1 or 2 */
   mw_block_count blocks;
   unsigned checked; /* the kinds of a checked run (mw_check_kind), else 0; with a block of 0 threads: any class */
-  bool screened;    /* in a checked run: code that runs before that which follows threads; with any class */
-  uint32_t gang;    /* which of the driver's `candidates` to compile; 0: the code that it takes for the best */
+  bool screened;    /* in a checked run: the code that runs before the code that follows threads; for any class */
+  uint32_t gang;    /* which of the driver's `candidates` to compile; 0: the one that it expects to be fastest */
 } mw_launch_class;
 
 enum { MW_CANDIDATES = 3 }; /* the most candidates of a specialised kernel: candidates.c */
@@ -124,16 +124,16 @@ typedef struct mw_driver {
   int (*alloc)(void *device, mw_memory_kind kind, size_t bytes, uint64_t *address);
   /* The core guarantees that no command that uses the memory is queued or running. Never fails, never waits. */
   void (*free)(void *device, uint64_t address);
-  /* The same of memory whose address no script and no kernel of one ever had, so that no stale pointer leads to it: it may
-     stay accessible. NULL: free. */
+  /* Free memory whose address was never given to a script or to its kernels. No stale pointer can refer to it, so it
+     may stay accessible. NULL: `free` does it. */
   void (*discard)(void *device, uint64_t address);
   /* The live allocation or variable that contains `address`, of any origin; false if there is none. */
   bool (*find)(void *device, uint64_t address, uint64_t *base, size_t *bytes);
-  /* Whether only the device can have memory at the address, live or not. NULL: not known. */
+  /* Whether the address is in a range that is reserved for the device, allocated or not. NULL: not known. */
   bool (*reserves)(void *device, uint64_t address);
   /* A host pointer to device memory, or NULL if the host cannot access it. */
   void *(*host)(void *device, uint64_t address);
-  /* The host writes there by the pointer of `host`, or may do so. NULL: the driver need not know. */
+  /* The host has written, or may write, through the pointer of `host`. NULL: the driver need not know. */
   void (*wrote)(void *device, uint64_t address, uint64_t bytes);
 
   /* Texture hardware. NULL without it: device code then reads textures by records (texture_descriptor.h). With it, CUDA
@@ -184,8 +184,8 @@ typedef struct mw_driver {
   /* Command lists: commands that are laid out once and then run any number of times, in order, as one command of a
      stream. The items are copied; failures are those of the items' commands. list_is_good: whether the layout is still
      valid (limits, accessible memory); the core checks this before each run. list_free: no run of the list is queued or
-     running, but its last `done` may be the caller. All NULL if there are none. conditional_lists: lists have no advantage
-     but for conditional nodes. */
+     running, but its last `done` may be the caller. All NULL if there are none. conditional_lists: lists have no
+     advantage but for conditional nodes. */
   bool conditional_lists;
   int (*list_new)(void *device, const mw_list_item *items, size_t count, void **list);
   bool (*list_is_good)(const void *list);
@@ -245,9 +245,10 @@ typedef struct mw_driver {
   void *(*preferred)(void *kernel);
   /* The other launches that suit a specialised kernel equally well: MW_ANY_WIDTH and MW_ANY_COUNT. */
   unsigned (*takes)(void *kernel);
-  /* Watching launches (watch.c); all NULL if the device cannot. observe: compile the whole unit for watchers of what
-     the bits of enum mw_observed say. watch_new: "counters", a list of watchers with commas; *observes gets the bits.
-     watch_result: what they saw, as text for scripts to parse; no watched launch is queued or running. */
+  /* Watching launches (watch.c); all NULL if the device cannot. observe: compile the whole unit for watchers that need
+     what the bits of enum mw_observed name. watch_new: `watchers` is a comma-separated list such as "counters";
+     *observes gets the bits. watch_result: their results, as text for scripts to parse; no watched launch is queued or
+     running. */
   int (*observe)(void *unit, const mw_source *source, unsigned observes, const char *path);
   int (*watch_new)(void *device, const char *watchers, unsigned *observes, void **watch);
   int (*watch_result)(void *watch, mw_text *out);

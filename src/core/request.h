@@ -13,8 +13,8 @@ typedef struct mw_launch_request {
   void *kernel;                           /* from driver->module_kernel */
   unsigned grid[3], block[3], cluster[3]; /* of a cluster: its blocks; 0: no clusters */
   size_t dynamic_shared;
-  /* All blocks must be resident at once: MW_COOPERATIVE_LAUNCH_TOO_LARGE if they cannot be; it may begin before the launch
-     before it in its stream has ended, as far as that allows. */
+  /* cooperative: all blocks must be resident at once, MW_COOPERATIVE_LAUNCH_TOO_LARGE if they cannot be. dependent: the
+     launch may begin before the preceding one in its stream has ended, when that one allows it. */
   bool cooperative, dependent;
   const void *params; /* copied by the driver before it returns */
   size_t param_bytes;

@@ -112,7 +112,7 @@ void cuda_defer(cuda_device *device, void (*function)(cuda_device *device, uint6
 cuda_heap *cuda_heap_open(void);
 void cuda_heap_close(cuda_heap *heap);
 void cuda_heap_forget(cuda_heap *heap);          /* all records: the context was lost */
-void cuda_heap_drop_spares(cuda_device *device); /* give unused memory back to the driver */
+void cuda_heap_drop_cached(cuda_device *device); /* give unused memory back to the driver */
 int cuda_alloc(void *device, mw_memory_kind kind, size_t bytes, uint64_t *address);
 void cuda_free(void *device, uint64_t address);
 /* Memory that was freed in a checked run, and kept until its end. */

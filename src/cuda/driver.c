@@ -50,7 +50,7 @@ static void device_close(void *handle) {
     cuda_linear_close(device);
     cuda_solver_close(device);
     cuda_fourier_close(device);
-    cuda_heap_drop_spares(device);
+    cuda_heap_drop_cached(device);
     cuda_staging_close(device->staging);
   } else {
     free(device->staging);

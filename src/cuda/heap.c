@@ -4,9 +4,9 @@
  * the core guarantees to be unused, is available to the next allocation at once. The pool returns memory to the system
  * beyond the amount that context.c sets, and all of it if an allocation fails.
  *
- * Small pieces that are freed are spares for the next allocations of their size, because the driver's calls take longer
- * than the rest of a small operation. A collection of Lua's may free thousands at once, so many are kept; their records
- * stay in place. */
+ * Small pieces that are freed are cached in free lists for the next allocations of their size, because the driver's
+ * calls take longer than the rest of a small operation. Lua's collector may free thousands at once, so the lists may be
+ * long. The records of cached pieces stay in place. */
 #include "cuda/cuda.h"
 #include "cuda/check/check.h"
 
@@ -14,20 +14,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* There are spares of each multiple of GRANULE, up to 64 KiB, and up to SPARE_BYTES in all. */
-enum { GRANULE = 256, SPARE_SIZES = 256, SPARE_BYTES = 64 << 20 };
+/* A free list for each multiple of GRANULE up to 64 KiB; CACHED_MOST bytes in all lists. */
+enum { GRANULE = 256, FREE_LISTS = 256, CACHED_MOST = 64 << 20 };
 
-typedef struct spares {
+typedef struct free_list {
   uint64_t *addresses;
   size_t count, capacity;
-} spares;
+} free_list;
 
 typedef struct extent {
   uint64_t address;
   size_t bytes;
   mw_memory_kind kind; /* UNKNOWN: not allocated here */
   bool lent;           /* owned by others; only kernels with bounds checks need it */
-  bool spare;          /* free, and not returned to the driver */
+  bool cached;         /* free, and not returned to the driver */
 } extent;
 
 struct cuda_heap {
@@ -36,8 +36,8 @@ struct cuda_heap {
   extent *extents; /* by address */
   size_t count, capacity;
   size_t bytes, live, peak;
-  spares spares[SPARE_SIZES];
-  size_t spare_bytes;
+  free_list free_lists[FREE_LISTS];
+  size_t cached_bytes;
 };
 
 static struct {
@@ -64,7 +64,7 @@ void cuda_heap_close(cuda_heap *heap) {
   *link = heap->next;
   mw_unlock(&all.lock);
   pthread_mutex_destroy(&heap->lock);
-  for (int i = 0; i < SPARE_SIZES; i++) free(heap->spares[i].addresses);
+  for (int i = 0; i < FREE_LISTS; i++) free(heap->free_lists[i].addresses);
   free(heap->extents);
   free(heap);
 }
@@ -72,8 +72,8 @@ void cuda_heap_close(cuda_heap *heap) {
 void cuda_heap_forget(cuda_heap *heap) {
   mw_lock(&heap->lock);
   heap->count = heap->bytes = heap->live = 0;
-  for (int i = 0; i < SPARE_SIZES; i++) heap->spares[i].count = 0;
-  heap->spare_bytes = 0;
+  for (int i = 0; i < FREE_LISTS; i++) heap->free_lists[i].count = 0;
+  heap->cached_bytes = 0;
   changes++;
   mw_unlock(&heap->lock);
 }
@@ -100,7 +100,7 @@ static extent *find_any(const cuda_heap *heap, uint64_t address) {
 
 static extent *find(const cuda_heap *heap, uint64_t address) {
   extent *at = find_any(heap, address);
-  return at && !at->spare ? at : NULL;
+  return at && !at->cached ? at : NULL;
 }
 
 static void count_in(cuda_heap *heap, const extent *new) {
@@ -173,27 +173,27 @@ void cuda_heap_count(cuda_device *device, size_t bytes) {
   mw_unlock(&heap->lock);
 }
 
-/* ---- spares ---- */
+/* ---- free lists ---- */
 
-/* The list for pieces of so many bytes; NULL if there are none of that size. */
-static spares *spares_of(const cuda_device *device, size_t bytes) {
+/* The free list for pieces of that size; NULL if such pieces are not cached. */
+static free_list *free_list_of(const cuda_device *device, size_t bytes) {
   size_t granules = (bytes + GRANULE - 1) / GRANULE;
-  return device->pools && granules <= SPARE_SIZES ? &device->heap->spares[granules - 1] : NULL;
+  return device->pools && granules <= FREE_LISTS ? &device->heap->free_lists[granules - 1] : NULL;
 }
 
 static size_t rounded(size_t bytes) { return (bytes + GRANULE - 1) / GRANULE * GRANULE; }
 
-static bool take_spare(cuda_device *device, size_t bytes, uint64_t *address) {
+static bool take_cached(cuda_device *device, size_t bytes, uint64_t *address) {
   cuda_heap *heap = device->heap;
-  spares *list = spares_of(device, bytes);
+  free_list *list = free_list_of(device, bytes);
   if (!list) return false;
   mw_lock(&heap->lock);
   bool found = list->count > 0;
   if (found) {
     extent *at = find_any(heap, *address = list->addresses[--list->count]);
     at->bytes = bytes;
-    at->spare = false;
-    heap->spare_bytes -= rounded(bytes);
+    at->cached = false;
+    heap->cached_bytes -= rounded(bytes);
     count_in(heap, at);
   }
   mw_unlock(&heap->lock);
@@ -201,32 +201,32 @@ static bool take_spare(cuda_device *device, size_t bytes, uint64_t *address) {
 }
 
 /* Under the lock. */
-static bool keep_spare(cuda_device *device, extent *at) {
+static bool keep_cached(cuda_device *device, extent *at) {
   cuda_heap *heap = device->heap;
-  spares *list = at->kind == MW_MEMORY_DEVICE ? spares_of(device, at->bytes) : NULL;
+  free_list *list = at->kind == MW_MEMORY_DEVICE ? free_list_of(device, at->bytes) : NULL;
   size_t bytes = rounded(at->bytes);
-  if (!list || atomic_load(&device->lost) || heap->spare_bytes + bytes > SPARE_BYTES) return false;
+  if (!list || atomic_load(&device->lost) || heap->cached_bytes + bytes > CACHED_MOST) return false;
   if (list->count == list->capacity) {
     list->capacity = list->capacity ? 2 * list->capacity : 64;
     list->addresses = mw_realloc(list->addresses, list->capacity * sizeof *list->addresses);
   }
   list->addresses[list->count++] = at->address;
-  heap->spare_bytes += bytes;
+  heap->cached_bytes += bytes;
   count_out(heap, at);
-  at->spare = true;
+  at->cached = true;
   return true;
 }
 
-void cuda_heap_drop_spares(cuda_device *device) {
+void cuda_heap_drop_cached(cuda_device *device) {
   cuda_heap *heap = device->heap;
   mw_lock(&heap->lock);
-  for (int i = 0; i < SPARE_SIZES; i++)
-    while (heap->spares[i].count > 0) {
-      uint64_t address = heap->spares[i].addresses[--heap->spares[i].count];
+  for (int i = 0; i < FREE_LISTS; i++)
+    while (heap->free_lists[i].count > 0) {
+      uint64_t address = heap->free_lists[i].addresses[--heap->free_lists[i].count];
       remove_at(heap, find_any(heap, address));
       cu.cuMemFreeAsync(address, device->side);
     }
-  heap->spare_bytes = 0;
+  heap->cached_bytes = 0;
   mw_unlock(&heap->lock);
 }
 
@@ -234,7 +234,7 @@ void cuda_heap_drop_spares(cuda_device *device) {
 
 static CUresult allocate_device(cuda_device *device, size_t bytes, CUdeviceptr *address) {
   if (!device->pools) return cu.cuMemAlloc(address, bytes);
-  if (spares_of(device, bytes)) bytes = rounded(bytes);
+  if (free_list_of(device, bytes)) bytes = rounded(bytes);
   CUresult result = cu.cuMemAllocAsync(address, bytes, device->side);
   /* From now on any stream may use it. */
   return result ? result : cu.cuStreamSynchronize(device->side);
@@ -251,7 +251,7 @@ static CUresult allocate(cuda_device *device, mw_memory_kind kind, size_t bytes,
 
 static void trim(cuda_device *device) {
   CUmemoryPool pool;
-  cuda_heap_drop_spares(device);
+  cuda_heap_drop_cached(device);
   if (device->pools && cu.cuDeviceGetDefaultMemPool(&pool, device->id) == 0) cu.cuMemPoolTrimTo(pool, 0);
 }
 
@@ -265,7 +265,7 @@ static int fail_memory(cuda_device *device, size_t bytes) {
   for (int n = 0; n < 3; n++) {
     size_t most = 0;
     for (size_t i = 0; i < heap->count; i++)
-      if (!heap->extents[i].spare && heap->extents[i].bytes > most && heap->extents[i].bytes < last)
+      if (!heap->extents[i].cached && heap->extents[i].bytes > most && heap->extents[i].bytes < last)
         most = heap->extents[i].bytes;
     if (most == 0) break;
     mw_text_addf(&largest, "%s%zu", n ? ", " : "; the largest have ", most);
@@ -297,7 +297,7 @@ int cuda_alloc(void *handle, mw_memory_kind kind, size_t bytes, uint64_t *addres
   int code = cuda_enter(device);
   if (code == MW_SUCCESS) code = cuda_heap_check(device, bytes);
   if (code != MW_SUCCESS) return code;
-  if (kind == MW_MEMORY_DEVICE && take_spare(device, bytes, address)) {
+  if (kind == MW_MEMORY_DEVICE && take_cached(device, bytes, address)) {
     cuda_check_allocated(device, *address, bytes, false);
     return MW_SUCCESS;
   }
@@ -330,7 +330,7 @@ static void free_now(cuda_device *device, uint64_t address) {
   CUcontext before = NULL;
   mw_lock(&device->heap->lock);
   extent *at = find(device->heap, address);
-  bool is_kept = at && at->address == address && !device->check && keep_spare(device, at);
+  bool is_kept = at && at->address == address && !device->check && keep_cached(device, at);
   bool known = !is_kept && take_out(device->heap, address, &old);
   mw_unlock(&device->heap->lock);
   if (known && old.kind == MW_MEMORY_DEVICE && cuda_check_frees(device, address, old.bytes)) return;
@@ -404,7 +404,7 @@ cuda_extent *cuda_heaps_list(size_t *count) {
     mw_lock(&heap->lock);
     list = mw_realloc(list, (*count + heap->count + 1) * sizeof *list);
     for (size_t i = 0; i < heap->count; i++)
-      if (!heap->extents[i].spare) list[(*count)++] = (cuda_extent){heap->extents[i].address, heap->extents[i].bytes};
+      if (!heap->extents[i].cached) list[(*count)++] = (cuda_extent){heap->extents[i].address, heap->extents[i].bytes};
     mw_unlock(&heap->lock);
   }
   mw_unlock(&all.lock);

@@ -10,37 +10,37 @@ typedef struct scratch {
   mw_completion completion; /* the command's own */
 } scratch;
 
-static void release(scratch *it) {
-  cuda_free(it->device, it->address);
-  free(it->host);
-  free(it);
+static void release(scratch *memory) {
+  cuda_free(memory->device, memory->address);
+  free(memory->host);
+  free(memory);
 }
 
 static void end(void *context) {
-  scratch *it = context;
-  mw_completion completion = it->completion;
-  release(it);
+  scratch *memory = context;
+  mw_completion completion = memory->completion;
+  release(memory);
   if (completion.done) completion.done(completion.context);
 }
 
 int cuda_scratch_new(cuda_device *device, size_t bytes, size_t host_bytes, mw_completion *completion, uint64_t *address,
                      void **host) {
-  void *there = NULL;
-  if (host_bytes > 0 && !(there = mw_try_alloc(host_bytes, "a workspace"))) return MW_MEMORY_ALLOCATION;
+  void *host_memory = NULL;
+  if (host_bytes > 0 && !(host_memory = mw_try_alloc(host_bytes, "a workspace"))) return MW_MEMORY_ALLOCATION;
   int code = cuda_alloc(device, MW_MEMORY_DEVICE, bytes, address);
   if (code != MW_SUCCESS) {
-    free(there);
+    free(host_memory);
     return code;
   }
-  scratch *it = mw_alloc(sizeof *it);
-  *it = (scratch){device, *address, there, *completion};
-  if (host) *host = there;
-  *completion = (mw_completion){end, it};
+  scratch *memory = mw_alloc(sizeof *memory);
+  *memory = (scratch){device, *address, host_memory, *completion};
+  if (host) *host = host_memory;
+  *completion = (mw_completion){end, memory};
   return MW_SUCCESS;
 }
 
 void cuda_scratch_drop(mw_completion *completion) {
-  scratch *it = completion->context;
-  *completion = it->completion;
-  release(it);
+  scratch *memory = completion->context;
+  *completion = memory->completion;
+  release(memory);
 }

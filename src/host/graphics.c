@@ -117,7 +117,7 @@ static int pointer(cudaGraphicsResource_t handle, uint64_t *address, size_t *byt
   return code ? code : mw_graphics_pointer(graphics->resource, address, bytes);
 }
 
-/* The flags of registration as_code flags of arrays. */
+/* The flags of registration as flags of arrays. */
 static unsigned array_flags(const host_graphics *graphics) {
   unsigned surface = graphics->flags & cudaGraphicsRegisterFlagsSurfaceLoadStore ? cudaArraySurfaceLoadStore : 0;
   unsigned gather = graphics->flags & cudaGraphicsRegisterFlagsTextureGather ? cudaArrayTextureGather : 0;
@@ -208,8 +208,8 @@ static int as_code(int other) {
   return host_fail(other, "%s", error ? error->message : mw_result_text(other));
 }
 
-/* The functions for buffers by name have fewer codes: one for an without_map_codes name, one for everything else except
-   kernels' failures. */
+/* The functions for buffers by name have fewer codes: one for an unknown name, one for everything else except kernels'
+   failures. */
 static int recode(int code, int missing, int failed) {
   if (code == MW_SUCCESS || (code >= MW_ILLEGAL_ADDRESS && code < MW_NOT_SUPPORTED)) return code;
   return as_code(code == MW_INVALID_RESOURCE_HANDLE ? missing : failed);

@@ -269,7 +269,7 @@ int mwl_usage_top(lua_State *L, mwl_state *state, const char *kernel) __attribut
 int mwl_raise_table(lua_State *L, mwl_state *state) __attribute__((noreturn));
 /* Pass a compiler's warnings to the Lua layer. May raise. */
 void mwl_tell_warnings(lua_State *L, const char *log);
-/* Tell it of a launch of a kernel that was configured at `site` and never made. For finalizers: never raises. */
+/* Warn of a launch that was configured at `site` and never called. For finalizers: never raises. */
 void mwl_tell_unused(lua_State *L, const char *kernel, const char *site);
 /* Raise unless code is MW_SUCCESS. */
 static inline void mwl_must(lua_State *L, mwl_state *state, int code) {
@@ -284,14 +284,14 @@ const char *mwl_describe(lua_State *L, mwl_state *state, int index, char *out, s
 bool mwl_caller(lua_State *L, mwl_state *state, lua_Debug *ar);
 /* "script.lua:12" of a caller, for the error messages of a launch. */
 const char *mwl_site(lua_State *L, mwl_state *state, char *out, size_t size);
-/* The same of the function that called into C, in a text that is written anew when it differs from the last one. */
+/* The same for the function that called into C; the text is composed again only when the call site has changed. */
 const char *mwl_call_site(lua_State *L, mwl_state *state); /* launch.c */
 
 /* ---- the collector (garbage_collection.c) ---- */
 
 /* Before allocating `bytes` of device memory: let the collector do proportional work. May run finalizers. */
 void mwl_collect_step(lua_State *L, mwl_state *state, size_t bytes);
-/* A device was opened: how much garbage may wait on it. */
+/* A device was opened: take its memory into account for the amount of garbage that is worth a collection. */
 void mwl_collect_know(mwl_state *state, mw_device *device);
 /* After a failed allocation: collect garbage. True if it is worth trying again; `attempt` counts the attempts from 0. */
 bool mwl_collect_all(lua_State *L, mwl_state *state, mwl_device *device, int attempt);

@@ -1,6 +1,6 @@
 /* One Lua C API for 5.1 to 5.4 and LuaJIT: what the binding uses of 5.4's, where an older Lua lacks it.
  *
- * Userdata here have one user value, a table ("the environment" of an object: what it keeps alive), because that is what
+ * Userdata have one user value, a table ("the environment" of an object: what it keeps alive), because that is what
  * every one of these Luas can give them. */
 #ifndef MWL_COMPAT_H
 #define MWL_COMPAT_H

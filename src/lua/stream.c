@@ -78,7 +78,7 @@ int mwl_wait_device(lua_State *L, mwl_state *state, mwl_device *device) {
   return mwl_wait(L, state, wait_device, device->handle);
 }
 
-/* poll(): call the functions whose turn it is; how many. */
+/* poll(): call the functions that are due; returns their number. */
 static int poll(lua_State *L) {
   mwl_state *state = mwl_of(L);
   int count = 0;
@@ -158,7 +158,7 @@ static int stream_synchronize(lua_State *L) {
   return 0;
 }
 
-/* Whether it is done, an mw_result, with functions called whose turn it is. */
+/* Whether it is done, as an mw_result, after calling the functions that are due. */
 static int push_done(lua_State *L, mwl_state *state, int code) {
   if (code != MW_SUCCESS && code != MW_NOT_READY) mwl_raise(L, state);
   lua_pushboolean(L, code == MW_SUCCESS);

@@ -1,9 +1,10 @@
 /* Who may access the arrays of a window: locks, and the ranks that posted.
  *
- * libmpi would wait for them within its own calls, where nobody can say which line waits, and a deadlock is never found.
- * So each rank has words in a second window, which stays open to all ranks and is changed by atomic operations alone: the
- * state of its lock, and how often each rank has posted to it. An attempt does not wait. libmpi is asked for the epoch
- * when it is free: only ever for shared locks, and for ranks that have posted, which it grants at once. */
+ * libmpi waits for them inside its own calls, where the waiting line of the script is unknown and a deadlock cannot be
+ * detected. So each rank has words in a second window, which stays open to all ranks and is changed by atomic
+ * operations only: the state of its lock, and how often each rank has posted to it. An attempt to take a lock does not
+ * wait. libmpi's function is called only after the attempt has succeeded: for a shared lock, or for ranks that have
+ * posted, so that it never waits. */
 #include "mpi/admission.h"
 
 #include <stdlib.h>
@@ -11,13 +12,14 @@
 
 /* The words of a rank. */
 enum { LOCK, POSTS };
-/* LOCK is the sum of what those add who hold it or try to. Whoever adds to a sum that is in the way takes it off again. */
+/* LOCK is a sum: each rank that holds the lock, or tries to take it, adds SHARED or EXCLUSIVE. If the value before
+   shows that the lock is taken, the rank subtracts its addend again. */
 static const int64_t SHARED = 1, EXCLUSIVE = 1LL << 32;
 
 struct mpi_admission {
   mpi_handle handle;
   int rank, size;
-  int64_t words[]; /* LOCK, then how often each rank has posted and was not yet started for */
+  int64_t words[]; /* LOCK, then for each rank the number of its posts that no start has used */
 };
 
 int mpi_admission_open(struct mw_mpi_comm *comm, mpi_admission **out) {
@@ -72,7 +74,7 @@ int mpi_admission_lock_all(mpi_admission *self, bool *locked) {
   *locked = true;
   for (; rank < self->size && code == 0 && *locked; rank++) code = mpi_admission_lock(self, rank, false, locked);
   if (*locked && code == 0) return 0;
-  /* Nothing is held meanwhile, so that this never is what another rank waits for. */
+  /* Release the locks taken so far: a rank that waits for more of them could deadlock with another. */
   for (rank--; rank-- > 0;) {
     int result = mpi_admission_unlock(self, rank, false);
     if (code == 0) code = result;

@@ -54,7 +54,7 @@ static bool is_compared(void *request) {
   return mpi_tested(request, NULL);
 }
 
-/* Some ranks may be in the form that begins, which compares by the same function. */
+/* Some ranks may have called the nonblocking form, which compares by the same function. */
 int mw_mpi_compare(mw_mpi_comm *comm, const char *what, char *texts) {
   char own[MW_MPI_TEXT] = "";
   strncpy(own, what, sizeof own - 1);

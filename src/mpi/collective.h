@@ -1,4 +1,5 @@
-/* A collective operation with its operands, for the blocking form (collective.c) and for the one that begins (nonblocking_collective.c). */
+/* A collective operation with its operands, for the blocking form (collective.c) and for the nonblocking one
+ * (nonblocking_collective.c). */
 #ifndef MW_MPI_COLLECTIVE_H
 #define MW_MPI_COLLECTIVE_H
 

@@ -1,8 +1,9 @@
 /* Messages between two ranks: arrays, whose dtype and shape travel with them, and strings of bytes.
  *
- * A message begins with a head. A short one contains the elements as well; the elements of a long one follow in pieces on
- * the communicator for data, under a tag of their own that the head tells, so that receives which are posted together do
- * not take each other's. A receive that does not fit drops what was sent and tells the sender (watch.c). */
+ * A message begins with a head. A short one contains the elements as well; the elements of a long one follow in pieces
+ * on the communicator for data, under a tag of their own, which the head contains, so that receives that are posted
+ * together do not match each other's pieces. A receive that does not fit drops what was sent and notifies the sender
+ * (watch.c). */
 #include "mpi/mpi.h"
 
 #include <stdio.h>
@@ -11,11 +12,12 @@
 
 enum { NAME = 32, MAX_RANK = 8, SHORT = 3840, TAGS = 32768 };
 
-/* The shape ends it: only the dimensions that there are travel, and the elements of a short message follow them. */
+/* The shape is last: only the dimensions that the array has are sent, and the elements of a short message follow
+   them. */
 typedef struct head {
   uint64_t bytes;
   uint32_t number;      /* of a long message: its tag; NOT_LONG if the elements follow here */
-  int32_t world_sender; /* who to complain to */
+  int32_t world_sender; /* the rank to notify of a mismatch */
   uint32_t element;     /* bytes of an element */
   int32_t rank;         /* dimensions; -1: bytes */
   char dtype[NAME];     /* zeros after the name */
@@ -27,9 +29,9 @@ typedef enum phase { SENDING, RECEIVING_HEAD, RECEIVING_DATA } phase;
 
 typedef struct message {
   struct mw_mpi_request base;
-  struct message *next_spare;
+  struct message *next_free;
   phase phase;
-  mpi_operand operand; /* its address is NULL for a receive of whatever comes */
+  mpi_operand operand; /* its address is NULL for a receive of any contents */
   void *own;           /* the contents of such a receive, or a copy of bytes to send */
   size_t pieces;
   int source, tag;
@@ -39,7 +41,7 @@ typedef struct message {
   char contents[SHORT]; /* room for those that follow the head */
 } message;
 
-static message *spare;
+static message *free_messages;
 static void advance(struct mw_mpi_request *request);
 
 static void destroy(struct mw_mpi_request *request) {
@@ -47,16 +49,16 @@ static void destroy(struct mw_mpi_request *request) {
   self->operand.writes = false; /* what has not arrived */
   mpi_operand_close(&self->operand);
   free(self->own);
-  self->next_spare = spare;
-  spare = self;
+  self->next_free = free_messages;
+  free_messages = self;
 }
 
 static const mpi_request_kind kind = {.advance = advance, .destroy = destroy};
 
 static message *new_message(struct mw_mpi_comm *comm, phase first_phase) {
-  message *self = spare;
+  message *self = free_messages;
   if (self)
-    spare = self->next_spare;
+    free_messages = self->next_free;
   else
     self = mw_alloc(sizeof *self);
   mpi_request_init(&self->base, &kind, comm);
@@ -220,7 +222,7 @@ int mw_mpi_send(mw_mpi_comm *comm, mw_array *array, const void *bytes, size_t si
 
 /* ---- receiving ---- */
 
-/* What was sent is not what is awaited: both sides are told. */
+/* What was sent does not fit the receive: the error is raised on both sides. */
 static void refuse(message *self, const head *wanted) {
   char sent[160], awaited[160], text[512];
   int rank = self->base.comm->rank;

@@ -1,9 +1,9 @@
-/* MPI: processes of one script, by a libmpi that is found at run time. What the files of this room share.
+/* MPI: processes of one script, by a libmpi that is found at run time. Declarations shared by the files of this folder.
  *
- * All calls of libmpi are made by the thread that made the first one (MPI_THREAD_FUNNELED). Waiting is done here and not in
- * libmpi: a wait tests its requests, gives the processor away, and returns after a while, so that the caller can say where
- * it waits (watch.c) and a deadlock is found. Collective operations wait in libmpi, after a check that all ranks have
- * entered the same one. */
+ * All calls of libmpi are made by the thread that made the first one (MPI_THREAD_FUNNELED). Waiting is done here and
+ * not in libmpi: a wait tests its requests, yields the processor, and returns after a while, so that the caller can
+ * report where it waits (watch.c) and deadlocks are detected. Collective operations wait in libmpi, after a check that
+ * all ranks have entered the same one. */
 #ifndef MW_MPI_H
 #define MW_MPI_H
 
@@ -78,7 +78,7 @@ mpi_handle mpi_reduced_type(const mw_type *dtype);
 int mpi_block_type(size_t bytes, mpi_handle *out);
 void mpi_free_types(void);
 
-/* request.c: what is on its way. A kind of request puts this first into a struct of its own. */
+/* request.c: a request in flight. Each kind of request has a struct that begins with this one. */
 typedef struct mpi_request_kind {
   void (*advance)(struct mw_mpi_request *request); /* test what it waits for; mpi_finish when all is done */
   void (*destroy)(struct mw_mpi_request *request); /* after the last reference; frees it */
@@ -89,7 +89,7 @@ struct mw_mpi_request {
   struct mw_mpi_request *before, *next; /* among those on their way, the oldest first */
   const mpi_request_kind *kind;
   struct mw_mpi_comm *comm; /* retained */
-  mw_error *failure;        /* raised by who waits for it */
+  mw_error *failure;        /* raised by the call that waits for it */
 };
 void mpi_request_init(struct mw_mpi_request *request, const mpi_request_kind *kind, struct mw_mpi_comm *comm);
 void mpi_begin(struct mw_mpi_request *request);        /* it is on its way, which is a reference */
@@ -109,8 +109,8 @@ void mpi_close_files(void);
 /* watch.c: tell a rank of the world that what it sent could not be received. */
 void mpi_complain(int world_rank, const char *text);
 bool mpi_has_complained(void);
-/* Take what nobody has asked for, as libraries warn of messages that are left. Collective, after the last mw_mpi_watch of
-   every rank. */
+/* Receive and drop unclaimed messages, since libraries warn of messages that are left. Collective, after the last
+   mw_mpi_watch of every rank. */
 void mpi_drain(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* What is on its way: messages and collective operations that have begun. Whoever waits for one advances all of them. */
+/* Requests: messages and collective operations in flight. A wait for one of them advances all of them. */
 #include "mpi/mpi.h"
 
 #include <sched.h>

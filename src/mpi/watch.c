@@ -1,7 +1,8 @@
-/* Who waits where. A rank that waits for longer than a moment calls mw_mpi_watch again and again. It answers the questions
- * of rank 0 then, and rank 0, when it waits itself, asks all others. If all of them answered two rounds of questions, none
- * has completed an operation between the two, and no message is on its way, then every rank waits for another: all
- * are told where each of them is. A rank that computes does not answer, and a round lasts until it does. */
+/* Deadlock detection. A rank that waits for longer than a moment calls mw_mpi_watch repeatedly. There it answers the
+ * queries of rank 0; rank 0 sends queries to all ranks while it waits itself. A deadlock is found if all ranks answer
+ * two consecutive rounds, no rank has completed an operation between the two, and no message is in flight. Then every
+ * rank raises an error that says where each of them waits. A rank that computes does not answer, so a round lasts until
+ * it waits. */
 #include "mpi/mpi.h"
 
 #include <stdio.h>
@@ -33,7 +34,7 @@ static bool complained;
 
 static struct {
   int round, answers;
-  bool is_open; /* a round's answers are being awaited */
+  bool is_open; /* a round has begun, and not all ranks have answered */
   double begun;
   place *now, *before; /* of each rank, in this round and in the last one */
   bool has_before;

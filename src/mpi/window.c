@@ -59,7 +59,7 @@ static int create(mw_mpi_window *window, mw_array *array) {
   bool is_device = window->memory.staging || (window->memory.is_device && window->comm->size == 1);
   if (code == MW_SUCCESS && is_device)
     code = fail(MW_NOT_SUPPORTED, "a window of memory that MPI does not read: make it of an array of the CPU device");
-  /* All ranks have to come so far, even those whose array does not do. */
+  /* All ranks must make the collective calls below, even a rank whose array is unsuitable. */
   int gathered = gather_counts(window, array);
   uint64_t all = code == MW_SUCCESS && gathered == MW_SUCCESS;
   int result = mpi.Allreduce((void *)(intptr_t)mpi.in_place, &all, 1, mpi.uint64, mpi.min, window->comm->data);
@@ -319,7 +319,7 @@ static int check_epoch(const mw_mpi_window *window, mw_mpi_epoch what, const int
   return MW_SUCCESS;
 }
 
-/* An epoch of a window of several ranks that somebody else may have to make way for. */
+/* An epoch of a window of several ranks, which other ranks may have to release first. */
 typedef struct entry {
   mw_mpi_window *window;
   mw_mpi_epoch what;

@@ -19,7 +19,7 @@ static bool is_tested(void *request) {
   return mpi_tested(request, NULL);
 }
 
-/* All ranks end together, so that a rank that waits for one that has ended is told so. */
+/* All ranks end together, so that a rank that waits for one that has ended gets an error. */
 static int meet_at_end(void) {
   mpi_handle request = 0;
   int code = mpi.Ibarrier(mpi_world->head, &request);
@@ -42,12 +42,12 @@ static void wait_for_reader(int descriptor) {
   if (fstat(descriptor, &about) == 0 && S_ISFIFO(about.st_mode)) mpi_poll(is_read, &descriptor, 1);
 }
 
-/* End all ranks. What the launcher has not read by then may be lost: MPICH's ends as soon as it hears of it. */
+/* End all ranks. Output that the launcher has not read by then may be lost: MPICH's launcher exits at once. */
 static _Noreturn void end_all(mpi_handle comm, int status) {
   fflush(NULL);
   wait_for_reader(STDOUT_FILENO);
   wait_for_reader(STDERR_FILENO);
-  /* The others are to have time to say where they were. */
+  /* Give the other ranks time to print where they waited. */
   if (mpi_has_complained()) usleep(500000);
   owner = 0; /* MPICH's MPI_Abort exits */
   mpi.Abort(comm, status);
@@ -89,8 +89,8 @@ int mpi_adopt(mpi_handle handle, struct mw_mpi_comm **out) {
   return MW_SUCCESS;
 }
 
-/* MPICH takes stdout's buffer away, and a launcher puts the rank before each piece that it reads: print's lines would come
-   in as many pieces as they have words. */
+/* MPICH makes stdout unbuffered, and a launcher puts the rank before each piece that it reads: each line of print would
+   arrive in several pieces. */
 static void print_lines(void) {
   if (__fbufsize(stdout) > 1) return;
   char *lines = malloc(BUFSIZ); /* stdout's from now on */

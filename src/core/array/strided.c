@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* More bytes than this are the kernel's, which works on several processors. */
+/* Larger transfers are left to the kernel, which runs on several processors. */
 #define MOST_BYTES ((size_t)1 << 18)
 
 bool mw_array_is_walked(const mw_array *array, size_t count) {

@@ -84,7 +84,8 @@ int mw_netpbm_decode(const char *path, const mw_text *file, mw_picture *out) {
   if ((code = read_number(&in, "its height", 1, INT_MAX, &picture.height)) != MW_SUCCESS) return code;
   if ((code = read_number(&in, "its largest sample", 1, 255, &largest)) != MW_SUCCESS) return code;
   if (in.at < in.end && is_space(*in.at)) in.at++; /* one, and only one: the next byte may be a sample */
-  /* Compared with what is there before anything is allocated. A sample as text takes two bytes but for the last. */
+  /* Check that the file has as many samples before memory is allocated for them. As text, each sample takes at least
+     two bytes, except the last one. */
   size_t count = mw_picture_bytes(&picture), there = (size_t)(in.end - in.at);
   size_t room = text ? there / 2 + 1 : there;
   if (count > room) {

@@ -35,7 +35,7 @@ static void on_warning(png_structp png, png_const_charp message) {
   (void)message;
 }
 
-/* libpng says "out of memory" as it says that a picture is damaged. */
+/* libpng reports exhausted memory in the same way as a damaged picture, so no_memory tells them apart. */
 static png_voidp allocate(png_structp png, png_alloc_size_t bytes) {
   png_job *job = png_get_mem_ptr(png);
   void *memory = malloc(bytes);
@@ -78,7 +78,7 @@ static bool is_credible(const png_job *job) {
   return png_get_image_height(job->png, job->info) <= job->file->length * 1032 / (row + 1) + 1;
 }
 
-/* To 8 bits a channel, and 1 (grey), 3 or 4 of them. */
+/* To 8 bits per channel, and 1 (grey), 3 or 4 of them. */
 static void convert_samples(png_job *job) {
   bool transparent = png_get_valid(job->png, job->info, PNG_INFO_tRNS) != 0;
   int color = png_get_color_type(job->png, job->info);

@@ -9,12 +9,13 @@ typedef struct mw_job {
   void (*run)(void *context);
   void (*drop)(void *context);
   void *context;
-  bool soon; /* before all that are not; and a compilation that runs may take a second more when the device closes */
+  bool soon; /* runs before jobs without it; if it runs when the device closes, it may take one more second */
 } mw_job;
 
 void mw_background_add(mw_device *device, mw_job job);
 /* When the device closes: end a running compilation, and drop the other jobs and all later ones. */
 void mw_background_close(mw_device *device);
-void mw_background_free(mw_device *device); /* and when no work is left that may add jobs */
+/* After mw_background_close, when no work is left that may add jobs. */
+void mw_background_free(mw_device *device);
 
 #endif

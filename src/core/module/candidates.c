@@ -2,9 +2,10 @@
  * unsure which gang is the fastest.
  *
  * A candidate is compiled in the background when the kernel has run for long enough that the compile time is likely to
- * pay off. Then the driver runs both by turns in the kernel's next launches, and prefers the faster one. The next candidate
- * follows after as much time again. In the end the cache remembers the winner for the launch class, and another process
- * loads it, in the background as well. No launch ever waits for any of this, and all candidates compute the same bits.
+ * pay off. Then the driver runs both alternately in the kernel's next launches, and prefers the faster one. The next
+ * candidate follows after as much time again. In the end the cache remembers the winner for the launch class, and
+ * another process loads it, in the background as well. No launch ever waits for any of this, and all candidates compute
+ * the same bits.
  *
  * $MOONWARP_TRIALS is the number of seconds, or "off". A kernel that was compiled with --width has no candidates. */
 #include "background.h"
@@ -51,8 +52,8 @@ static void decided(void *context);
 
 static void wait_for_time(mw_candidates *r);
 
-/* The next trial, or the end of all. */
-static void go_on(mw_candidates *r) {
+/* Prepare the next trial; after the last one, remember the fastest candidate. */
+static void continue_or_finish(mw_candidates *r) {
   if (r->next < r->count)
     wait_for_time(r);
   else
@@ -66,7 +67,7 @@ static void challenge(void *context) {
   if (r->running)
     driver->compete(r->special->made, r->running, (mw_completion){decided, r});
   else
-    go_on(r);
+    continue_or_finish(r);
   drop(r);
 }
 
@@ -74,7 +75,7 @@ static void conclude(void *context) {
   mw_candidates *r = context;
   const mw_driver *driver = r->module->device->driver;
   if (driver->preferred(r->special->made) == r->running) r->best = r->gangs[r->next - 1];
-  go_on(r);
+  continue_or_finish(r);
   drop(r);
 }
 

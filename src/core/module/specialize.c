@@ -4,9 +4,9 @@
  * and the driver can generate better code for it, the kernel is compiled for that class as another unit (or taken from
  * the cache), which runs such launches from then on. It is only an optimisation: if it fails, the general code remains.
  *
- * The compilation is in the background, and launches go on with the general code until it is done. A launch waits for it
- * only if MW_LIMIT_SPECIALISE is 0 or $MOONWARP_BACKGROUND is "off", which makes the code of each launch predictable.
- * Either code computes the same bits. */
+ * The kernel is compiled in the background, and launches run the general code until it is compiled. A launch waits for
+ * that only if MW_LIMIT_SPECIALISE is 0 or $MOONWARP_BACKGROUND is "off", which makes the code of each launch
+ * predictable. Either code computes the same bits. */
 #include "background.h"
 #include "module.h"
 
@@ -153,7 +153,8 @@ static void *checked_kernel(mw_module *module, const mw_kernel_info *info, void 
   return made ? made : handle;
 }
 
-/* The kernel to run before `checked`, which runs where that one is not enough; or `checked`. */
+/* The screened kernel, which runs first and makes `checked` unnecessary if it sees no sign of a race; `checked` itself
+   if there is none. */
 static void *screened_kernel(mw_module *module, const mw_kernel_info *info, void *handle, void *checked,
                              unsigned kinds) {
   const mw_launch_class screened = {.checked = kinds, .screened = true};

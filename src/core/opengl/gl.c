@@ -156,7 +156,7 @@ int mw_gl_buffer_read(const mw_gl_context *context, unsigned name, void *target,
   if (code != MW_SUCCESS) return code;
   if (!context->embedded) {
     gl->GetBufferSubData(GL_BUFFER_OF_ARRAYS, 0, (intptr_t)bytes, target);
-  } else if (context->version >= 30) { /* the only way there */
+  } else if (context->version >= 30) { /* OpenGL ES has no GetBufferSubData */
     const void *mapped = gl->MapBufferRange(GL_BUFFER_OF_ARRAYS, 0, (intptr_t)bytes, MAP_READ);
     if (mapped) {
       memcpy(target, mapped, bytes);

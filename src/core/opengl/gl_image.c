@@ -76,7 +76,7 @@ static int set_format(mw_gl_image *image, unsigned internal) {
       internal);
 }
 
-/* ---- state that is put back ---- */
+/* ---- state that is restored ---- */
 
 typedef struct setting {
   unsigned name;

@@ -1,6 +1,6 @@
 /* Textures and surfaces: the record that a handle points to, in device memory, changed in stream order.
  *
- * As long as only references are bound to a texture, changing its description makes a new record: launches get the
+ * While only references are bound to a texture, changing its description makes a new record: launches get the
  * current handle, and work in flight retains the previous record. Once the handle has been exported, the record stays
  * in place and is overwritten by a command of the default stream. When such a texture is released, it queues another
  * command that uses its memory: copies of the handle in device memory cannot be counted, so they stay valid for all

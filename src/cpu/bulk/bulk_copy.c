@@ -1,8 +1,8 @@
 /* Bulk copies of PTX: cp.async.bulk and cp.reduce.async.bulk, of memory and of tensors. The copy is done at once, and
  * its bytes are counted by its barrier, so that a wait for the barrier only waits for other threads.
  *
- * Targets are checked to lie in the device's address range; an address in it that nothing has faults as a kernel's own
- * access does. */
+ * Addresses must lie in the device's address range. In the range, an access to memory that is not allocated faults as
+ * one by the kernel itself does. */
 #include "bulk_copy.h"
 #include "cpu/check/check.h"
 #include "cpu/memory/heap.h"

@@ -1,8 +1,8 @@
 /* Tensor maps: copying a box of a tensor to shared memory and back (PTX cp.async.bulk.tensor, tile mode).
  *
- * In shared memory the box is dense, the innermost dimension first. Elements outside the tensor are filled by loads, and
- * left alone by stores. With swizzling, pieces of 16 bytes change places within lines of 32, 64 or 128 bytes: the number of
- * the piece is combined by exclusive or with the bits of the address above 128 bytes. */
+ * In shared memory the box is dense, the innermost dimension first. For elements outside the tensor, a load writes the
+ * fill value and a store does nothing. Swizzling permutes pieces of 16 bytes within lines of 32, 64 or 128 bytes: the
+ * number of the piece is XORed with the address bits above 128 bytes. */
 #include "bulk_copy.h"
 #include "cpu/check/check.h"
 #include "cpu/execution/services.h"
@@ -32,7 +32,7 @@ static void check_map(mw_worker *base, const mw_tensor_map *map, uint32_t dimens
   cpu_service_fail(base, MW_ILLEGAL_INSTRUCTION, NULL, 0, what);
 }
 
-/* Places that end in an illegal instruction on an H100. */
+/* Refuse coordinates that cause an illegal instruction on an H100. */
 static void check_place(mw_worker *base, const box *b, bool writes) {
   char what[200];
   int64_t bytes = b->at[0] * (int64_t)b->size;
@@ -73,13 +73,13 @@ static uint64_t row_address(const box *b, uint64_t row) {
   return address;
 }
 
-/* Where in shared memory the byte of the box is that would be at `address` without swizzling. */
+/* The address in shared memory of the byte that would be at `address` without swizzling. */
 static uint64_t swizzled(const box *b, uint64_t address) {
   static const uint64_t masks[] = {0, 1, 3, 7};
   return address ^ (address >> 7 & masks[b->map->swizzle & 3]) << 4;
 }
 
-/* Elements that nothing in the tensor has: 0, or a NaN, of which an H100 repeats these 16 bits in elements of any type. */
+/* The fill value of elements outside the tensor: 0, or a NaN, whose 16 bits an H100 repeats in elements of any type. */
 static void fill(const box *b, unsigned char *to, size_t bytes) {
   const uint64_t value = b->map->fill ? 0x7ff77ff77ff77ff7 : 0;
   for (size_t i = 0; i < bytes; i += b->size) memcpy(to + i, &value, b->size);

@@ -1,11 +1,12 @@
-/* Bulk copies in checked runs: a copy's accesses are those of its thread's agent (AGENTS), as those of other asynchronous
- * copies are. They are known to whoever has waited for the barrier that counts its bytes, or to the thread when it has
- * waited for their group. */
+/* Bulk copies in checked runs. As with other asynchronous copies, the accesses are made by an agent of the thread
+ * (AGENTS). They happen before the accesses of threads that have waited for the barrier that counts the bytes, and
+ * before those of the copying thread once it has waited for the group of copies. */
 #include "session.h"
 
 #include "cpu/execution/services.h"
 
-/* What a service tells keeps the service's place in the kernel, and not the teller's. */
+/* The functions called below overwrite the worker's call site, so it is saved and restored: findings name the line of
+   the service call. */
 typedef struct place {
   uintptr_t call, frame;
 } place;

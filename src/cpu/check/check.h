@@ -38,7 +38,7 @@ void cpu_check_leave(cpu_worker *worker);
 void cpu_check_lock(const cpu_worker *worker);
 void cpu_check_unlock(const cpu_worker *worker);
 void cpu_check_pause(cpu_worker *worker);
-/* A kernel was abandoned: whether the session keeps the error, which then is its own, as a finding. */
+/* A kernel was abandoned: whether the session takes over the error and reports it as a finding. */
 bool cpu_check_keeps(cpu_worker *worker, const struct cpu_command *command, mw_error *error);
 
 /* ---- order.c: with the pool's lock ---- */
@@ -57,11 +57,12 @@ void cpu_check_transfer(const struct cpu_command *command);
 /* A block begins or has ended; its threads are 0 .. count - 1. */
 void cpu_check_block(cpu_worker *worker, uint32_t count);
 void cpu_check_block_end(cpu_worker *worker);
-/* All threads of the block have met, or these of a warp (by __syncwarp), or those of a named barrier. */
+/* All threads of the block have arrived at a barrier, or these lanes of a warp at __syncwarp, or the threads of a named
+   barrier. */
 void cpu_check_barrier(cpu_worker *worker);
 void cpu_check_warp(cpu_worker *worker, uint32_t first, uint32_t lanes);
 void cpu_check_named(cpu_worker *worker, const uint32_t *arrived, const uint32_t *waits, uint32_t warps);
-void cpu_check_grid(cpu_worker *worker, bool all); /* the grid has met; not all: some blocks had ended */
+void cpu_check_grid(cpu_worker *worker, bool all); /* the grid barrier was passed; not all: some blocks had ended */
 void cpu_checked_free(cpu_checked *block);
 /* mw_services.check_event */
 void cpu_check_event(mw_worker *worker, mw_check_event event, uint64_t value);
@@ -77,7 +78,7 @@ void cpu_check_watch(cpu_worker *worker, uint64_t address, uint64_t bytes, uint6
 
 /* A barrier of the block is about to end: at the given code addresses. */
 void cpu_check_arrivals(cpu_worker *worker);
-/* The grid has met without some of its blocks. */
+/* The grid barrier was passed although some blocks had ended. */
 void cpu_check_grid_part(cpu_worker *worker);
 /* A lane calls a warp function; a group of lanes is about to get its results. */
 void cpu_check_mask(cpu_worker *worker, uint32_t thread, uint32_t mask);
@@ -95,15 +96,15 @@ void cpu_check_counted(mw_worker *worker, uint64_t barrier);
 /* ---- random_threads.c ---- */
 
 /* Whether the device's launches run in a random order, from a seed. */
-bool cpu_check_draws(const cpu_device *device);
-/* The state of random numbers of a launch, or of a block from 1 in it; 0: turns are in order. */
-uint64_t cpu_check_turns(const cpu_device *device, uint32_t launch, uint64_t block);
-/* A number below `below`. */
-uint32_t cpu_check_draw(uint64_t *turns, uint32_t below);
-/* The same of the device's own numbers, for commands of streams (schedule/random_streams.c). With the pool's lock. */
+bool cpu_check_is_random(const cpu_device *device);
+/* The initial random state of a launch (block 0) or of one of its blocks, counted from 1; 0: threads run in order. */
+uint64_t cpu_check_random_state(const cpu_device *device, uint32_t launch, uint64_t block);
+/* The next random number, less than `below`. */
+uint32_t cpu_check_draw(uint64_t *state, uint32_t below);
+/* The same, of the device's own state, for commands of streams (schedule/random_streams.c). With the pool's lock. */
 uint32_t cpu_check_draw_command(const cpu_device *device, uint32_t below);
-/* Before an access: let another thread or block go first, or not. */
-void cpu_check_turn(cpu_worker *worker);
+/* Before an access: at random, let another thread or block run first. */
+void cpu_check_may_switch(cpu_worker *worker);
 
 /* ---- lifetime.c ---- */
 

@@ -1,13 +1,13 @@
-/* What each thread of a block knows of the others.
+/* Which accesses of other threads happen before a thread's next access: what the thread "knows" (vector clocks).
  *
  * A thread's time counts the barriers of its block and, between them, its own releases. After a barrier, every thread
- * of the block knows all that the others did before it, so that most of the knowledge is one comparison of epochs. The
- * rest is in views: sparse sets of (thread, time), which __syncwarp, named barriers, and fences with atomics pass on.
- * Lanes of a warp share one view after __syncwarp; a view is copied when it is to change.
+ * of the block knows all that the others did before it, so that comparing epochs decides most cases. All other
+ * knowledge is in views: sparse sets of (thread, time), which __syncwarp, named barriers, and fences with atomics pass
+ * on. Lanes of a warp share one view after __syncwarp; a view is copied before it is changed.
  *
- * A fence and a later atomic or volatile store of the same thread publish, at the word that is written, what the thread
- * knew at the fence; who then reads the word by an atomic or a volatile load knows it too. A fence after that read is
- * not asked for. Writes without a fence publish nothing, whatever order they happened to take effect in. */
+ * A fence followed by an atomic or volatile store of the same thread publishes, at the word that is written, what the
+ * thread knew at the fence. A thread that then reads the word by an atomic or volatile load knows it too; no fence is
+ * required after that load. Writes without a fence publish nothing, in whatever order they took effect. */
 #include "session.h"
 
 #include <stdlib.h>
@@ -177,10 +177,10 @@ static void forget(cpu_checked *self) {
 }
 
 void cpu_check_block(cpu_worker *worker, uint32_t count) {
-  worker->turns = 0;
+  worker->random = 0;
   if (!worker->holds_check) return;
   cpu_check *check = cpu_check_of(worker->device);
-  worker->turns = cpu_check_turns(worker->device, worker->command->checked, worker->base.block + 1);
+  worker->random = cpu_check_random_state(worker->device, worker->command->checked, worker->base.block + 1);
   if (!worker->checked) {
     worker->checked = mw_alloc(sizeof *worker->checked);
     worker->checked->shared = shadow_new();
@@ -335,7 +335,7 @@ void cpu_check_event(mw_worker *base, mw_check_event event, uint64_t value) {
   switch (event) {
   case MW_CHECK_FENCE: fence(self, thread, (unsigned)value); break;
   case MW_CHECK_WAITED: checked_acquire(self, thread, value, is_shared, false); break;
-  case MW_CHECK_ATOMIC: t->told = (uint8_t)value; break;
+  case MW_CHECK_ATOMIC: t->order = (uint8_t)value; break;
   case MW_CHECK_BLOCK: break; /* cpu_check_block does it */
   case MW_CHECK_ASYNC: t->copies = value; break;
   case MW_CHECK_COMMIT: t->groups++; break;

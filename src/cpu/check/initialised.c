@@ -1,9 +1,10 @@
-/* Values that nothing has written: shared memory since the block began, local variables, blocks of malloc in kernels, and
+/* Uninitialised values: in shared memory since the block began, local variables, blocks of malloc in kernels, and
  * arrays that were allocated in the run.
  *
- * Each byte of the device's range has a byte of bits, in a range of its own that takes memory where it is written. A
- * set bit is one that nothing has written. Generated code computes shadows of values (src/mwcc/prepare/values/value_check.c);
- * loads, stores and copies of shadows come here, and so do uses of unwritten values. */
+ * Each byte of the device's range has a shadow byte with a bit for each of its bits, in an address range of its own
+ * whose pages are allocated when they are written. A set bit means that the bit of memory was never written. Generated
+ * code computes the shadows of values (src/mwcc/prepare/values/value_check.c), and calls the functions here to load,
+ * store and copy shadows, and to report uses of unwritten values. */
 #include "screen.h"
 #include "session.h"
 
@@ -21,7 +22,7 @@ void check_values_open(cpu_check *check) {
   cpu_heap_range(check->device->heap, &base, &size);
   void *bits = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (bits == MAP_FAILED) return;           /* values are then not followed */
-  (void)madvise(bits, size, MADV_HUGEPAGE); /* arrays are looked at whole, most of which nothing has to be kept for */
+  (void)madvise(bits, size, MADV_HUGEPAGE); /* whole arrays are scanned, and most of their shadow is zero */
   check->values = bits;
   check->values_base = base;
   check->values_size = size;
@@ -47,7 +48,8 @@ void check_set_unwritten(cpu_check *check, uint64_t address, uint64_t bytes) {
 
 static void set_written(const cpu_check *check, uint64_t address, uint64_t bytes) {
   uint8_t *bits = shadow_at(check, address, bytes);
-  for (uint64_t at = 0, part; bits && at < bytes; at += part) { /* pages that were never used stay so */
+  for (uint64_t at = 0, part; bits && at < bytes;
+       at += part) { /* pages of the shadow that were never written stay unallocated */
     enum { PART = 4096 };
     part = bytes - at < PART ? bytes - at : PART;
     for (uint64_t i = 0; i < part; i++)
@@ -96,7 +98,7 @@ static bool take_absent(cpu_checked *self, uint32_t thread) {
   return was;
 }
 
-/* Remember a load of what nothing has written: where it is used, only its line is known. */
+/* Remember a load of unwritten memory, with its array: where the value is used, only the line of the load is known. */
 static void remember(cpu_worker *worker, uint64_t address, uint64_t bytes, const uint8_t *bits) {
   cpu_checked *self = worker->checked;
   const cpu_read *read = &worker->latest_read;
@@ -114,11 +116,11 @@ static void remember(cpu_worker *worker, uint64_t address, uint64_t bytes, const
 /* The array of the thread's latest load of that kind at the line of `site`. */
 static void name_array(const cpu_worker *worker, uint32_t thread, uint32_t site, check_fact *fact) {
   const cpu_checked *self = worker->checked;
-  const check_site *wanted = check_site_at(worker->session, site);
-  for (uint32_t n = self->unwritten_count, left = CHECK_UNWRITTEN_READS; n > 0 && left > 0 && wanted; left--) {
+  const check_site *use = check_site_at(worker->session, site);
+  for (uint32_t n = self->unwritten_count, left = CHECK_UNWRITTEN_READS; n > 0 && left > 0 && use; left--) {
     const check_unwritten_read *read = &self->unwritten[--n % CHECK_UNWRITTEN_READS];
     const check_site *at = check_site_at(worker->session, read->site);
-    if (read->thread != thread || !at || at->line != wanted->line) continue;
+    if (read->thread != thread || !at || at->line != use->line) continue;
     fact->array = read->array;
     fact->has_index = read->has_index;
     fact->index = read->index;
@@ -158,12 +160,12 @@ void cpu_check_shadow(mw_worker *base, mw_shadow_operation what, uint64_t addres
   }
 }
 
-/* A place of the same file, of which the line is known as the compiler counts them. */
+/* The place in the same file at `line`. `own` is the line of `site`; the compiler counts both. */
 static uint32_t site_at_line(cpu_check *check, uint32_t site, uint32_t line, uint32_t own) {
   return line && own && line != own ? check_site_beside(check, site, (int)line - (int)own) : site;
 }
 
-/* `site`: of the call that tells of it. */
+/* `site`: of the call that reports the use. */
 static void found_unwritten(cpu_worker *worker, uint64_t value, uint32_t thread, uint32_t site) {
   cpu_check *check = worker->session;
   uint32_t origin = (uint32_t)(value >> 32), line = origin & 0x7fffffff;

@@ -3,7 +3,7 @@
  * A word has a list of records: who wrote or read which of its bytes, when, and from where. A new access races with a
  * record of the same bytes if one of them writes, neither happens before the other, and they are not both atomic. A
  * record that happens before the new access is dropped if whatever races with it later would race with the new one as
- * well. Reads by lanes of one warp share a record; of blocks other than the reader's a word keeps a few. */
+ * well. Reads by lanes of one warp share a record. A word keeps only a few records of reads by other blocks. */
 #include "session.h"
 
 #include "cpu/memory/heap.h"
@@ -148,8 +148,8 @@ typedef struct touch {
   uint32_t reported, latest_thread, latest_site, latest_block;
 } touch;
 
-/* Whether what a lane of the record did happens before the access. */
-static bool happened(const touch *a, const record *r, uint32_t which) {
+/* Whether the access of that lane in the record happens before the access `a`. */
+static bool happens_before(const touch *a, const record *r, uint32_t which) {
   const record *me = &a->me;
   uint32_t thread = 32u * r->warp + which;
   bool is_agent = thread >= AGENTS;
@@ -165,7 +165,7 @@ static bool happened(const touch *a, const record *r, uint32_t which) {
   } else if (r->grids < me->grids) {
     return true;
   }
-  /* Who has read what an atomic write passes on also comes after that write itself. */
+  /* A thread that has acquired what an atomic write releases also comes after that write itself. */
   return checked_knows(a->self, a->thread, r->launch, r->block, thread, r->flags & RELEASES ? r->fenced : r->time);
 }
 
@@ -177,7 +177,7 @@ static uint32_t unordered_lane(const touch *a, const record *r) {
     return 32;
   for (uint32_t lanes = r->lanes; lanes; lanes &= lanes - 1) {
     uint32_t which = (uint32_t)__builtin_ctz(lanes);
-    if (!happened(a, r, which)) return which;
+    if (!happens_before(a, r, which)) return which;
   }
   return 32;
 }
@@ -242,7 +242,7 @@ static void report(touch *a, const record *r, uint32_t which) {
 
 /* ---- recording ---- */
 
-/* Whether a record that happens before the access can go: whatever races with it would race with the access too. */
+/* Whether a record that happens before the access can be dropped: whatever races with it races with the access too. */
 static bool replaces(const record *me, const record *r) {
   if (me->flags & STRONG && !(r->flags & STRONG)) return false;
   return me->flags & WRITES || !(r->flags & WRITES);
@@ -353,16 +353,16 @@ void cpu_check_watch(cpu_worker *worker, uint64_t address, uint64_t bytes, uint6
   if (!shared && !cpu_check_is_global(worker, address)) return;
   uint32_t thread = checked_thread_of(worker);
   bool strong = flags & (MW_ACCESS_ATOMIC | MW_ACCESS_VOLATILE);
-  if (worker->turns) cpu_check_turn(worker);
+  if (worker->random) cpu_check_may_switch(worker);
   if (strong) let_others_run(worker, thread, address);
   worker->in_service = 1;
   if (++self->accesses % PAUSE == 0) cpu_check_pause(worker);
   checked_thread *t = &self->threads[thread];
   bool is_relaxed = false;
-  if (flags & MW_ACCESS_ATOMIC && t->told) {
-    flags = told_flags(t->told, flags);
-    is_relaxed = t->told & 8 && !(flags & MW_ACCESS_ACQUIRE);
-    t->told = 0;
+  if (flags & MW_ACCESS_ATOMIC && t->order) {
+    flags = told_flags(t->order, flags);
+    is_relaxed = t->order & 8 && !(flags & MW_ACCESS_ACQUIRE);
+    t->order = 0;
   }
   if (strong && (!(flags & MW_ACCESS_STORE) || flags & MW_ACCESS_UPDATE))
     checked_acquire(self, thread, address, shared, is_relaxed);

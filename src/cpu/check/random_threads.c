@@ -18,37 +18,38 @@ static uint64_t mix(uint64_t x) {
   return x ^ x >> 32;
 }
 
-bool cpu_check_draws(const cpu_device *device) {
+bool cpu_check_is_random(const cpu_device *device) {
   const cpu_check *check = cpu_check_of(device);
   return check && check->seed;
 }
 
-uint64_t cpu_check_turns(const cpu_device *device, uint32_t launch, uint64_t block) {
-  if (!cpu_check_draws(device)) return 0;
+uint64_t cpu_check_random_state(const cpu_device *device, uint32_t launch, uint64_t block) {
+  if (!cpu_check_is_random(device)) return 0;
   return mix(mix(cpu_check_of(device)->seed) + mix((uint64_t)launch << 32 ^ block)) | 1;
 }
 
-uint32_t cpu_check_draw(uint64_t *turns, uint32_t below) {
-  *turns = *turns * 6364136223846793005u + 2; /* an odd state stays odd, so it is never 0 */
-  return (uint32_t)((mix(*turns) >> 32) * below >> 32);
+uint32_t cpu_check_draw(uint64_t *state, uint32_t below) {
+  *state = *state * 6364136223846793005u + 2; /* an odd state stays odd, so it is never 0 */
+  return (uint32_t)((mix(*state) >> 32) * below >> 32);
 }
 
 uint32_t cpu_check_draw_command(const cpu_device *device, uint32_t below) {
   cpu_check *check = cpu_check_of(device);
-  if (!check->lots) check->lots = cpu_check_turns(device, UINT32_MAX, 0);
-  return cpu_check_draw(&check->lots, below);
+  if (!check->command_state) check->command_state = cpu_check_random_state(device, UINT32_MAX, 0);
+  return cpu_check_draw(&check->command_state, below);
 }
 
-/* One access in so many is preceded by a switch: 2 to 64, a block's own. */
-static uint32_t patience_of(const cpu_worker *worker) {
+/* The average number of accesses between switches: 2 to 64, chosen for each block. */
+static uint32_t accesses_per_switch(const cpu_worker *worker) {
   return 2u << mix(worker->base.block + cpu_check_of(worker->device)->seed) % 6;
 }
 
-void cpu_check_turn(cpu_worker *worker) {
-  enum { BLOCKS = 4 }; /* of so many switches, one is to another block */
+void cpu_check_may_switch(cpu_worker *worker) {
+  enum { BLOCKS = 4 }; /* one of 4 switches is to another block */
   uintptr_t call = worker->call, frame = worker->call_frame;
-  if (worker->ring.current == &worker->ring.home || cpu_check_draw(&worker->turns, patience_of(worker)) > 0) return;
-  if (cpu_check_draw(&worker->turns, BLOCKS) == 0)
+  if (worker->ring.current == &worker->ring.home || cpu_check_draw(&worker->random, accesses_per_switch(worker)) > 0)
+    return;
+  if (cpu_check_draw(&worker->random, BLOCKS) == 0)
     cpu_cluster_leave(worker);
   else
     cpu_warps_switch(worker);

@@ -1,14 +1,15 @@
 /* Screened launches: a run of vector code that looks for signs of races, before the code that follows each thread.
  *
- * A launch in a checked run is several commands: what the kernel writes is kept; screened code runs, on all workers, and
- * notes its accesses in cells (mwo.h, src/mwcc/widen/calls/race_screening.c); the cells are compared and cleared; and if there was
- * any sign of something to find, what was written is restored, and the code that follows threads runs, which alone finds.
- * Else the launch is done. So findings are the same as without, and launches without them are fast. One thing differs:
- * screened code may be made for one block size, and a load that is dead then is no access.
+ * A launch in a checked run consists of several commands. The first saves the arrays that the kernel writes. The second
+ * runs the screened code on all workers, which notes its accesses in cells (mwo.h,
+ * src/mwcc/widen/calls/race_screening.c). The third compares and clears the cells. Without a sign of a mistake the
+ * launch is done. Otherwise the arrays are restored, and the code that follows threads runs: only that code reports
+ * findings. So the findings are those of a run without screening, and launches without findings are fast. One thing
+ * differs: screened code may be compiled for one block size, and a load that is dead in it is not an access.
  *
- * Cells show races of one launch. So launches are screened only in the legacy default stream, while there are no
- * non-blocking streams: all other work of the device then happens before the launch or after it. What is not found: a race
- * between such a launch and one in a non-blocking stream that was made after it. */
+ * Cells show races within one launch. So launches are screened only in the legacy default stream and while there are no
+ * non-blocking streams: all other work of the device then happens before the launch or after it. A race between such a
+ * launch and a launch in a non-blocking stream that is created later is not found. */
 #include "screen.h"
 #include "session.h"
 
@@ -22,15 +23,15 @@
 #include <sys/mman.h>
 
 enum { WORD = 4, PIECE = 1 << 20, WRITES = 0, READS = 1, MOST = 64 /* parameters */ };
-static const uint64_t kept_most = (uint64_t)4 << 30, kept_between = (uint64_t)256 << 20;
+static const uint64_t saved_most = (uint64_t)4 << 30, saved_between = (uint64_t)256 << 20;
 
-/* A device's: address space of cells for all its memory, and memory for what is kept. Launches of its legacy stream take
-   turns with them. */
+/* Of a device: cells for all its memory, in address space that is allocated on use, and memory for saved arrays. One
+   launch of the legacy stream uses them at a time. */
 struct cpu_cells {
   unsigned char *of[2];
   uint64_t base, size;
-  unsigned char *kept;
-  uint64_t kept_size;
+  unsigned char *saved;
+  uint64_t saved_size;
 };
 
 typedef struct written {
@@ -47,7 +48,7 @@ struct cpu_screen {
   written arrays[MOST];
   unsigned count;
   uint64_t pieces;
-  unsigned char **values; /* of each piece: the shadow of its values, or NULL if all are written */
+  unsigned char **values; /* of each piece: the shadow of its values, or NULL if all of it is written */
   mw_completion own;
 };
 
@@ -75,18 +76,18 @@ void cpu_screen_close(cpu_device *device) {
   if (!cells) return;
   for (int i = 0; i < 2; i++)
     if (cells->of[i]) munmap(cells->of[i], cells->size);
-  if (cells->kept) munmap(cells->kept, cells->kept_size);
+  if (cells->saved) munmap(cells->saved, cells->saved_size);
   free(cells);
   device->cells = NULL;
 }
 
-/* What was kept stays for the next checked run, unless it is much. Cells of arrays are empty. */
+/* The memory for saved arrays stays for the next checked run, unless it is large. Cells of arrays are empty. */
 void cpu_screen_session_end(cpu_device *device) {
   struct cpu_cells *cells = device->cells;
-  if (!cells || cells->kept_size <= kept_between) return;
-  munmap(cells->kept, cells->kept_size);
-  cells->kept = NULL;
-  cells->kept_size = 0;
+  if (!cells || cells->saved_size <= saved_between) return;
+  munmap(cells->saved, cells->saved_size);
+  cells->saved = NULL;
+  cells->saved_size = 0;
 }
 
 static uint32_t *cell_at(const struct cpu_cells *cells, int which, uint64_t address) {
@@ -112,7 +113,8 @@ static written *find_array(cpu_screen *s, uint64_t base) {
   return NULL;
 }
 
-/* The arrays that parameters point to. False: one is written by one parameter and accessed in another way by another. */
+/* The arrays that parameters point to. False: one is written by one parameter and accessed in another way by
+   another. */
 static bool find_arrays(cpu_screen *s, const cpu_kernel *kernel, const void *params) {
   const mw_kernel_info *info = &kernel->image->info;
   for (int pass = 0; pass < 2; pass++) /* first those that are written */
@@ -130,7 +132,7 @@ static bool find_arrays(cpu_screen *s, const cpu_kernel *kernel, const void *par
       s->arrays[s->count++] = (written){base, bytes, s->pieces, notes};
       s->pieces += (bytes + PIECE - 1) / PIECE;
     }
-  return s->pieces <= kept_most / PIECE;
+  return s->pieces <= saved_most / PIECE;
 }
 
 bool cpu_screen_is_ordered(const cpu_stream *stream) {
@@ -188,26 +190,26 @@ void cpu_screen_begin(void *context, uint64_t first, uint64_t last) {
   cpu_screen *s = context;
   struct cpu_cells *cells = s->device->cells;
   (void)first, (void)last;
-  if (cells->kept_size >= s->pieces * PIECE) return;
-  if (cells->kept) munmap(cells->kept, cells->kept_size);
-  cells->kept_size = s->pieces * PIECE;
-  cells->kept = reserve(cells->kept_size);
-  if (cells->kept) return;
-  cells->kept_size = 0;
-  atomic_store(&s->suspicious, 2); /* nothing can be kept: the screened code does not run */
+  if (cells->saved_size >= s->pieces * PIECE) return;
+  if (cells->saved) munmap(cells->saved, cells->saved_size);
+  cells->saved_size = s->pieces * PIECE;
+  cells->saved = reserve(cells->saved_size);
+  if (cells->saved) return;
+  cells->saved_size = 0;
+  atomic_store(&s->suspicious, 2); /* no memory to save arrays: the screened code does not run */
 }
 
 typedef struct piece {
   const written *array;
   uint64_t address, bytes;
-  unsigned char *kept;
+  unsigned char *saved;
 } piece;
 
 static piece piece_at(const cpu_screen *s, uint64_t i) {
   const written *array = &s->arrays[0];
   for (unsigned n = 1; n < s->count && s->arrays[n].at <= i; n++) array = &s->arrays[n];
   uint64_t from = (i - array->at) * PIECE, left = array->bytes - from;
-  return (piece){array, array->base + from, left < PIECE ? left : PIECE, s->device->cells->kept + i * PIECE};
+  return (piece){array, array->base + from, left < PIECE ? left : PIECE, s->device->cells->saved + i * PIECE};
 }
 
 static uint64_t end_of(const cpu_screen *s, uint64_t last) { return last < s->pieces ? last : s->pieces; }
@@ -222,12 +224,12 @@ static bool is_zero(const unsigned char *bytes, uint64_t count) {
   return true;
 }
 
-void cpu_screen_keep(void *context, uint64_t first, uint64_t last) {
+void cpu_screen_save(void *context, uint64_t first, uint64_t last) {
   cpu_screen *s = context;
   if (atomic_load(&s->suspicious)) return;
   for (uint64_t i = first; i < end_of(s, last); i++) {
     piece p = piece_at(s, i);
-    memcpy(p.kept, (const void *)(uintptr_t)p.address, p.bytes);
+    memcpy(p.saved, (const void *)(uintptr_t)p.address, p.bytes);
     const unsigned char *bits = check_values_at(cpu_check_of(s->device), p.address, p.bytes);
     if (!bits || is_zero(bits, p.bytes)) continue;
     s->values[i] = mw_alloc(p.bytes);
@@ -237,10 +239,10 @@ void cpu_screen_keep(void *context, uint64_t first, uint64_t last) {
 
 void cpu_screen_restore(void *context, uint64_t first, uint64_t last) {
   cpu_screen *s = context;
-  if (!cpu_screen_is_suspicious(s) || !s->device->cells->kept_size) return;
+  if (!cpu_screen_is_suspicious(s) || !s->device->cells->saved_size) return;
   for (uint64_t i = first; i < end_of(s, last); i++) {
     piece p = piece_at(s, i);
-    memcpy((void *)(uintptr_t)p.address, p.kept, p.bytes);
+    memcpy((void *)(uintptr_t)p.address, p.saved, p.bytes);
     unsigned char *bits = check_values_at(cpu_check_of(s->device), p.address, p.bytes);
     if (!bits) continue;
     if (s->values[i])
@@ -259,8 +261,8 @@ static uint64_t sum_of(const lanes *counts) {
   return sum;
 }
 
-/* The number of cells that are not empty, which are emptied. Arrays begin and end at multiples of a vector. */
-static uint64_t empty(uint32_t *cells, uint64_t count) {
+/* Count the cells in use, and clear them. Arrays begin and end at multiples of a vector. */
+static uint64_t count_and_clear(uint32_t *cells, uint64_t count) {
   lanes used = {0};
   for (uint64_t k = 0; k < count; k += LANES) {
     lanes *at = (lanes *)(void *)(cells + k);
@@ -272,22 +274,24 @@ static uint64_t empty(uint32_t *cells, uint64_t count) {
 }
 
 /* Whether a word was written by one block and read by another. */
-static bool is_apart(const uint32_t *writes, const uint32_t *reads, uint64_t count, uint32_t block_bits) {
-  lanes apart = {0};
+static bool crosses_blocks(const uint32_t *writes, const uint32_t *reads, uint64_t count, uint32_t block_bits) {
+  lanes crossing = {0};
   for (uint64_t k = 0; k < count; k += LANES) {
     lanes wrote = *(const lanes *)(const void *)(writes + k), read = *(const lanes *)(const void *)(reads + k);
-    apart |= (lanes)(wrote != 0) & (lanes)(read != 0) & (wrote ^ read) & block_bits;
+    crossing |= (lanes)(wrote != 0) & (lanes)(read != 0) & (wrote ^ read) & block_bits;
   }
-  apart = (lanes)(apart != 0) & 1;
-  return sum_of(&apart);
+  crossing = (lanes)(crossing != 0) & 1;
+  return sum_of(&crossing);
 }
 
-/* Each word was touched by one block; and how many words that is. What was not noted at all needs no look. */
+/* Find words that one block wrote and another block read, and count the words in use. A block claims each word that it
+   finds unused; two blocks may claim the same word at the same time, and then there are more claims than words in use
+   (cpu_screen_is_suspicious). Arrays whose accesses are not noted are skipped. */
 void cpu_screen_compare(void *context, uint64_t first, uint64_t last) {
   enum { PART = 2048 };
   cpu_screen *s = context;
   const struct cpu_cells *cells = s->device->cells;
-  bool wrote = atomic_load(&s->claims[WRITES]), read = atomic_load(&s->claims[READS]), apart = false;
+  bool wrote = atomic_load(&s->claims[WRITES]), read = atomic_load(&s->claims[READS]), crossing = false;
   uint64_t found[2] = {0};
   for (uint64_t i = first; i < end_of(s, last); i++) {
     piece p = piece_at(s, i);
@@ -296,12 +300,12 @@ void cpu_screen_compare(void *context, uint64_t first, uint64_t last) {
     for (uint64_t at = 0, part; at < words; at += part) {
       uint32_t *writes = cell_at(cells, WRITES, p.address) + at, *reads = cell_at(cells, READS, p.address) + at;
       part = words - at < PART ? words - at : PART;
-      if (wrote && read) apart = apart || is_apart(writes, reads, part, s->block_bits);
-      if (wrote) found[WRITES] += empty(writes, part);
-      if (read) found[READS] += empty(reads, part);
+      if (wrote && read) crossing = crossing || crosses_blocks(writes, reads, part, s->block_bits);
+      if (wrote) found[WRITES] += count_and_clear(writes, part);
+      if (read) found[READS] += count_and_clear(reads, part);
     }
   }
-  if (apart) atomic_store(&s->suspicious, 1);
+  if (crossing) atomic_store(&s->suspicious, 1);
   for (int i = 0; i < 2; i++) atomic_fetch_add(&s->found[i], found[i]);
 }
 
@@ -319,9 +323,11 @@ static bool has_screened_code(const cpu_command *command) {
 
 bool cpu_screen_runs(const cpu_command *command) { return command->screen && has_screened_code(command); }
 
-bool cpu_screen_spares(const cpu_command *command) {
+bool cpu_screen_skips(const cpu_command *command) {
   if (!command->screen) return false;
-  if (has_screened_code(command)) return atomic_load(&command->screen->suspicious); /* it does not matter any more */
+  if (has_screened_code(command))
+    return atomic_load(
+        &command->screen->suspicious); /* something suspicious was seen: the rest of this run does not matter */
   return !cpu_screen_is_suspicious(command->screen);
 }
 
@@ -337,9 +343,9 @@ void cpu_screen_enter(cpu_worker *worker) {
   base->block_bits = s->block_bits;
   base->block_unit = s->block_unit;
   base->suspicious = 0;
-  bool goes_on =
+  bool has_clear_cells =
       worker->screened == s->number && worker->screened_shared == base->shared && base->shared_tag < UINT32_MAX / 2;
-  if (goes_on) return;
+  if (has_clear_cells) return;
   worker->screened = s->number;
   worker->screened_shared = base->shared;
   base->shared_tag = 0;

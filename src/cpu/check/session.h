@@ -35,7 +35,7 @@ typedef struct check_launch {
   uint32_t stream, number; /* the stream's number; its number in the stream */
   check_clock known;       /* of the launches that happen before it */
   uint32_t grid[3], block[3];
-  bool stopped; /* by a failure: what it left undone is no finding */
+  bool stopped; /* by a failure: incomplete work is not a finding */
 } check_launch;
 
 typedef struct check_range {
@@ -49,9 +49,9 @@ typedef struct views views;
 
 struct cpu_check {
   cpu_device *device;
-  unsigned kinds; /* bits of mw_check_kind */
-  uint64_t seed;  /* 0: turns are in order */
-  uint64_t lots;  /* the state of the numbers by which commands of streams are drawn, or 0 */
+  unsigned kinds;         /* bits of mw_check_kind */
+  uint64_t seed;          /* 0: threads and blocks run in order */
+  uint64_t command_state; /* random state for drawing commands of streams; 0: none yet */
   pthread_mutex_t lock;
   check_sites sites;
   mw_finding *findings;
@@ -72,7 +72,7 @@ struct cpu_check {
   /* lifetime.c */
   check_range *ranges;
   size_t range_count, range_capacity, range_latest;
-  atomic_uint_fast64_t frees; /* and blocks of malloc: what contains an address may have changed */
+  atomic_uint_fast64_t frees; /* of arrays and of malloc's blocks: cached ranges may be stale */
 };
 
 static inline bool check_wants(const cpu_check *check, mw_check_kind kind) { return check->kinds & (unsigned)kind; }
@@ -97,7 +97,7 @@ typedef struct check_fact {
   bool has_index;
   int64_t index;
   const char *scope, *hint; /* or NULL */
-  const char *text;         /* of the sentence; or NULL for a race */
+  const char *text;         /* of the message; NULL for a race, whose message is composed */
 } check_fact;
 void check_found(cpu_check *check, const check_fact *fact);
 
@@ -119,8 +119,8 @@ static inline uint32_t check_epoch(check_time time) { return (uint32_t)(time >> 
 
 typedef struct view view;
 
-/* Asynchronous copies are by an agent of their own for each thread, whose time counts groups of copies. What it did
-   is known to those who know of a wait for it. */
+/* Each thread has an agent that makes its asynchronous copies and whose time counts groups of copies. Other threads
+   know of a copy once they know that the thread has waited for it. */
 enum { AGENTS = 1024 }; /* the number of the first thread's agent */
 static inline check_time check_time_of_group(uint32_t group) { return check_time_of(0x7fffffff, group); }
 
@@ -129,7 +129,7 @@ typedef struct checked_thread {
   uint32_t groups; /* of asynchronous copies: committed ones */
   bool copies;     /* is within an asynchronous copy */
   bool absent;     /* its latest shuffle read a lane that takes no part */
-  uint8_t told;    /* of its next atomic access: MW_CHECK_ATOMIC's value */
+  uint8_t order;   /* of its next atomic access: MW_CHECK_ATOMIC's value */
   bool has_fenced;
   check_time fenced[2]; /* at the last fence for the device, for the block; valid if has_fenced */
   bool fenced_for[2];
@@ -137,7 +137,7 @@ typedef struct checked_thread {
   view *seen;  /* read by relaxed atomics, and known after a fence; or NULL */
 } checked_thread;
 
-/* A load of what nothing has written: from which array, if that is known. */
+/* A load of unwritten memory, and its array if that is known. */
 typedef struct check_unwritten_read {
   uint32_t thread, site;
   const char *array; /* or NULL */
@@ -199,10 +199,10 @@ void check_values_open(cpu_check *check);
 void check_values_close(cpu_check *check);
 void check_set_unwritten(cpu_check *check, uint64_t address, uint64_t bytes);
 void check_wrote(cpu_check *check, uint64_t address, uint64_t bytes);
-void check_wrote_all(cpu_check *check); /* arrays: what has written is not seen */
+void check_wrote_all(cpu_check *check); /* all arrays: by code whose writes are not seen */
 void check_copied(cpu_check *check, uint64_t to, uint64_t from, uint64_t bytes);
 void check_unwritten(cpu_worker *worker, uint64_t value); /* MW_CHECK_UNWRITTEN */
-/* An event of code that follows no threads. */
+/* An event in code that does not follow threads. */
 void check_unfollowed(cpu_worker *worker, mw_check_event event, uint64_t value);
 /* The shadow of the memory, or NULL. */
 unsigned char *check_values_at(const cpu_check *check, uint64_t address, uint64_t bytes);

@@ -31,7 +31,7 @@ struct cpu_cluster {
   cpu_command *command;
   unsigned char *area, *rooms; /* `rooms` is aligned within `area`; NULL where the cluster is one block */
   uint32_t size, running;      /* number of blocks; rank of the one that runs */
-  bool stuck;                  /* no block can go on: the one that is resumed fails */
+  bool stuck;                  /* no block can continue: the one that is resumed fails */
   member members[];
 };
 
@@ -176,8 +176,9 @@ bool cpu_cluster_begin(cpu_pool *pool, cpu_cluster *cluster) {
   return true;
 }
 
-/* No block can run: end a wait. False: none waits within the cluster. */
-static bool go_on(cpu_pool *pool, cpu_cluster *cluster) {
+/* No block can run: pass the cluster barrier, wait for other clusters, or fail a block whose wait cannot end. False: no
+   block waits within the cluster. */
+static bool end_wait(cpu_pool *pool, cpu_cluster *cluster) {
   uint32_t rank;
   if (pass_barrier(cluster)) return true;
   if (find_waiting(cluster, true, &rank)) {
@@ -206,7 +207,7 @@ uint32_t cpu_cluster_run(cpu_pool *pool, cpu_cluster *cluster) {
       run(pool, cluster, rank);
       ran = true;
     }
-    if (!ran && !go_on(pool, cluster)) break;
+    if (!ran && !end_wait(pool, cluster)) break;
   }
   return cpu_cluster_waiting(cluster);
 }
@@ -217,7 +218,7 @@ bool cpu_cluster_step(cpu_pool *pool, cpu_cluster *cluster, uint32_t rank) {
     run(pool, cluster, rank % cluster->size);
     return true;
   }
-  return go_on(pool, cluster);
+  return end_wait(pool, cluster);
 }
 
 /* ---- in services ---- */

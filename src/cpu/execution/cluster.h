@@ -1,4 +1,4 @@
-/* Clusters: blocks that one thread of the pool runs by turns, each with a worker of its own. A block runs until it ends
+/* Clusters: blocks that one thread of the pool runs in turn, each with a worker of its own. A block runs until it ends
  * or waits; then the next one that can run does. So a cluster needs no more threads than a block, and its blocks
  * access each other's shared memory without conflicts. A block of a launch without clusters is a cluster of its own in a
  * cooperative launch (cooperative.h).
@@ -25,18 +25,19 @@ void cpu_cluster_move(cpu_cluster *cluster, uint64_t number);
 void cpu_cluster_free(cpu_pool *pool, cpu_cluster *cluster);
 /* Run its blocks until each has ended or waits at the grid barrier; the number of those that wait. */
 uint32_t cpu_cluster_run(cpu_pool *pool, cpu_cluster *cluster);
-/* Or, after a phase has begun (false: it failed), run one of them that can, beginning with a rank, until it waits, ends or lets others go first. False: none can. */
+/* The same in steps. Begin a phase; false if that failed. */
 bool cpu_cluster_begin(cpu_pool *pool, cpu_cluster *cluster);
+/* Run the first block that can run, from `rank` on, until it waits, ends or yields. False: none can run. */
 bool cpu_cluster_step(cpu_pool *pool, cpu_cluster *cluster, uint32_t rank);
 uint32_t cpu_cluster_waiting(const cpu_cluster *cluster);
 
-/* Of the block that the worker runs, in a service: */
-/* wait at the grid barrier; */
+/* In a service, for the block that the worker runs: */
+/* Wait at the grid barrier. */
 void cpu_cluster_wait_grid(cpu_worker *worker);
-/* let the cluster's other blocks run, or any others; */
+/* Let the cluster's other blocks run; or blocks of any cluster. */
 void cpu_cluster_yield(cpu_worker *worker);
 void cpu_cluster_leave(cpu_worker *worker);
-/* its fibers watch words: wait until one has changed. False: nothing can change them. */
+/* The block's fibers watch words: wait until one has changed. False: nothing can change them. */
 bool cpu_cluster_watch(cpu_worker *worker);
 /* Whether the address is in the shared memory of a block of its cluster. */
 bool cpu_cluster_has(const cpu_worker *worker, const void *address);

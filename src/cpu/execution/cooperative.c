@@ -113,7 +113,7 @@ typedef struct drawn {
   cpu_cluster **clusters; /* those that run; fresh ones come from `order` */
   uint64_t count, most, next, last;
   uint32_t *order;
-  uint64_t turns;
+  uint64_t random; /* the state of random numbers */
 } drawn;
 
 static bool draw_in(cpu_pool *pool, cpu_command *command, drawn *d) {
@@ -147,19 +147,19 @@ static void draw_out(cpu_pool *pool, cpu_command *command, drawn *d, uint64_t at
 
 static void run_drawn(cpu_pool *pool, cpu_command *command, uint64_t first, uint64_t last) {
   drawn d = {.most = command->residents->count ? last - first : DRAWN_MOST, .last = last - first};
-  d.turns = cpu_check_turns(pool->device, command->checked, 0);
+  d.random = cpu_check_random_state(pool->device, command->checked, 0);
   d.order = mw_alloc(d.last * sizeof *d.order);
   d.clusters = mw_alloc(d.most * sizeof *d.clusters);
   for (uint64_t i = 0; i < d.last; i++) {
-    uint64_t other = cpu_check_draw(&d.turns, (uint32_t)i + 1);
+    uint64_t other = cpu_check_draw(&d.random, (uint32_t)i + 1);
     d.order[i] = d.order[other];
     d.order[other] = (uint32_t)(first + i);
   }
   for (;;) {
     while (draw_in(pool, command, &d)) continue;
     if (!d.count || atomic_load(&command->stop)) break;
-    uint32_t at = cpu_check_draw(&d.turns, (uint32_t)d.count);
-    uint32_t rank = cpu_check_draw(&d.turns, cpu_cluster_size(&command->kernel.frame));
+    uint32_t at = cpu_check_draw(&d.random, (uint32_t)d.count);
+    uint32_t rank = cpu_check_draw(&d.random, cpu_cluster_size(&command->kernel.frame));
     if (!cpu_cluster_step(pool, d.clusters[at], rank)) draw_out(pool, command, &d, at);
   }
   for (uint64_t i = 0; i < d.count && !command->residents->count; i++) cpu_cluster_free(pool, d.clusters[i]);

@@ -130,7 +130,7 @@ static uint32_t draw(cpu_worker *worker) {
   for (uint32_t i = 0; i < all->count; i++)
     able += (uint32_t)__builtin_popcount(all->warps[i].ready | all->warps[i].fresh);
   if (!able) return ~0u;
-  uint32_t left = cpu_check_draw(&worker->turns, able);
+  uint32_t left = cpu_check_draw(&worker->random, able);
   for (uint32_t i = 0;; i++) {
     uint32_t lanes = all->warps[i].ready | all->warps[i].fresh, count = (uint32_t)__builtin_popcount(lanes);
     if (left >= count) {
@@ -147,7 +147,7 @@ static uint32_t draw(cpu_worker *worker) {
 static uint32_t choose(cpu_worker *worker) {
   cpu_warps *all = worker->warps;
   for (;;) {
-    uint32_t drawn = worker->turns ? draw(worker) : ~0u;
+    uint32_t drawn = worker->random ? draw(worker) : ~0u;
     if (drawn != ~0u) return drawn;
     warp *w = &all->warps[all->now];
     uint32_t first = all->now * LANES;

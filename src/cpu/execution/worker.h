@@ -102,7 +102,7 @@ struct cpu_worker {
   struct cpu_checked *checked;
   cpu_read latest_read;
   bool holds_check;
-  uint64_t turns;    /* of a checked run with a seed: the state of the block's random numbers; 0: turns are in order */
+  uint64_t random; /* of a checked run with a seed: the state of the block's random numbers; 0: threads run in order */
   uint32_t screened; /* the latest screened launch that it has run, and where its shared memory was */
   const unsigned char *screened_shared;
   const char *finding, *finding_array;

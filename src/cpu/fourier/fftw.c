@@ -47,30 +47,30 @@ static fftw libraries[2] = {
 };
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void find(fftw *it, void *handle, const char *name, void *pointer) {
-  char *full = mw_format("%s_%s", it->prefix, name);
+static void find(fftw *f, void *handle, const char *name, void *pointer) {
+  char *full = mw_format("%s_%s", f->prefix, name);
   void *address = mw_library_find(handle, full);
-  if (!address && !it->problem) it->problem = mw_format("%s has no function %s", it->library.path, full);
+  if (!address && !f->problem) f->problem = mw_format("%s has no function %s", f->library.path, full);
   memcpy(pointer, &address, sizeof address);
   free(full);
 }
 
-static void load_one(fftw *it) {
-  void *handle = mw_library_open(&it->library);
+static void load_one(fftw *f) {
+  void *handle = mw_library_open(&f->library);
   if (!handle) {
-    it->problem = it->library.problem ? mw_strdup(it->library.problem)
-                                      : mw_format("%s was not found under these names: %s. Install the package %s",
-                                                  it->library.title, mw_library_tried(&it->library), it->package);
+    f->problem = f->library.problem ? mw_strdup(f->library.problem)
+                                    : mw_format("%s was not found under these names: %s. Install the package %s",
+                                                f->library.title, mw_library_tried(&f->library), f->package);
     return;
   }
-  find(it, handle, "plan_guru64_dft", &it->plan);
-  find(it, handle, "plan_guru64_dft_r2c", &it->plan_real);
-  find(it, handle, "plan_guru64_dft_c2r", &it->plan_inverse);
-  find(it, handle, "execute_dft", &it->run);
-  find(it, handle, "execute_dft_r2c", &it->run_real);
-  find(it, handle, "execute_dft_c2r", &it->run_inverse);
-  find(it, handle, "destroy_plan", &it->destroy);
-  find(it, handle, "alignment_of", &it->alignment);
+  find(f, handle, "plan_guru64_dft", &f->plan);
+  find(f, handle, "plan_guru64_dft_r2c", &f->plan_real);
+  find(f, handle, "plan_guru64_dft_c2r", &f->plan_inverse);
+  find(f, handle, "execute_dft", &f->run);
+  find(f, handle, "execute_dft_r2c", &f->run_real);
+  find(f, handle, "execute_dft_c2r", &f->run_inverse);
+  find(f, handle, "destroy_plan", &f->destroy);
+  find(f, handle, "alignment_of", &f->alignment);
 }
 
 static void load(void) {
@@ -122,13 +122,13 @@ static void *make_plan(const plan_key *key, void *from, void *to) {
 static void drop_old(void) {
   int count = 0;
   for (kept_plan **at = &plans; *at;) {
-    kept_plan *it = *at;
-    if (++count > KEPT && it->users == 0) {
-      *at = it->next;
-      libraries[it->key.is_double].destroy(it->plan);
-      free(it);
+    kept_plan *old = *at;
+    if (++count > KEPT && old->users == 0) {
+      *at = old->next;
+      libraries[old->key.is_double].destroy(old->plan);
+      free(old);
     } else {
-      at = &it->next;
+      at = &old->next;
     }
   }
 }
@@ -136,26 +136,26 @@ static void drop_old(void) {
 /* A plan for a piece at these addresses; NULL if FFTW has none. Given back by release_plan. */
 static kept_plan *plan_for(const plan_key *key, void *from, void *to) {
   mw_lock(&lock);
-  kept_plan **at = &plans, *it;
+  kept_plan **at = &plans, *cached;
   while (*at && !same_key(&(*at)->key, key)) at = &(*at)->next;
-  it = *at;
-  if (it) {
-    *at = it->next;
+  cached = *at;
+  if (cached) {
+    *at = cached->next;
   } else {
     void *plan = make_plan(key, from, to);
     if (plan) {
-      it = mw_alloc(sizeof *it);
-      *it = (kept_plan){.key = *key, .plan = plan};
+      cached = mw_alloc(sizeof *cached);
+      *cached = (kept_plan){.key = *key, .plan = plan};
     }
   }
-  if (it) {
-    it->users++;
-    it->next = plans;
-    plans = it;
+  if (cached) {
+    cached->users++;
+    cached->next = plans;
+    plans = cached;
     drop_old();
   }
   mw_unlock(&lock);
-  return it;
+  return cached;
 }
 
 static void release_plan(kept_plan *plan) {
@@ -175,7 +175,7 @@ typedef struct scratch {
 
 typedef struct transform_job {
   mw_transform transform;
-  size_t piece;                /* outer ones of a block; the last block may have fewer */
+  size_t piece;                /* transforms of a block; the last block may have fewer */
   kept_plan *plan, *last;      /* last: NULL if all are alike */
   size_t from_bytes, to_bytes; /* of an outer one */
   bool by_panels;
@@ -212,34 +212,34 @@ static char *new_lines(const cpu_panel *panel) {
   return lines;
 }
 
-static void drop_scratch(scratch *it) {
-  free(it->from);
-  free(it->to);
-  free(it);
+static void drop_scratch(scratch *buffers) {
+  free(buffers->from);
+  free(buffers->to);
+  free(buffers);
 }
 
 static scratch *new_scratch(const transform_job *job) {
-  scratch *it = mw_alloc(sizeof *it);
-  it->from = new_lines(&job->from);
-  it->to = new_lines(&job->to);
-  if (it->from && it->to) return it;
-  drop_scratch(it);
+  scratch *buffers = mw_alloc(sizeof *buffers);
+  buffers->from = new_lines(&job->from);
+  buffers->to = new_lines(&job->to);
+  if (buffers->from && buffers->to) return buffers;
+  drop_scratch(buffers);
   return NULL;
 }
 
-/* The first scratch is there before the command is queued; workers that get no more memory wait for their turn. */
+/* The first scratch is there before the command is queued; workers that get no memory wait for a free one. */
 static scratch *take_scratch(transform_job *job) {
   mw_lock(&job->lock);
-  scratch *it = job->unused;
-  if (it) job->unused = it->next;
+  scratch *buffers = job->unused;
+  if (buffers) job->unused = buffers->next;
   mw_unlock(&job->lock);
-  while (!it && !(it = new_scratch(job))) {
+  while (!buffers && !(buffers = new_scratch(job))) {
     mw_lock(&job->lock);
-    it = job->unused;
-    if (it) job->unused = it->next;
+    buffers = job->unused;
+    if (buffers) job->unused = buffers->next;
     mw_unlock(&job->lock);
   }
-  return it;
+  return buffers;
 }
 
 static void run_panels(void *context, uint64_t first, uint64_t last) {
@@ -266,9 +266,9 @@ static void run_panels(void *context, uint64_t first, uint64_t last) {
 static void drop_job(transform_job *job) {
   release_plan(job->plan);
   release_plan(job->last);
-  for (scratch *it = job->unused, *next; it; it = next) {
-    next = it->next;
-    drop_scratch(it);
+  for (scratch *buffers = job->unused, *next; buffers; buffers = next) {
+    next = buffers->next;
+    drop_scratch(buffers);
   }
   pthread_mutex_destroy(&job->lock);
   free(job);
@@ -288,7 +288,7 @@ static size_t piece_of(const mw_transform *t, int workers) {
   return piece < t->outer ? piece : t->outer;
 }
 
-/* Columns of a panel: at least a few cache lines, and enough work for a block. 0: panels do not pay. */
+/* Columns of a panel: at least a few cache lines, and enough work for a block. 0: panels are not faster. */
 static size_t columns_of(const mw_transform *t) {
   enum { LEAST = 16, WORK = 4096, MOST = 1 << 20 };
   if (t->inner == 1 || t->n > MOST) return 0;

@@ -1,4 +1,4 @@
-/* Adjacent address ranges of devices, for peer access: the guard of a store (src/mwcc/lower/store_sandbox.c) tests
+/* Adjacent address ranges of devices, for peer access: the store sandbox (src/mwcc/entry/store_sandbox.c) tests
  * against one range, and with peer access that range extends from the lowest to the highest of several slots.
  *
  * This is correct only while no host memory lies between slots. So the lowest free slot is taken first, and the address

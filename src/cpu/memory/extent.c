@@ -12,24 +12,24 @@ typedef struct block {
 } block;
 
 static cpu_extent *extent_new(cpu_space *space) {
-  if (!space->spare) {
+  if (!space->unused) {
     block *fresh = mw_alloc(sizeof *fresh);
     fresh->next = space->blocks;
     space->blocks = fresh;
     for (int i = 0; i < PER_BLOCK; i++) {
-      fresh->extents[i].next = space->spare;
-      space->spare = &fresh->extents[i];
+      fresh->extents[i].next = space->unused;
+      space->unused = &fresh->extents[i];
     }
   }
-  cpu_extent *extent = space->spare;
-  space->spare = extent->next;
+  cpu_extent *extent = space->unused;
+  space->unused = extent->next;
   *extent = (cpu_extent){0};
   return extent;
 }
 
 static void extent_drop(cpu_space *space, cpu_extent *extent) {
-  extent->next = space->spare;
-  space->spare = extent;
+  extent->next = space->unused;
+  space->unused = extent;
 }
 
 static int bin_of(const cpu_space *space, size_t span) {

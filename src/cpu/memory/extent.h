@@ -34,7 +34,7 @@ typedef struct cpu_space {
   cpu_extent *first;
   cpu_extent *bins[CPU_EXTENT_BINS]; /* free extents by the binary logarithm of their pages */
   uint64_t filled;                   /* bit i: bins[i] is not empty */
-  cpu_extent *spare;                 /* unused structs, linked by next */
+  cpu_extent *unused;                /* structs, linked by next */
   void *blocks;                      /* the allocations that contain the structs */
 } cpu_space;
 

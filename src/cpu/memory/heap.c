@@ -79,7 +79,7 @@ int cpu_heap_open(cpu_heap **out) {
   heap->live_mask = 1023;
   heap->live = mw_alloc((heap->live_mask + 1) * sizeof *heap->live);
   /* The margins are never accessible: a store through a pointer into the range plus an offset within them is harmless,
-     so compiled code does not test it (src/mwcc/lower/store_sandbox.c). Stores that fail the test are redirected to the
+     so compiled code does not test it (src/mwcc/entry/store_sandbox.c). Stores that fail the test are redirected to the
      range's first byte. */
   size_t margin = cpu_heap_margin(heap), arrays = (size - 2 * margin) / 3 * 2 / heap->page * heap->page;
   cpu_space_open(&heap->arrays, heap->base + margin, arrays, heap->page);

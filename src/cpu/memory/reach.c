@@ -1,7 +1,7 @@
 /* The offsets within which compiled code may trust a pointer.
  *
  * A store through a device pointer plus an offset needs no test if the offset is smaller than the margins at both ends
- * of the device's range (src/mwcc/lower/store_sandbox.c). The margins grow with the range, which is small if the host's
+ * of the device's range (src/mwcc/entry/store_sandbox.c). The margins grow with the range, which is small if the host's
  * address space is limited. An offset from a null pointer leads to host memory if the host has memory at low addresses,
  * as programs have that are not position independent. */
 #include "cpu/memory/reach.h"

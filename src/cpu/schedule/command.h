@@ -55,7 +55,7 @@ struct cpu_command {
 
   /* Guarded by the pool's lock: */
   bool active;              /* in the pool's list of commands with blocks to take */
-  bool awaits_lot;          /* it could run, and waits until it is drawn (random_streams.c) */
+  bool awaits_draw;         /* it could run, and waits to be drawn (random_streams.c) */
   bool gated;               /* it has or had the pool's gate, which counts the threads that run its blocks */
   bool timed_out, reported; /* stopped by its deadline or an interrupt; and this has been reported */
   bool interrupted;

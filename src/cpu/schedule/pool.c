@@ -139,7 +139,7 @@ static bool run_blocks(cpu_worker *worker, cpu_command *command, const cpu_taken
 
 static void run_kernel(cpu_pool *pool, const cpu_slot *slot, cpu_command *command, cpu_taken taken) {
   cpu_worker *worker = slot->worker;
-  if (cpu_screen_spares(command)) {
+  if (cpu_screen_skips(command)) {
     while (take_more(pool, slot, command, &taken)) continue;
     return;
   }

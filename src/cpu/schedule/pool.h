@@ -128,14 +128,17 @@ void cpu_pool_wake_others(cpu_pool *pool);
 /* Stop a kernel: no more of its blocks are taken, and threads abandon the running ones. */
 void cpu_pool_stop(cpu_pool *pool, cpu_command *command);
 
-/* random_streams.c: in a checked run with a seed. Whether commands wait to be drawn; start one of those that could
-   run, unless one runs: the stream of it, or NULL; a command is done; wait a while for a stream's condition, and let one more command
-   start where the drawn one takes long; and, before the host continues, let commands run or not. */
-bool cpu_lots_are_drawn(const cpu_pool *pool);
-cpu_stream *cpu_lots_draw(cpu_pool *pool);
-void cpu_lots_finish(cpu_pool *pool, const cpu_command *command);
-void cpu_lots_wait(cpu_pool *pool, pthread_cond_t *condition);
-void cpu_lots_turn(cpu_pool *pool);
+/* random_streams.c: the order of commands in a checked run with a seed. */
+/* Whether commands wait to be drawn. */
+bool cpu_streams_are_random(const cpu_pool *pool);
+/* Draw and start a command, unless a drawn one runs. Returns its stream; NULL if no command can run. */
+cpu_stream *cpu_random_start(cpu_pool *pool);
+/* A command is done: draw the next one if a host thread waits. */
+void cpu_random_finish(cpu_pool *pool, const cpu_command *command);
+/* Wait for a stream's condition for a short time. If the drawn command takes long, start another one. */
+void cpu_random_wait(cpu_pool *pool, pthread_cond_t *condition);
+/* Before the host continues: run a random number of commands. */
+void cpu_random_yield(cpu_pool *pool);
 
 /* threads.c, without the lock */
 void cpu_threads_open(cpu_pool *pool);

@@ -58,16 +58,16 @@ int cpu_stream_fail_held(void) {
 bool cpu_stream_wait_until(cpu_stream *stream, uint64_t target) {
   cpu_pool *pool = stream->device->pool;
   bool helps = cpu_fault_possible(), helped = false, held = false, spun = pool->slots == 1;
-  bool draws = cpu_lots_are_drawn(pool);
+  bool draws = cpu_streams_are_random(pool);
   stream->pins++;
   stream->wanted = target;
   while (atomic_load(&stream->retired) < target) {
     cpu_stream *root = root_of(stream);
     if ((held = !root)) break;
-    cpu_stream *drawn = draws ? cpu_lots_draw(pool) : NULL;
+    cpu_stream *drawn = draws ? cpu_random_start(pool) : NULL;
     if (draws && pool->slots > 1) {
       if (target < stream->awaited) stream->awaited = target;
-      cpu_lots_wait(pool, &stream->moved);
+      cpu_random_wait(pool, &stream->moved);
       continue;
     }
     if (drawn) root = drawn;
@@ -104,7 +104,7 @@ int cpu_stream_query(void *handle) {
   cpu_stream *stream = handle;
   cpu_pool *pool = stream->device->pool;
   mw_lock(&pool->lock);
-  cpu_lots_turn(pool);
+  cpu_random_yield(pool);
   bool empty = atomic_load(&stream->retired) == stream->issued;
   if (!empty) cpu_pool_wake(pool); /* the caller probably polls */
   if (empty) cpu_check_synchronized(stream);
@@ -235,7 +235,7 @@ static void keep_site(cpu_command *command, const char *site) {
 
 /* Whether its blocks switch at random: in a checked run with a seed, where threads do. */
 static bool takes_turns(const cpu_device *device, const cpu_kernel_work *work, uint64_t blocks) {
-  return cpu_check_draws(device) && work->kernel->unit->image->checks & MW_CHECK_RACES && blocks <= UINT32_MAX;
+  return cpu_check_is_random(device) && work->kernel->unit->image->checks & MW_CHECK_RACES && blocks <= UINT32_MAX;
 }
 
 static cpu_command *new_launch(cpu_stream *stream, const mw_launch_request *request, const cpu_kernel_work *work,
@@ -276,7 +276,7 @@ static void launch_screened(cpu_stream *stream, const mw_launch_request *request
   screened.kernel = kernel;
   screened.frame.symbols = kernel->unit->symbols;
   push_step(stream, cpu_screen_begin, screen, 1);
-  push_step(stream, cpu_screen_keep, screen, pieces);
+  push_step(stream, cpu_screen_save, screen, pieces);
   cpu_command *command = new_launch(stream, request, &screened, (mw_completion){0});
   command->screen = screen;
   push_own(stream, command, number);
@@ -420,7 +420,7 @@ static int exchange(cpu_stream *stream, void *target, const void *source, size_t
   int code = MW_SUCCESS;
   if (bytes == 0) return MW_SUCCESS;
   mw_lock(&pool->lock);
-  cpu_lots_turn(pool);
+  cpu_random_yield(pool);
   if (stream->device->holds > 0) {
     /* If this call fails, no queued copy may access the host's memory later: wait for earlier work first, and queue the
        copy only if nothing can block it. */

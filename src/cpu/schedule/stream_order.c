@@ -31,7 +31,7 @@ cpu_command *cpu_stream_command(cpu_stream *stream, cpu_command_kind kind, mw_co
   command->deadline = 0;
   command->residents = NULL;
   command->screen = NULL;
-  command->drawn = command->awaits_lot = false;
+  command->drawn = command->awaits_draw = false;
   command->watched = NULL;
   atomic_store_explicit(&command->family, NULL, memory_order_relaxed);
   cpu_command_keep_order(command);
@@ -89,8 +89,8 @@ void cpu_stream_advance(cpu_stream *stream) {
   bool moved = false;
   for (cpu_command *command; (command = stream->current) != NULL; moved = true) {
     if (command->kind < CPU_RECORD) {
-      command->awaits_lot = cpu_lots_are_drawn(stream->device->pool);
-      if (!command->awaits_lot) cpu_pool_activate(stream->device->pool, command);
+      command->awaits_draw = cpu_streams_are_random(stream->device->pool);
+      if (!command->awaits_draw) cpu_pool_activate(stream->device->pool, command);
       break;
     }
     if (command->kind == CPU_WAIT && !command->mark->done) {
@@ -128,7 +128,7 @@ void cpu_stream_finish(cpu_command *command) {
   if (command->kind != CPU_CALL) complete(pool, completion);
   command->finished = true;
   retire(stream);
-  cpu_lots_finish(pool, command);
+  cpu_random_finish(pool, command);
 }
 
 /* ---- between streams ---- */

@@ -82,7 +82,7 @@ int cpu_event_record(void *handle, void *where) {
 int cpu_event_query(void *handle) {
   cpu_event *event = handle;
   mw_lock(lock_of(event));
-  cpu_lots_turn(event->device->pool);
+  cpu_random_yield(event->device->pool);
   bool done = !event->mark || event->mark->done;
   if (!done) cpu_pool_wake(event->device->pool);
   if (done) cpu_check_event_passed(event->device, event);

@@ -1,9 +1,10 @@
 /* Whether fences and atomics order two accesses of a checked run, by the log of its kernels.
  *
- * A thread releases what it did before its latest fence, at each atomic operation or volatile store after it; who reads
- * that word in the same way later learns it, and with it what the releasing thread had learnt. So an access happens
- * before another if a chain of such entries leads from the second thread to a release that covers the first access. What
- * another thread of the block learnt counts if a barrier is between. */
+ * After a fence, each atomic operation or volatile store of a thread is a release: it publishes what the thread did
+ * before the fence. A thread that later reads the word by an atomic or volatile load acquires that, and all that the
+ * releasing thread had acquired ("learnt") before. So an access happens before another if a chain of such entries leads
+ * from the second thread to a release that covers the first access. What another thread of the block has acquired
+ * counts as well if a barrier follows it. */
 #include "session.h"
 
 #include <stdlib.h>

@@ -8,12 +8,12 @@
 
 /* Translates NVRTC's messages into clang's format, which diagnostic.c reads: "kernel.cu(3): error: …" becomes
    "kernel.cu:3:7: error: …", with the caret's column. Drops warnings about the headers in `ours`, because the user
-   cannot change those. `first` receives the place of the first error. */
+   cannot change those. `first` receives the position of the first error. */
 typedef struct cuda_diagnosis {
   char *message, *file; /* of the first error, or NULL */
   int line, column;
   bool lacks_header;  /* the file that an #include names is not there */
-  bool lacks_runtime; /* kernels launch kernels, or call what CUDA has for kernels that do */
+  bool lacks_runtime; /* kernels launch kernels, or call CUDA's device runtime */
 } cuda_diagnosis;
 typedef struct cuda_headers cuda_headers;
 void cuda_log_translate(const char *log, const cuda_headers *ours, mw_text *out, cuda_diagnosis *first);

@@ -281,7 +281,7 @@ static int compile_by_nvrtc(const cuda_device *device, const mw_source *source, 
 int cuda_compile(void *handle, const mw_source *source, const char *const *instances, size_t instance_count,
                  const char *path) {
   cuda_device *device = handle;
-  bool lacks_header = false, has_mwcc = cuda_has_mwcc(); /* asked now: it clears the error slot */
+  bool lacks_header = false, has_mwcc = cuda_has_mwcc(); /* before compiling: it clears the error slot */
   if (cuda_by_mwcc() || cuda_for_mwcc(device, source))
     return cuda_mwcc_compile(device, source, instances, instance_count, path);
   if (nvrtc_load() != MW_SUCCESS) return fail_without_compiler();

@@ -82,7 +82,7 @@ typedef struct plan_key {
 
 typedef struct cuda_plan {
   plan_key key;
-  int handle; /* 0 and up; -1: an empty place */
+  int handle; /* 0 and up; -1: unused */
   size_t workspace;
   uint64_t used;
 } cuda_plan;
@@ -141,13 +141,13 @@ static int plan_for(cuda_device *device, const plan_key *key, const cuda_plan **
   plans->epoch = device->epoch;
   cuda_plan *oldest = plans->of;
   for (int i = 0; i < KEPT; i++) {
-    cuda_plan *it = &plans->of[i];
-    if (it->handle >= 0 && is_same(&it->key, key)) {
-      it->used = ++plans->clock;
-      *out = it;
+    cuda_plan *plan = &plans->of[i];
+    if (plan->handle >= 0 && is_same(&plan->key, key)) {
+      plan->used = ++plans->clock;
+      *out = plan;
       return 0;
     }
-    if (oldest->handle >= 0 && (it->handle < 0 || it->used < oldest->used)) oldest = it;
+    if (oldest->handle >= 0 && (plan->handle < 0 || plan->used < oldest->used)) oldest = plan;
   }
   if (oldest->handle >= 0) lib.cufftDestroy(oldest->handle);
   int status = make_plan(key, oldest);
@@ -185,22 +185,22 @@ static runs runs_of(const mw_transform *t, bool by_lines) {
   bool from_real = t->kind == MW_FOURIER_REAL, to_real = t->kind == MW_FOURIER_REAL_INVERSE;
   size_t in = to_real ? half : t->n, out = from_real ? half : t->n;
   size_t from_size = from_real ? real : 2 * real, to_size = to_real ? real : 2 * real;
-  runs it = {.key = {t->kind, t->is_double, t->n, t->inner, 0, 0, 0}};
+  runs work = {.key = {t->kind, t->is_double, t->n, t->inner, 0, 0, 0}};
   if (by_lines) {
-    it.times = t->inner, it.from_next = from_size, it.to_next = to_size;
-    it.key.count = t->outer, it.key.from = in * t->inner, it.key.to = out * t->inner;
+    work.times = t->inner, work.from_next = from_size, work.to_next = to_size;
+    work.key.count = t->outer, work.key.from = in * t->inner, work.key.to = out * t->inner;
   } else {
-    it.times = t->outer, it.from_next = in * t->inner * from_size, it.to_next = out * t->inner * to_size;
-    it.key.count = t->inner, it.key.from = it.key.to = 1;
+    work.times = t->outer, work.from_next = in * t->inner * from_size, work.to_next = out * t->inner * to_size;
+    work.key.count = t->inner, work.key.from = work.key.to = 1;
   }
-  return it;
+  return work;
 }
 
 /* With device->fourier_lock held. */
-static int queue_runs(cuda_stream *stream, const mw_transform *t, const runs *it, mw_completion *completion) {
+static int queue_runs(cuda_stream *stream, const mw_transform *t, const runs *work, mw_completion *completion) {
   const cuda_plan *plan;
   uint64_t workspace = 0;
-  int status = plan_for(stream->device, &it->key, &plan);
+  int status = plan_for(stream->device, &work->key, &plan);
   if (status != 0) return fail(MW_NOT_SUPPORTED, "cuFFT has no plan for %zu numbers: its status is %d", t->n, status);
   if (plan->workspace > 0) {
     int code = cuda_scratch_new(stream->device, plan->workspace, 0, completion, &workspace, NULL);
@@ -208,18 +208,18 @@ static int queue_runs(cuda_stream *stream, const mw_transform *t, const runs *it
   }
   status = lib.cufftSetStream(plan->handle, stream->handle);
   if (status == 0) status = lib.cufftSetWorkArea(plan->handle, (void *)(uintptr_t)workspace);
-  for (size_t i = 0; i < it->times && status == 0; i++)
-    status = execute(&it->key, plan->handle, (void *)(uintptr_t)(t->from + i * it->from_next),
-                     (void *)(uintptr_t)(t->to + i * it->to_next));
+  for (size_t i = 0; i < work->times && status == 0; i++)
+    status = execute(&work->key, plan->handle, (void *)(uintptr_t)(t->from + i * work->from_next),
+                     (void *)(uintptr_t)(t->to + i * work->to_next));
   if (status == 0) return MW_SUCCESS;
   if (workspace) cuda_scratch_drop(completion);
   return fail(MW_UNKNOWN, "a Fourier transform failed: cuFFT's status is %d", status);
 }
 
-/* cuFFT reads and writes real numbers by pairs: its status is 4 (invalid value) where these are not aligned. */
-static bool is_aligned(const mw_transform *t, const runs *it) {
+/* cuFFT reads and writes real numbers in pairs: its status is 4 (invalid value) where these are not aligned. */
+static bool is_aligned(const mw_transform *t, const runs *work) {
   uint64_t pair = t->is_double ? 16 : 8, starts = t->from | t->to;
-  if (it->times > 1) starts |= it->from_next | it->to_next;
+  if (work->times > 1) starts |= work->from_next | work->to_next;
   return starts % pair == 0;
 }
 
@@ -227,18 +227,19 @@ static int queue_transform(void *stream_handle, const mw_transform *t, mw_comple
   cuda_stream *stream = stream_handle;
   cuda_device *device = stream->device;
   bool by_lines = t->outer >= t->inner;
-  runs it = runs_of(t, by_lines);
-  if (!is_aligned(t, &it)) it = runs_of(t, !by_lines);
+  runs work = runs_of(t, by_lines);
+  if (!is_aligned(t, &work)) work = runs_of(t, !by_lines);
   int code = load_library();
-  if (code == MW_SUCCESS && it.times > LOOPS)
-    code = fail(MW_NOT_SUPPORTED, "cuFFT transforms no %zu batches of %zu lines at once", it.times, it.key.count);
-  if (code == MW_SUCCESS && !is_aligned(t, &it))
-    code = fail(MW_NOT_SUPPORTED, "cuFFT takes numbers from places aligned as pairs");
+  if (code == MW_SUCCESS && work.times > LOOPS)
+    code =
+        fail(MW_NOT_SUPPORTED, "cuFFT cannot transform %zu batches of %zu lines at once", work.times, work.key.count);
+  if (code == MW_SUCCESS && !is_aligned(t, &work))
+    code = fail(MW_NOT_SUPPORTED, "cuFFT needs real arrays that are aligned to two numbers");
   if (code == MW_SUCCESS) code = cuda_stream_enter(stream);
   if (code != MW_SUCCESS) return code;
   cuda_stream_inherit_holds(stream);
   mw_lock(&device->fourier_lock);
-  code = queue_runs(stream, t, &it, &completion);
+  code = queue_runs(stream, t, &work, &completion);
   mw_unlock(&device->fourier_lock);
   if (code == MW_SUCCESS) cuda_stream_queued(stream, &completion);
   return code;

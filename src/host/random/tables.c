@@ -5,7 +5,7 @@
 
 enum { DIMENSIONS = 20000 };
 
-/* Joe and Kuo's numbers as in lua/moonwarp/random/joe_kuo.lua: three dimensions a line, 32 digits in base 64 each. */
+/* Joe and Kuo's numbers as in lua/moonwarp/random/joe_kuo.lua: three dimensions per line, 32 digits in base 64 each. */
 static const char numbers[][97] = {
 #include "joe_kuo.inc"
 };

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#define BLOCK 32768 /* bytes: more than MW_ELEMENT_BYTES; what does not divide it uses what fits */
+#define BLOCK 32768 /* bytes: more than MW_ELEMENT_BYTES; of elements that do not divide it, as many as fit */
 
 typedef struct block {
   lua_State *L;
@@ -44,7 +44,7 @@ static void name_element(const block *b, int depth, char *out, size_t size) {
     length += (size_t)snprintf(out + length, size - length, "[%zu]", b->at[d]);
 }
 
-/* The value on top of the stack does not go by the fast path: a vector, or a mistake. */
+/* The value on top of the stack needs the slow path: it is a vector, or a mistake. */
 static void pack_slowly(block *b, void *out) {
   char what[128];
   name_element(b, b->array->rank, what, sizeof what);

@@ -8,7 +8,8 @@
 
 /* ---- the line of the call ---- */
 
-/* The call's "script.lua:12", which asynchronous errors name. Written anew only when it differs from the last launch's. */
+/* The call's "script.lua:12", which asynchronous errors name. Written anew only when it differs from the last
+   launch's. */
 const char *mwl_call_site(lua_State *L, mwl_state *state) {
   lua_Debug ar;
   if (!lua_getstack(L, 1, &ar)) return NULL;
@@ -278,8 +279,9 @@ static int launch_gc(lua_State *L) {
 
 /* ---- bound launches ----
  *
- * Between two calls the driver has put its own code and data into the processor's caches, so what a call costs is how many
- * of their lines it needs, of Lua's too. It therefore makes three calls of Lua's API, and is recognised by its mark, not by its class. */
+ * Between two calls the driver's own code and data have filled the processor's caches, so the cost of a call is the
+ * number of cache lines that it touches, in Lua's code as well. A call therefore makes only three calls of Lua's API,
+ * and a bound launch is recognised by its mark, not by its class. */
 
 /* Why the call is refused. */
 static int refuse_call(lua_State *L) __attribute__((cold, noinline));

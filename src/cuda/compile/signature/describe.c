@@ -60,7 +60,7 @@ static void query(queries *q, cuda_lower_names *lower_names, void *context) {
   queries_free(&asked);
 }
 
-/* The part of an query between "_Z8__mw_sigI" (or the like) and "EEvv" or "Evv" at the end. Yours. */
+/* The part of a query between "_Z8__mw_sigI" (or the like) and "EEvv" or "Evv" at the end. Yours. */
 static char *inside(const char *query, const char *template) {
   char *start = mw_format("_Z%zu%sI", strlen(template), template);
   size_t skip = strlen(start), length = query ? strlen(query) : 0;

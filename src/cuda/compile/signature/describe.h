@@ -1,4 +1,4 @@
-/* What a compiled module contains: found and written as text (describe.c), and read again (module_metadata.c).
+/* The contents of a compiled module: determined and written as text (describe.c), and read again (module_metadata.c).
  *
  * NVRTC does not report a kernel's parameters or a variable's type. But the linkage name of a template instance,
  * which it reports on request (nvrtcAddNameExpression), contains complete types. So the source is compiled once more
