@@ -22,10 +22,10 @@ local function is_complex(value) return type(value) == "table" and getmetatable(
 
 -- The real and imaginary parts of two operands; nothing if one of them is an array, or an expression of arrays.
 local function parts(sign, a, b)
-  for _, it in ipairs { a, b } do
-    if not is_complex(it) and type(it) ~= "number" then
-      if raw.type(it) == "array" or type(it) == "table" and rawget(it, "dtype") then return nil end
-      errors.usage("complex numbers: '%s' wants numbers and arrays, got %s", sign, raw.describe(it))
+  for _, operand in ipairs { a, b } do
+    if not is_complex(operand) and type(operand) ~= "number" then
+      if raw.type(operand) == "array" or type(operand) == "table" and rawget(operand, "dtype") then return nil end
+      errors.usage("complex numbers: '%s' wants numbers and arrays, got %s", sign, raw.describe(operand))
     end
   end
   local x, y = is_complex(a), is_complex(b)

@@ -295,12 +295,12 @@ local function widths_of(width, rank)
   local list = type(width) == "table" and width or {}
   local pair = rank == 1 and #list == 2 and type(list[1]) == "number" -- {before, after} of the only axis
   for d = 1, rank do
-    local it = width
-    if pair then it = list elseif type(width) == "table" then it = list[d] end
-    if type(it) == "table" and #it == 2 then
-      before[d], after[d] = it[1], it[2]
+    local entry = width
+    if pair then entry = list elseif type(width) == "table" then entry = list[d] end
+    if type(entry) == "table" and #entry == 2 then
+      before[d], after[d] = entry[1], entry[2]
     else
-      before[d], after[d] = it, it
+      before[d], after[d] = entry, entry
     end
     for _, size in ipairs { before[d] or false, after[d] or false } do
       if not is_whole(size) or size < 0 then

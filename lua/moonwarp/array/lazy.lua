@@ -30,18 +30,18 @@ end
 function M.apply(name, arguments, count)
   local list, traced = {}, false
   for k = 1, count do
-    local it = arguments[k]
-    list[k] = raw.type(it) == "array" and leaf(it) or it
-    traced = traced or M.is(it) and rawget(it, "traced")
+    local argument = arguments[k]
+    list[k] = raw.type(argument) == "array" and leaf(argument) or argument
+    traced = traced or M.is(argument) and rawget(argument, "traced")
   end
   return M.operation(name, list, raw.operator_plan(name, raw.operator_rules[name], list, count), traced)
 end
 
 -- The expression of an operation with a plan, such as operators.lua makes, for its arguments.
 function M.operation(name, list, plan, traced)
-  for k, it in ipairs(list) do
-    if raw.type(it) == "array" then list[k] = leaf(it) end
-    traced = traced or M.is(it) and rawget(it, "traced")
+  for k, argument in ipairs(list) do
+    if raw.type(argument) == "array" then list[k] = leaf(argument) end
+    traced = traced or M.is(argument) and rawget(argument, "traced")
   end
   return node { kind = "operation", name = name, arguments = list, plan = plan, dtype = plan.operands[1][3],
     traced = traced }
@@ -63,11 +63,11 @@ local function operand(into, kind, dtype, value, same)
   return name
 end
 
-function emit(it, into, value_of)
-  if into.seen[it] then return into.seen[it] end
-  if it.kind ~= "operation" then return operand(into, "in", it.dtype, value_of(it), it) end
-  local names, plan = {}, it.plan
-  for k, argument in ipairs(it.arguments) do
+function emit(tree, into, value_of)
+  if into.seen[tree] then return into.seen[tree] end
+  if tree.kind ~= "operation" then return operand(into, "in", tree.dtype, value_of(tree), tree) end
+  local names, plan = {}, tree.plan
+  for k, argument in ipairs(tree.arguments) do
     if M.is(argument) then
       names[k] = emit(argument, into, value_of)
     else
@@ -77,32 +77,32 @@ function emit(it, into, value_of)
   local line, name = {}, "t" .. (#into.lines + 1)
   for k, argument in ipairs(names) do
     local of = plan.operands[k + 1]
-    line[k] = ("const %s %s = %s;"):format(promotion.number(of[3], it.name).C, of[1], argument)
+    line[k] = ("const %s %s = %s;"):format(promotion.number(of[3], tree.name).C, of[1], argument)
   end
-  local C = promotion.number(it.dtype, it.name).C
+  local C = promotion.number(tree.dtype, tree.name).C
   into.lines[#into.lines + 1] = ("%s %s; { %s y; %s\n  %s %s = y; }"):format(C, name, C, table.concat(line, " "),
     plan.body, name)
-  into.key[#into.key + 1] = it.name .. "(" .. table.concat(names, ",") .. ")" .. it.dtype
+  into.key[#into.key + 1] = tree.name .. "(" .. table.concat(names, ",") .. ")" .. tree.dtype
   if plan.preamble then into.preambles[plan.preamble] = true end
-  into.seen[it] = name
+  into.seen[tree] = name
   return name
 end
 
 local made = {}
 
 -- The function of elements for an operation, and the values of its operands after the output.
-local function function_of(it, value_of, to)
+local function function_of(tree, value_of, to)
   local into = { operands = {}, values = {}, lines = {}, key = {}, preambles = {}, seen = {} }
-  local result = emit(it, into, value_of)
+  local result = emit(tree, into, value_of)
   local device
   for k, of in ipairs(into.operands) do
     if of[2] == "in" then device = device or into.values[k].device end
   end
   local key = device.name .. " " .. to .. " " .. table.concat(into.key, " ")
   if not made[key] then
-    local from, wanted = promotion.number(it.dtype, "assign"), promotion.number(to, "assign")
+    local from, wanted = promotion.number(tree.dtype, "assign"), promotion.number(to, "assign")
     if from.kind == "complex" and wanted.kind ~= "bool" and wanted.kind ~= "complex" then
-      promotion.of(it.dtype, "assign to " .. to)
+      promotion.of(tree.dtype, "assign to " .. to)
     end
     local store = ("y = %s;"):format(promotion.converted(result, from, wanted))
     local preamble = {}
@@ -116,29 +116,29 @@ end
 
 -- The array of a node. `memo` holds the nodes whose arrays are known: a trace's leaves, and steps; and perhaps a list
 -- for the kernels that run. `out`, if given, is written.
-local function compute(it, memo, out)
-  if memo[it] then return memo[it] end
+local function compute(tree, memo, out)
+  if memo[tree] then return memo[tree] end
   local y
-  if rawget(it, "array") then
-    y = it.array
-  elseif it.kind == "step" then
-    local arguments, list = it.arguments, {}
-    for k = 1, it.count do list[k] = M.is(arguments[k]) and compute(arguments[k], memo) or arguments[k] end
-    y = it.work(unpack(list, 1, it.count))
+  if rawget(tree, "array") then
+    y = tree.array
+  elseif tree.kind == "step" then
+    local arguments, list = tree.arguments, {}
+    for k = 1, tree.count do list[k] = M.is(arguments[k]) and compute(arguments[k], memo) or arguments[k] end
+    y = tree.work(unpack(list, 1, tree.count))
   else
-    local f, values = function_of(it, function(of) return compute(of, memo) end, out and out.dtype or it.dtype)
+    local f, values = function_of(tree, function(of) return compute(of, memo) end, out and out.dtype or tree.dtype)
     y = raw.elementwise_run(f, out, unpack(values))
     if memo.kernels then memo.kernels[#memo.kernels + 1] = f end
     if out then return out end
   end
-  memo[it] = y
+  memo[tree] = y
   return y
 end
 
 -- Compute an expression into an existing array, converting to its dtype.
-function M.into(it, out)
-  if it.kind ~= "operation" then return out:assign(compute(it, {})) end
-  return compute(it, {}, out)
+function M.into(tree, out)
+  if tree.kind ~= "operation" then return out:assign(compute(tree, {})) end
+  return compute(tree, {}, out)
 end
 
 -- ---- expressions as values ----
@@ -150,15 +150,15 @@ local steps = {} -- of the trace being recorded
 -- A node that is computed by itself: a method with its arguments, or a slice. Arguments may be expressions. While a
 -- function is traced, the arrays of its first call are there to compute with.
 local function step(text, work, count, ...)
-  local it = { kind = "step", arguments = { ... }, count = count, work = work, text = text, traced = true }
-  local y = compute(it, {})
+  local tree = { kind = "step", arguments = { ... }, count = count, work = work, text = text, traced = true }
+  local y = compute(tree, {})
   if raw.type(y) ~= "array" then
     usage("mw.fuse: %s gives a number, which is not known while the function is traced; use an operation that "
       .. "returns an array", text)
   end
-  it.array, it.dtype = y, y.dtype
-  steps[#steps + 1] = node(it)
-  return it
+  tree.array, tree.dtype = y, y.dtype
+  steps[#steps + 1] = node(tree)
+  return tree
 end
 
 -- Reductions and scans: computed at once; in a trace, a step, which keeps the number of dimensions.
@@ -188,9 +188,9 @@ local function method_of(name)
       for key, value in pairs((...) or {}) do arguments[1][key] = value end
       count = 1
     end
-    local it = step(name, function(x, ...) return x[name](x, ...) end, count + 1, self, unpack(arguments, 1, count))
-    it.is_number = whole and not ((...) or {}).keepdims
-    return it
+    local tree = step(name, function(x, ...) return x[name](x, ...) end, count + 1, self, unpack(arguments, 1, count))
+    tree.is_number = whole and not ((...) or {}).keepdims
+    return tree
   end
 end
 for name in pairs(reductions) do methods[name] = method_of(name) end
@@ -233,12 +233,12 @@ local function sign_of(name)
 end
 
 -- The expression as text; arrays get names in the order in which they appear.
-local function text_of(it, names)
-  if promotion.is_complex(it) then return "(" .. tostring(it) .. ")" end
-  if not M.is(it) then return tostring(it) end
-  if it.kind == "operation" and not names[it] then
-    local parts, sign = {}, sign_of(it.name)
-    for k, argument in ipairs(it.arguments) do
+local function text_of(tree, names)
+  if promotion.is_complex(tree) then return "(" .. tostring(tree) .. ")" end
+  if not M.is(tree) then return tostring(tree) end
+  if tree.kind == "operation" and not names[tree] then
+    local parts, sign = {}, sign_of(tree.name)
+    for k, argument in ipairs(tree.arguments) do
       parts[k] = text_of(argument, names)
       local is_operation = M.is(argument) and argument.kind == "operation" and not names[argument]
       if sign and is_operation and sign_of(argument.name) then
@@ -247,14 +247,16 @@ local function text_of(it, names)
     end
     if sign and #parts == 2 then return parts[1] .. " " .. sign .. " " .. parts[2] end
     if sign then return sign .. parts[1] end
-    return it.name .. "(" .. table.concat(parts, ", ") .. ")"
+    return tree.name .. "(" .. table.concat(parts, ", ") .. ")"
   end
-  if it.kind == "step" and not names[it] then
+  if tree.kind == "step" and not names[tree] then
     local parts = {}
-    for k = 1, it.count do parts[#parts + 1] = M.is(it.arguments[k]) and text_of(it.arguments[k], names) or nil end
-    return it.text .. " of " .. table.concat(parts, ", ")
+    for k = 1, tree.count do
+      parts[#parts + 1] = M.is(tree.arguments[k]) and text_of(tree.arguments[k], names) or nil
+    end
+    return tree.text .. " of " .. table.concat(parts, ", ")
   end
-  local key = names[it] and it or rawget(it, "array") or it
+  local key = names[tree] and tree or rawget(tree, "array") or tree
   if not names[key] then
     names.count = (names.count or 0) + 1
     names[key] = "x" .. names.count
@@ -278,19 +280,19 @@ Fused.__index = fused
 local function trace(self, arguments, count)
   local leaves, list = {}, {}
   for k = 1, count do
-    local it = arguments[k]
-    if raw.type(it) == "array" then
-      leaves[k] = leaf(it, true, k)
+    local argument = arguments[k]
+    if raw.type(argument) == "array" then
+      leaves[k] = leaf(argument, true, k)
       list[k] = leaves[k]
     else
-      list[k] = it
+      list[k] = argument
     end
   end
   steps = {}
   local results = { self.f(unpack(list, 1, count)) }
   if #results == 0 then usage "mw.fuse: the function returns nothing" end
-  for _, it in pairs(leaves) do it.array = nil end -- a trace must not retain arrays
-  for _, it in ipairs(steps) do it.array = nil end
+  for _, tree in pairs(leaves) do tree.array = nil end -- a trace must not retain arrays
+  for _, tree in ipairs(steps) do tree.array = nil end
   steps = {}
   return { leaves = leaves, results = results }
 end
@@ -301,8 +303,9 @@ local MOST = 256 -- traces that are kept: each number that is passed has its own
 local function key_of(arguments, count)
   local key = {}
   for k = 1, count do
-    local it = arguments[k]
-    key[k] = raw.type(it) == "array" and it.rank .. tostring(it.dtype) .. it.device.name or tostring(it)
+    local argument = arguments[k]
+    key[k] = raw.type(argument) == "array" and argument.rank .. tostring(argument.dtype) .. argument.device.name
+      or tostring(argument)
   end
   return table.concat(key, " ")
 end
@@ -320,10 +323,10 @@ function Fused:__call(...)
   self.last = traced
   local memo, results = { kernels = {} }, {}
   self.kernels = memo.kernels
-  for k, it in pairs(traced.leaves) do memo[it] = arguments[k] end
-  for k, it in ipairs(traced.results) do
-    results[k] = M.is(it) and compute(it, memo) or it
-    if M.is(it) and it.is_number then results[k] = results[k]:reshape(-1)[1] end
+  for k, tree in pairs(traced.leaves) do memo[tree] = arguments[k] end
+  for k, tree in ipairs(traced.results) do
+    results[k] = M.is(tree) and compute(tree, memo) or tree
+    if M.is(tree) and tree.is_number then results[k] = results[k]:reshape(-1)[1] end
   end
   return unpack(results, 1, #traced.results)
 end
@@ -332,28 +335,28 @@ end
 function fused:explain()
   if not self.last then usage "f:explain() describes the last call: call f first" end
   local lines, names, done = {}, {}, {}
-  for k, it in pairs(self.last.leaves) do names[it] = "x" .. k end
+  for k, tree in pairs(self.last.leaves) do names[tree] = "x" .. k end
   local visit
-  local function below(it)
-    if not M.is(it) then return end
-    if it.kind == "step" then visit(it) end
-    for _, argument in ipairs(it.kind == "operation" and it.arguments or {}) do below(argument) end
+  local function below(tree)
+    if not M.is(tree) then return end
+    if tree.kind == "step" then visit(tree) end
+    for _, argument in ipairs(tree.kind == "operation" and tree.arguments or {}) do below(argument) end
   end
-  function visit(it)
-    if done[it] or it.kind == "leaf" then return end
-    done[it] = true
-    if it.kind == "step" then
-      for k = 1, it.count do
-        if M.is(it.arguments[k]) then visit(it.arguments[k]) end
+  function visit(tree)
+    if done[tree] or tree.kind == "leaf" then return end
+    done[tree] = true
+    if tree.kind == "step" then
+      for k = 1, tree.count do
+        if M.is(tree.arguments[k]) then visit(tree.arguments[k]) end
       end
-      lines[#lines + 1] = ("%d. its own step: %s"):format(#lines + 1, text_of(it, names))
+      lines[#lines + 1] = ("%d. its own step: %s"):format(#lines + 1, text_of(tree, names))
     else
-      below(it)
-      lines[#lines + 1] = ("%d. one kernel: %s"):format(#lines + 1, text_of(it, names))
+      below(tree)
+      lines[#lines + 1] = ("%d. one kernel: %s"):format(#lines + 1, text_of(tree, names))
     end
-    names[it] = "r" .. #lines
+    names[tree] = "r" .. #lines
   end
-  for _, it in ipairs(self.last.results) do if M.is(it) then visit(it) end end
+  for _, tree in ipairs(self.last.results) do if M.is(tree) then visit(tree) end end
   return table.concat(lines, "\n")
 end
 

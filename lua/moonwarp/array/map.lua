@@ -112,10 +112,10 @@ local numbers = accumulators.NUMBERS
 local function probed(self, lists, names, text)
   local variables, results, types, dtypes_of = {}, {}, {}, {}
   for _, operands in ipairs(lists) do
-    for _, it in ipairs(operands) do
-      local declared = it.kind == "whole" and "const %s *%s = (const %s *)out_;" or "%s %s = {};"
-      types[#types + 1], dtypes_of[#types + 1] = it.C, it.dtype
-      variables[#variables + 1] = declared:format(it.C, it.name, it.C)
+    for _, operand in ipairs(operands) do
+      local declared = operand.kind == "whole" and "const %s *%s = (const %s *)out_;" or "%s %s = {};"
+      types[#types + 1], dtypes_of[#types + 1] = operand.C, operand.dtype
+      variables[#variables + 1] = declared:format(operand.C, operand.name, operand.C)
     end
   end
   for k, name in ipairs(names) do
@@ -143,9 +143,9 @@ end
 -- The common dtype of the arrays and numbers, if they are numeric.
 local function together(operands)
   local dtype
-  for _, it in ipairs(operands) do
-    if it.kind ~= "scalar" and promotion.is_numeric(it.dtype) then
-      dtype = dtype and promotion.promote(dtype, it.dtype) or it.dtype
+  for _, operand in ipairs(operands) do
+    if operand.kind ~= "scalar" and promotion.is_numeric(operand.dtype) then
+      dtype = dtype and promotion.promote(dtype, operand.dtype) or operand.dtype
     end
   end
   return dtype
@@ -172,15 +172,16 @@ local function operands_of(self, given)
   if not common and #list > 0 and list[1].kind == "scalar" then
     usage("mw.map wants at least one array, which determines the number of elements")
   end
-  for _, it in ipairs(list) do
-    if it.kind == "scalar" then
-      if type(it.value) ~= "number" and type(it.value) ~= "boolean" then
-        usage("mw.map: %s is an array, a number or a boolean, got %s", it.name, raw.describe(it.value))
+  for _, operand in ipairs(list) do
+    if operand.kind == "scalar" then
+      if type(operand.value) ~= "number" and type(operand.value) ~= "boolean" then
+        usage("mw.map: %s is an array, a number or a boolean, got %s", operand.name, raw.describe(operand.value))
       end
-      it.dtype = type(it.value) == "boolean" and "bool" or promotion.promote_number(common or "double", it.value)
+      operand.dtype = type(operand.value) == "boolean" and "bool"
+        or promotion.promote_number(common or "double", operand.value)
     end
-    accumulators.check_declared("mw.map", it.dtype, not self.is_closed)
-    it.C = it.kind == "whole" and accumulators.spelling(it.dtype) or variable_type(it.dtype)
+    accumulators.check_declared("mw.map", operand.dtype, not self.is_closed)
+    operand.C = operand.kind == "whole" and accumulators.spelling(operand.dtype) or variable_type(operand.dtype)
   end
   return list, common
 end
@@ -192,12 +193,12 @@ local function make(self, operands, common, wanted)
   local is_float = common and promotion.of(common, "mw.map").kind == "float" and common ~= "double"
   if is_float then text = with_suffixes(text) end
   if said.is_expression then names, text = { "result" }, "result = (" .. text .. ")" end
-  for _, it in ipairs(operands) do given[it.name] = it end
+  for _, operand in ipairs(operands) do given[operand.name] = operand end
   local asked, dtypes, others = {}, {}, {}
   local plain = said.is_plain and (is_float or common == "double" or not text:find "%.") and common
-  for _, it in ipairs(plain and operands or {}) do
-    if promotion.complex(it.dtype) then plain = nil break end -- the compiler knows
-    if it.kind == "scalar" then plain = promotion.promote(plain, it.dtype) end
+  for _, operand in ipairs(plain and operands or {}) do
+    if promotion.complex(operand.dtype) then plain = nil break end -- the compiler knows
+    if operand.kind == "scalar" then plain = promotion.promote(plain, operand.dtype) end
   end
   for _, name in ipairs(names) do
     dtypes[name] = wanted[name] or given[name] and given[name].dtype or plain
@@ -220,14 +221,16 @@ local function make(self, operands, common, wanted)
     before[#before + 1] = ("%s %s%s; "):format(variable_type(dtypes[name]), name, initial)
     after[#after + 1] = ("\n  %s_element = (%s)%s;"):format(name, accumulators.spelling(dtypes[name]), name)
   end
-  for _, it in ipairs(operands) do
-    local is_output = dtypes[it.name] ~= nil
-    if it.kind == "in" then
-      local element = it.name .. (is_output and "_before" or "_element")
-      list[#list + 1] = { element, "in", it.dtype }
-      if not is_output then before[#before + 1] = ("const %s %s = (%s)%s; "):format(it.C, it.name, it.C, element) end
+  for _, operand in ipairs(operands) do
+    local is_output = dtypes[operand.name] ~= nil
+    if operand.kind == "in" then
+      local element = operand.name .. (is_output and "_before" or "_element")
+      list[#list + 1] = { element, "in", operand.dtype }
+      if not is_output then
+        before[#before + 1] = ("const %s %s = (%s)%s; "):format(operand.C, operand.name, operand.C, element)
+      end
     else
-      list[#list + 1] = { it.name, it.kind, it.dtype }
+      list[#list + 1] = { operand.name, operand.kind, operand.dtype }
     end
   end
   local body = table.concat(before) .. text .. ";" .. table.concat(after)
@@ -246,13 +249,15 @@ local function outs_of(self, given, options)
   if raw.type(out) == "array" then
     outs[self.said.is_expression and "result" or self.said.outputs[1]] = out
   elseif out ~= nil then
-    for name, it in pairs(out) do outs[name] = it end
+    for name, operand in pairs(out) do outs[name] = operand end
   end
   for _, name in ipairs(self.said.outputs) do
     if raw.type(given[name]) == "array" then outs[name] = given[name] end
   end
-  for name, it in pairs(outs) do
-    if raw.type(it) ~= "array" then usage("mw.map: out is the array to write into, got %s", raw.describe(it)) end
+  for name, operand in pairs(outs) do
+    if raw.type(operand) ~= "array" then
+      usage("mw.map: out is the array to write into, got %s", raw.describe(operand))
+    end
     if not (self.assigns[name] or name == "result" and self.said.is_expression) then
       usage("mw.map: %q does not assign %s", self.text, name)
     end
@@ -268,12 +273,12 @@ local function run(self, given, options)
     key[#key + 1] = tostring(wanted[name])
   end
   local device
-  for k, it in ipairs(operands) do
-    key[#key + 1] = it.name .. ":" .. it.kind .. ":" .. tostring(it.dtype)
-    if it.kind ~= "scalar" then device = device or it.value.device end
-    if it.kind == "whole" then operands[k].value = it.value:contiguous() end
+  for k, operand in ipairs(operands) do
+    key[#key + 1] = operand.name .. ":" .. operand.kind .. ":" .. tostring(operand.dtype)
+    if operand.kind ~= "scalar" then device = device or operand.value.device end
+    if operand.kind == "whole" then operands[k].value = operand.value:contiguous() end
   end
-  for _, it in pairs(outs) do device = device or it.device end
+  for _, operand in pairs(outs) do device = device or operand.device end
   if not device then usage("mw.map wants at least one array, which determines the number of elements") end
   key = device.name .. " " .. table.concat(key, " ")
   local made = self.made[key]
@@ -285,7 +290,7 @@ local function run(self, given, options)
   self.last = made
   local values, count = {}, #made.outputs
   for k, name in ipairs(made.outputs) do values[k] = outs[name] end
-  for k, it in ipairs(operands) do values[count + k] = it.value end
+  for k, operand in ipairs(operands) do values[count + k] = operand.value end
   local results = { raw.elementwise_run(made.f, (table.unpack or unpack)(values, 1, count + #operands)) }
   local at = 0
   for k = 1, count do

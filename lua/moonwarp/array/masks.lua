@@ -152,10 +152,10 @@ local function is_whole(value) return type(value) == "number" and value % 1 == 0
 -- The dtype of mw.where's result. Of two numbers it is longlong or double, as in NumPy.
 local function where_dtype(a, b)
   if promotion.is_array(a) or promotion.is_array(b) then return promotion.together("mw.where", { a, b }, 2) end
-  for _, it in ipairs { a, b } do
-    if promotion.is_complex(it) then return "complex128" end
-    if type(it) ~= "number" and type(it) ~= "boolean" then
-      usage("mw.where wants arrays and numbers, got %s", raw.describe(it))
+  for _, value in ipairs { a, b } do
+    if promotion.is_complex(value) then return "complex128" end
+    if type(value) ~= "number" and type(value) ~= "boolean" then
+      usage("mw.where wants arrays and numbers, got %s", raw.describe(value))
     end
   end
   if type(a) == "boolean" and type(b) == "boolean" then return "bool" end
@@ -169,9 +169,9 @@ local function where_plan(condition, a, b)
   local dtype = where_dtype(a, b)
   local operands, values = { { "y", "out", dtype }, { "p", "in", condition.dtype } }, {}
   local to = promotion.number(dtype, "mw.where")
-  for i, it in ipairs { a, b } do
-    local is_array = promotion.is_array(it)
-    local name, from = i == 1 and "a" or "b", is_array and it.dtype or dtype
+  for i, value in ipairs { a, b } do
+    local is_array = promotion.is_array(value)
+    local name, from = i == 1 and "a" or "b", is_array and value.dtype or dtype
     operands[i + 2] = { name, is_array and "in" or "scalar", from }
     values[i] = promotion.converted(name, promotion.number(from, "mw.where"), to)
   end
@@ -187,11 +187,11 @@ end
 -- mw.where of vectors and structs, which are only moved: a and b are arrays of one dtype, or one is an element.
 local function where_elements(dtype, condition, a, b, out)
   local both = { a, b }
-  for i, it in ipairs(both) do
-    if raw.type(it) ~= "array" then
+  for i, value in ipairs(both) do
+    if raw.type(value) ~= "array" then
       both[i] = kernels.empty(condition.device, dtype, { 1 })
-      both[i][1] = it
-    elseif it.dtype ~= dtype then
+      both[i][1] = value
+    elseif value.dtype ~= dtype then
       usage("mw.where chooses between elements of one dtype, got %s and %s", tostring(a.dtype), tostring(b.dtype))
     end
   end
@@ -206,8 +206,8 @@ end
 
 -- The dtype of vectors or structs that mw.where chooses between; nil for numbers.
 local function element_dtype(a, b)
-  for _, it in ipairs { a, b } do
-    if raw.type(it) == "array" and not promotion.is_number(it.dtype) then return it.dtype end
+  for _, value in ipairs { a, b } do
+    if raw.type(value) == "array" and not promotion.is_number(value.dtype) then return value.dtype end
   end
 end
 

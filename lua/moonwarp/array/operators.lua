@@ -220,10 +220,10 @@ local metamethods = {}
 local array = raw.classes.array
 
 -- What decides, with the others' and out's, which kernel computes with an argument.
-local function kind_of(it)
-  if raw.type(it) == "array" then return tostring(it.dtype) end
-  if type(it) == "number" then return it % 1 == 0 and "whole" or "number" end
-  return promotion.is_complex(it) and "complex" or type(it)
+local function kind_of(value)
+  if raw.type(value) == "array" then return tostring(value.dtype) end
+  if type(value) == "number" then return value % 1 == 0 and "whole" or "number" end
+  return promotion.is_complex(value) and "complex" or type(value)
 end
 
 for name, rule in pairs(rules) do
@@ -290,10 +290,10 @@ local pairs_of = {
 local function make_pair(name, rule, given, count, wanted)
   local dtype = kinds.real(promotion.of(promotion.together(name, given, count), name).name, name)
   local second = rule.second or dtype
-  for k, it in ipairs { dtype, second } do
+  for k, computed in ipairs { dtype, second } do
     local out = wanted[k]
-    if out and not promotion.may_become(promotion.number(it, name), promotion.number(out, name)) then
-      usage("%s gives %s, which cannot be written into out, an array of %s", name, it, out)
+    if out and not promotion.may_become(promotion.number(computed, name), promotion.number(out, name)) then
+      usage("%s gives %s, which cannot be written into out, an array of %s", name, computed, out)
     end
   end
   local C = promotion.of(dtype, name).compute

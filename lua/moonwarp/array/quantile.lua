@@ -81,7 +81,7 @@ local function quantile(what, x, q, options)
     local whole = { #results }
     for _, size in ipairs(shape) do whole[#whole + 1] = size end
     y = kernels.empty(x.device, dtype, whole)
-    for i, it in ipairs(results) do y[{ { i, i } }]:assign(it:reshape(#shape > 0 and shape or { 1 })) end
+    for i, result in ipairs(results) do y[{ { i, i } }]:assign(result:reshape(#shape > 0 and shape or { 1 })) end
     shape = whole
   end
   if options.out ~= nil then

@@ -91,14 +91,14 @@ local function part(of, key)
   if given > rank then usage("%d indices for an array of %d dimension%s", given, rank, rank == 1 and "" or "s") end
   local offset, out_shape, out_strides = 0, {}, {}
   for d = 1, rank do
-    local it = rawget(key, d)
-    if it == nil then it = {} end
-    if type(it) == "table" then
-      local from, count, step = range_of(it, shape[d], d)
+    local entry = rawget(key, d)
+    if entry == nil then entry = {} end
+    if type(entry) == "table" then
+      local from, count, step = range_of(entry, shape[d], d)
       if count > 0 then offset = offset + (from - 1) * strides[d] end
       out_shape[#out_shape + 1], out_strides[#out_strides + 1] = count, strides[d] * step
     else
-      offset = offset + (index_of(it, shape[d], d) - 1) * strides[d]
+      offset = offset + (index_of(entry, shape[d], d) - 1) * strides[d]
     end
   end
   return offset, out_shape, out_strides

@@ -3,7 +3,6 @@
 -- A generator of curandCreateGenerator writes device memory, in its stream: an array, or a pointer of moonwarp.runtime.
 -- One of curandCreateGeneratorHost writes host memory, and waits: a pointer, a table (from 1), LuaJIT's cdata, or an
 -- array.
--- LuaJIT's cdata; or an array.
 
 local raw = require "moonwarp.binding"
 local result = require "moonwarp.curand.result"

@@ -15,7 +15,7 @@ local M = {}
 ---@field comm table the communicator
 ---@field shape integer[] of the whole array
 ---@field grid integer[] the number of ranks along each axis
----@field block integer[]? the sizes of the blocks that go around in turn; nil: one block a rank
+---@field block integer[]? the sizes of the blocks that go around in turn; nil: one block per rank
 local layout = {}
 
 local metatable = { __index = layout, __name = "moonwarp.layout", __made = "mw.dist.layout" }

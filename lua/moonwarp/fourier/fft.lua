@@ -1,5 +1,5 @@
 -- mw.fft: discrete Fourier transforms of arrays, of any length, along any axes. The device's library makes them where
--- there is one (FFTW on the CPU, cuFFT on GPUs), else the kernels of own.lua.
+-- there is one (FFTW on the CPU, cuFFT on GPUs), else the kernels of kernels.lua.
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"

@@ -172,7 +172,7 @@ local function by_chirp(x, y, outer, n, inner, sign, scale)
   local device, dtype, m = x.device, x.dtype, 1
   while m < 2 * n - 1 do m = m * 2 end
   local own = module_of(device, dtype, sign)
-  local it = kept(("chirp %s %d %s %d %d"):format(device.name, device.resets, dtype, sign, n), function()
+  local chirp = kept(("chirp %s %d %s %d %d"):format(device.name, device.resets, dtype, sign, n), function()
     local chirp, around = kernels.empty(device, dtype, { n }), kernels.empty(device, dtype, { m })
     local spectrum = kernels.empty(device, dtype, { m })
     own.chirps(blocks(m, THREADS), THREADS)(n, m, chirp, around)
@@ -181,12 +181,12 @@ local function by_chirp(x, y, outer, n, inner, sign, scale)
   end)
   local all = outer * m * inner
   local a, b = kernels.empty(device, dtype, { all }), kernels.empty(device, dtype, { all })
-  own.chirp_in(blocks(all, THREADS), THREADS)(all, n, m, inner, x, it.chirp, a)
+  own.chirp_in(blocks(all, THREADS), THREADS)(all, n, m, inner, x, chirp.chirp, a)
   transform(a, b, outer, m, inner, -1, 1)
-  own.multiply(blocks(all, THREADS), THREADS)(all, m, inner, b, it.spectrum)
+  own.multiply(blocks(all, THREADS), THREADS)(all, m, inner, b, chirp.spectrum)
   transform(b, a, outer, m, inner, 1, 1)
   local wanted = outer * n * inner
-  own.chirp_out(blocks(wanted, THREADS), THREADS)(wanted, n, m, inner, a, it.chirp, y, scale / m)
+  own.chirp_out(blocks(wanted, THREADS), THREADS)(wanted, n, m, inner, a, chirp.chirp, y, scale / m)
 end
 
 -- One pass over all outer ones.

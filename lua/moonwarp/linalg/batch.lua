@@ -61,49 +61,51 @@ end
 function M.new(like, dtype, ...) return kernels.empty(like.device, dtype, { ... }) end
 
 ---A copy of matrices in column-major order: {count, columns, rows}.
----@param it table M.matrices's
+---@param matrices table M.matrices's
 ---@param dtype string
 ---@return moonwarp.array
-function M.by_columns(it, dtype)
-  local x = it.array
-  local y = M.new(x, dtype, it.count, it.columns, it.rows)
+function M.by_columns(matrices, dtype)
+  local x = matrices.array
+  local y = M.new(x, dtype, matrices.count, matrices.columns, matrices.rows)
   if y.count == 0 then return y end
-  return y:assign(x:reshape(it.count, it.rows, it.columns):transpose())
+  return y:assign(x:reshape(matrices.count, matrices.rows, matrices.columns):transpose())
 end
 
 ---An array with the batch's dimensions before those of each matrix.
----@param it table
+---@param matrices table
 ---@param array moonwarp.array
 ---@param ... integer
 ---@return moonwarp.array
-function M.shaped(it, array, ...)
+function M.shaped(matrices, array, ...)
   local shape = {}
-  for d, size in ipairs(it.batch) do shape[d] = size end
+  for d, size in ipairs(matrices.batch) do shape[d] = size end
   for _, size in ipairs { ... } do shape[#shape + 1] = size end
   return array:reshape(shape)
 end
 
 ---Matrices in column-major order, {count, columns, rows}, as an array in row-major order with the batch's dimensions.
----@param it table
+---@param matrices table
 ---@param y moonwarp.array
 ---@return moonwarp.array
-function M.by_rows(it, y)
+function M.by_rows(matrices, y)
   local shape = y.shape
-  return M.shaped(it, y:transpose():contiguous(), shape[3], shape[2])
+  return M.shaped(matrices, y:transpose():contiguous(), shape[3], shape[2])
 end
 
 ---One value for each matrix: a number if there is one matrix, else an array.
----@param it table
+---@param matrices table
 ---@param values moonwarp.array {count}
 ---@return any
-function M.each(it, values)
-  if #it.batch == 0 then return values[1] end
-  return values:reshape(it.batch)
+function M.each(matrices, values)
+  if #matrices.batch == 0 then return values[1] end
+  return values:reshape(matrices.batch)
 end
 
 -- ---- failures ----
 
-local function name_of(it, place) return #it.batch == 0 and "the matrix" or ("matrix %d of the batch"):format(place) end
+local function name_of(matrices, place)
+  return #matrices.batch == 0 and "the matrix" or ("matrix %d of the batch"):format(place)
+end
 
 ---The first place where info is not 0, from 1, and the value there; nil if there is none. Waits.
 ---@param info moonwarp.array int {count}
@@ -117,13 +119,15 @@ end
 
 ---Raise a failure of a factorisation, if there was one.
 ---@param what string
----@param it table
+---@param matrices table
 ---@param info moonwarp.array
 ---@param sentence string with the number of the pivot, and what to do
-function M.check(what, it, info, sentence)
+function M.check(what, matrices, info, sentence)
   local place, value = M.failure(info)
-  if place and value == -2 ^ 31 then usage("%s: there is no memory for a copy of %s", what, name_of(it, place)) end
-  if place then usage("%s: %s %s", what, name_of(it, place), sentence:format(value)) end
+  if place and value == -2 ^ 31 then
+    usage("%s: there is no memory for a copy of %s", what, name_of(matrices, place))
+  end
+  if place then usage("%s: %s %s", what, name_of(matrices, place), sentence:format(value)) end
 end
 
 -- ---- libraries and own kernels ----

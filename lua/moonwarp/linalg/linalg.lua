@@ -2,7 +2,7 @@
 -- axes.
 --
 -- LAPACK computes them on the CPU (OpenBLAS contains it), and cuSOLVER on GPUs, if they are found; otherwise moonwarp's
--- own kernels do, which are good for small matrices (own.lua).
+-- own kernels do, which are fast for small matrices (kernels.lua).
 
 local errors = require "moonwarp.diagnostics.error"
 local views = require "moonwarp.array.views"
@@ -21,9 +21,9 @@ local DIVERGED = "has no factorisation that converges: does it hold NaN or infin
 -- ---- equations ----
 
 -- The LU decomposition in column-major order, the pivots from 1, and info.
-local function lu(what, it, dtype)
-  local a = batch.by_columns(it, dtype)
-  local pivots, info = batch.new(a, "int", it.count, it.rows), batch.new(a, "int", it.count)
+local function lu(what, matrices, dtype)
+  local a = batch.by_columns(matrices, dtype)
+  local pivots, info = batch.new(a, "int", matrices.count, matrices.rows), batch.new(a, "int", matrices.count)
   if a.count > 0 then batch.run(what, "lu", a, pivots, info) else info:fill(0) end
   return a, pivots, info
 end
@@ -78,12 +78,13 @@ function linalg.solve(a, b)
   local columns, is_vector = right_side(what, a, b)
   local dtype = batch.dtype(what, a, b)
   a, columns = together(what, a, columns)
-  local it, sides = batch.matrices(what, a, true), batch.matrices(what, columns)
+  local matrices, sides = batch.matrices(what, a, true), batch.matrices(what, columns)
   local x = batch.by_columns(sides, dtype)
   if x.count > 0 then
-    local info = batch.new(x, "int", it.count)
-    batch.run(what, "solve", batch.by_columns(it, dtype), x, batch.new(x, "int", it.count, it.rows), info)
-    batch.check(what, it, info, SINGULAR)
+    local info = batch.new(x, "int", matrices.count)
+    local pivots = batch.new(x, "int", matrices.count, matrices.rows)
+    batch.run(what, "solve", batch.by_columns(matrices, dtype), x, pivots, info)
+    batch.check(what, matrices, info, SINGULAR)
   end
   local y = batch.by_rows(sides, x)
   return is_vector and drop_last(y) or y
@@ -102,14 +103,15 @@ end
 ---@return moonwarp.array
 function linalg.inv(a)
   local what = "mw.linalg.inv"
-  local it = batch.matrices(what, a, true)
+  local matrices = batch.matrices(what, a, true)
   local dtype = batch.dtype(what, a)
   if a.count == 0 then return given.new(a, dtype, a.shape) end
-  local x = identities(a, dtype, it.count, it.rows)
-  local info = batch.new(a, "int", it.count)
-  batch.run(what, "solve", batch.by_columns(it, dtype), x, batch.new(a, "int", it.count, it.rows), info)
-  batch.check(what, it, info, SINGULAR)
-  return batch.by_rows(it, x)
+  local x = identities(a, dtype, matrices.count, matrices.rows)
+  local info = batch.new(a, "int", matrices.count)
+  local pivots = batch.new(a, "int", matrices.count, matrices.rows)
+  batch.run(what, "solve", batch.by_columns(matrices, dtype), x, pivots, info)
+  batch.check(what, matrices, info, SINGULAR)
+  return batch.by_rows(matrices, x)
 end
 
 -- For each matrix 1 if its pivots make an even number of swaps, else -1.
@@ -124,10 +126,10 @@ end
 ---@return number|moonwarp.array a number for one matrix
 function linalg.det(a)
   local what = "mw.linalg.det"
-  local it, dtype = batch.matrices(what, a, true), batch.dtype(what, a)
-  if a.count == 0 then return batch.each(it, batch.new(a, dtype, it.count):fill(1)) end
-  local x, pivots = lu(what, it, dtype)
-  return batch.each(it, x:diag():prod { axis = 2 } * parity(pivots, dtype))
+  local matrices, dtype = batch.matrices(what, a, true), batch.dtype(what, a)
+  if a.count == 0 then return batch.each(matrices, batch.new(a, dtype, matrices.count):fill(1)) end
+  local x, pivots = lu(what, matrices, dtype)
+  return batch.each(matrices, x:diag():prod { axis = 2 } * parity(pivots, dtype))
 end
 
 ---The sign of the determinant and the logarithm of its absolute value; neither overflows.
@@ -136,16 +138,17 @@ end
 ---@return number|moonwarp.array logarithm
 function linalg.slogdet(a)
   local what = "mw.linalg.slogdet"
-  local it, dtype = batch.matrices(what, a, true), batch.dtype(what, a)
+  local matrices, dtype = batch.matrices(what, a, true), batch.dtype(what, a)
   local real = batch.parts(dtype)
   if a.count == 0 then
-    return batch.each(it, batch.new(a, dtype, it.count):fill(1)), batch.each(it, batch.new(a, real, it.count):fill(0))
+    local ones, zeros = batch.new(a, dtype, matrices.count):fill(1), batch.new(a, real, matrices.count):fill(0)
+    return batch.each(matrices, ones), batch.each(matrices, zeros)
   end
-  local x, pivots = lu(what, it, dtype)
+  local x, pivots = lu(what, matrices, dtype)
   local d = x:diag()
   local size = d:abs()
   local sign = mw.where(size:gt(0), d / size, 0):prod { axis = 2 } * parity(pivots, dtype)
-  return batch.each(it, sign), batch.each(it, size:log():sum { axis = 2 })
+  return batch.each(matrices, sign), batch.each(matrices, size:log():sum { axis = 2 })
 end
 
 ---The Cholesky decomposition of positive definite matrices: lower triangular matrices L, for which L times its
@@ -154,12 +157,12 @@ end
 ---@return moonwarp.array
 function linalg.cholesky(a)
   local what = "mw.linalg.cholesky"
-  local it, dtype = batch.matrices(what, a, true), batch.dtype(what, a)
+  local matrices, dtype = batch.matrices(what, a, true), batch.dtype(what, a)
   if a.count == 0 then return given.new(a, dtype, a.shape) end
-  local x, info = batch.by_columns(it, dtype), batch.new(a, "int", it.count)
+  local x, info = batch.by_columns(matrices, dtype), batch.new(a, "int", matrices.count)
   batch.run(what, "cholesky", x, info)
-  batch.check(what, it, info, "is not positive definite: its leading minor of %d rows is not positive")
-  return batch.by_rows(it, x):tril()
+  batch.check(what, matrices, info, "is not positive definite: its leading minor of %d rows is not positive")
+  return batch.by_rows(matrices, x):tril()
 end
 
 -- ---- factorisations ----
@@ -171,12 +174,12 @@ end
 ---@return moonwarp.array r
 function linalg.qr(a)
   local what = "mw.linalg.qr"
-  local it, dtype = batch.matrices(what, a), batch.dtype(what, a)
-  local k = math.min(it.rows, it.columns)
-  local x, r = batch.by_columns(it, dtype), batch.new(a, dtype, it.count, it.columns, k)
-  if x.count > 0 then batch.run(what, "qr", x, r, batch.new(a, "int", it.count)) end
-  if it.columns > k then x = x[{ {}, { 1, k }, {} }] end
-  return batch.by_rows(it, x), batch.by_rows(it, r):triu()
+  local matrices, dtype = batch.matrices(what, a), batch.dtype(what, a)
+  local k = math.min(matrices.rows, matrices.columns)
+  local x, r = batch.by_columns(matrices, dtype), batch.new(a, dtype, matrices.count, matrices.columns, k)
+  if x.count > 0 then batch.run(what, "qr", x, r, batch.new(a, "int", matrices.count)) end
+  if matrices.columns > k then x = x[{ {}, { 1, k }, {} }] end
+  return batch.by_rows(matrices, x), batch.by_rows(matrices, r):triu()
 end
 
 ---Singular values and vectors: the matrix is u times the diagonal matrix of s times vt; s is in descending order.
@@ -187,19 +190,19 @@ end
 ---@return moonwarp.array vt
 function linalg.svd(a, options)
   local what = "mw.linalg.svd"
-  local it, dtype = batch.matrices(what, a), batch.dtype(what, a)
-  local k, full = math.min(it.rows, it.columns), options and options.full
-  local x, s = batch.by_columns(it, dtype), batch.new(a, (batch.parts(dtype)), it.count, k)
-  local u = batch.new(a, dtype, it.count, full and it.rows or k, it.rows)
-  local vt = batch.new(a, dtype, it.count, it.columns, full and it.columns or k)
+  local matrices, dtype = batch.matrices(what, a), batch.dtype(what, a)
+  local k, full = math.min(matrices.rows, matrices.columns), options and options.full
+  local x, s = batch.by_columns(matrices, dtype), batch.new(a, (batch.parts(dtype)), matrices.count, k)
+  local u = batch.new(a, dtype, matrices.count, full and matrices.rows or k, matrices.rows)
+  local vt = batch.new(a, dtype, matrices.count, matrices.columns, full and matrices.columns or k)
   if x.count > 0 then
-    local info = batch.new(a, "int", it.count)
+    local info = batch.new(a, "int", matrices.count)
     batch.run(what, "svd", x, s, info, u, vt)
-    batch.check(what, it, info, DIVERGED)
+    batch.check(what, matrices, info, DIVERGED)
   elseif full then
-    u, vt = identities(a, dtype, it.count, it.rows), identities(a, dtype, it.count, it.columns)
+    u, vt = identities(a, dtype, matrices.count, matrices.rows), identities(a, dtype, matrices.count, matrices.columns)
   end
-  return batch.by_rows(it, u), batch.shaped(it, s, k), batch.by_rows(it, vt)
+  return batch.by_rows(matrices, u), batch.shaped(matrices, s, k), batch.by_rows(matrices, vt)
 end
 
 ---Singular values alone.
@@ -207,28 +210,28 @@ end
 ---@return moonwarp.array
 function linalg.svdvals(a)
   local what = "mw.linalg.svdvals"
-  local it, dtype = batch.matrices(what, a), batch.dtype(what, a)
-  local k = math.min(it.rows, it.columns)
-  local x, s = batch.by_columns(it, dtype), batch.new(a, (batch.parts(dtype)), it.count, k)
+  local matrices, dtype = batch.matrices(what, a), batch.dtype(what, a)
+  local k = math.min(matrices.rows, matrices.columns)
+  local x, s = batch.by_columns(matrices, dtype), batch.new(a, (batch.parts(dtype)), matrices.count, k)
   if x.count > 0 then
-    local info = batch.new(a, "int", it.count)
+    local info = batch.new(a, "int", matrices.count)
     batch.run(what, "svdvals", x, s, info)
-    batch.check(what, it, info, DIVERGED)
+    batch.check(what, matrices, info, DIVERGED)
   end
-  return batch.shaped(it, s, k)
+  return batch.shaped(matrices, s, k)
 end
 
 -- ---- eigenvalues ----
 
 local function symmetric(what, name, a)
-  local it, dtype = batch.matrices(what, a, true), batch.dtype(what, a)
-  local x, w = batch.by_columns(it, dtype), batch.new(a, (batch.parts(dtype)), it.count, it.rows)
+  local matrices, dtype = batch.matrices(what, a, true), batch.dtype(what, a)
+  local x, w = batch.by_columns(matrices, dtype), batch.new(a, (batch.parts(dtype)), matrices.count, matrices.rows)
   if x.count > 0 then
-    local info = batch.new(a, "int", it.count)
+    local info = batch.new(a, "int", matrices.count)
     batch.run(what, name, x, w, info)
-    batch.check(what, it, info, DIVERGED)
+    batch.check(what, matrices, info, DIVERGED)
   end
-  return it, x, w
+  return matrices, x, w
 end
 
 ---Eigenvalues, ascending, and orthonormal eigenvectors, as columns, of symmetric (or Hermitian) matrices. Only the
@@ -237,35 +240,35 @@ end
 ---@return moonwarp.array w
 ---@return moonwarp.array v
 function linalg.eigh(a)
-  local it, x, w = symmetric("mw.linalg.eigh", "eigh", a)
-  return batch.shaped(it, w, it.rows), batch.by_rows(it, x)
+  local matrices, x, w = symmetric("mw.linalg.eigh", "eigh", a)
+  return batch.shaped(matrices, w, matrices.rows), batch.by_rows(matrices, x)
 end
 
 ---Eigenvalues alone, of symmetric (or Hermitian) matrices.
 ---@param a moonwarp.array
 ---@return moonwarp.array
 function linalg.eigvalsh(a)
-  local it, _, w = symmetric("mw.linalg.eigvalsh", "eigvalsh", a)
-  return batch.shaped(it, w, it.rows)
+  local matrices, _, w = symmetric("mw.linalg.eigvalsh", "eigvalsh", a)
+  return batch.shaped(matrices, w, matrices.rows)
 end
 
 -- Eigenvalues and, if wanted, vectors of any square matrices: complex numbers.
 local function general(what, a, with_vectors)
-  local it, dtype = batch.matrices(what, a, true), batch.dtype(what, a)
+  local matrices, dtype = batch.matrices(what, a, true), batch.dtype(what, a)
   local _, complex = batch.parts(dtype)
-  local n = it.rows
-  local x, w = batch.by_columns(it, dtype), batch.new(a, complex, it.count, n)
-  local v = with_vectors and batch.new(a, complex, it.count, n, n)
+  local n = matrices.rows
+  local x, w = batch.by_columns(matrices, dtype), batch.new(a, complex, matrices.count, n)
+  local v = with_vectors and batch.new(a, complex, matrices.count, n, n)
   if x.count > 0 then
-    local info = batch.new(a, "int", it.count)
+    local info = batch.new(a, "int", matrices.count)
     if v then
       batch.run(what, "eig", x, w, info, v)
     else
       batch.run(what, "eigvals", x, w, info)
     end
-    batch.check(what, it, info, DIVERGED)
+    batch.check(what, matrices, info, DIVERGED)
   end
-  return it, w, v or nil
+  return matrices, w, v or nil
 end
 
 ---Eigenvalues and eigenvectors, as columns of length 1, of square matrices. Both are complex. Needs LAPACK.
@@ -273,16 +276,16 @@ end
 ---@return moonwarp.array w
 ---@return moonwarp.array v
 function linalg.eig(a)
-  local it, w, v = general("mw.linalg.eig", a, true)
-  return batch.shaped(it, w, it.rows), batch.by_rows(it, v)
+  local matrices, w, v = general("mw.linalg.eig", a, true)
+  return batch.shaped(matrices, w, matrices.rows), batch.by_rows(matrices, v)
 end
 
 ---Eigenvalues alone, of square matrices: complex numbers. Needs LAPACK.
 ---@param a moonwarp.array
 ---@return moonwarp.array
 function linalg.eigvals(a)
-  local it, w = general("mw.linalg.eigvals", a, false)
-  return batch.shaped(it, w, it.rows)
+  local matrices, w = general("mw.linalg.eigvals", a, false)
+  return batch.shaped(matrices, w, matrices.rows)
 end
 
 for name, f in pairs(require "moonwarp.linalg.measures"(linalg)) do linalg[name] = f end

@@ -32,9 +32,9 @@ end
 
 -- The factors of a pseudo-inverse: v, 1 / s (0 where s counts as 0), the transposed u, and s.
 local function inverted(what, a, relative)
-  local it = batch.matrices(what, a)
+  local matrices = batch.matrices(what, a)
   local u, s, vt = base.svd(a)
-  local limit = threshold(s, relative, it.rows, it.columns)
+  local limit = threshold(s, relative, matrices.rows, matrices.columns)
   local kept = s:gt(limit)
   return adjoint(vt), mw.where(kept, 1 / mw.where(kept, s, 1), 0), adjoint(u), s, kept
 end
@@ -51,11 +51,11 @@ end
 ---@return moonwarp.array
 function linalg.pinv(a, options)
   local what = "mw.linalg.pinv"
-  local it = batch.matrices(what, a)
+  local matrices = batch.matrices(what, a)
   local relative = option(what, options, "rtol")
   if a.count == 0 then
-    local zeros = batch.new(a, batch.dtype(what, a), it.count, it.columns, it.rows):fill(0)
-    return batch.shaped(it, zeros, it.columns, it.rows)
+    local zeros = batch.new(a, batch.dtype(what, a), matrices.count, matrices.columns, matrices.rows):fill(0)
+    return batch.shaped(matrices, zeros, matrices.columns, matrices.rows)
   end
   local v, inverse, ut = inverted(what, a, relative)
   return (v * inverse:expand(-2)):mm(ut)
@@ -71,12 +71,12 @@ end
 ---@return moonwarp.array s a's singular values
 function linalg.lstsq(a, b, options)
   local what = "mw.linalg.lstsq"
-  local it = batch.matrices(what, a)
+  local matrices = batch.matrices(what, a)
   given.array(what, b)
   local relative, is_vector = option(what, options, "rtol"), b.rank == 1
   local columns = is_vector and b:expand(2) or b
-  if columns.shape[columns.rank - 1] ~= it.rows then
-    usage("%s: the matrix has %d rows, and the right side %s has %d", what, it.rows, views.shape_text(b.shape),
+  if columns.shape[columns.rank - 1] ~= matrices.rows then
+    usage("%s: the matrix has %d rows, and the right side %s has %d", what, matrices.rows, views.shape_text(b.shape),
       columns.shape[columns.rank - 1])
   end
   if a.count == 0 then usage("%s: the matrix %s has no elements", what, views.shape_text(a.shape)) end
@@ -88,12 +88,12 @@ function linalg.lstsq(a, b, options)
   local rest = (a:mm(x) - columns):abs()
   local residuals = (rest * rest):sum { axis = -2 }
   local rank = kept:sum { axis = -1, keepdims = true }:squeeze(-1)
-  if #it.batch == 0 then rank = kept:sum() end
+  if #matrices.batch == 0 then rank = kept:sum() end
   if is_vector then
     local shape = x.shape
     table.remove(shape)
     x = x:reshape(shape)
-    residuals = #it.batch == 0 and residuals[1] or residuals:squeeze(-1)
+    residuals = #matrices.batch == 0 and residuals[1] or residuals:squeeze(-1)
   end
   return x, residuals, rank, s
 end
@@ -105,12 +105,12 @@ end
 ---@return integer|moonwarp.array
 function linalg.matrix_rank(a, options)
   local what = "mw.linalg.matrix_rank"
-  local it = batch.matrices(what, a)
+  local matrices = batch.matrices(what, a)
   options = given.options(what, options, { "tol", "rtol" })
   local s = base.svdvals(a)
-  if s.count == 0 then return batch.each(it, batch.new(a, "longlong", it.count):fill(0)) end
-  local kept = s:gt(options.tol or threshold(s, options.rtol, it.rows, it.columns))
-  if #it.batch == 0 then return kept:sum() end
+  if s.count == 0 then return batch.each(matrices, batch.new(a, "longlong", matrices.count):fill(0)) end
+  local kept = s:gt(options.tol or threshold(s, options.rtol, matrices.rows, matrices.columns))
+  if #matrices.batch == 0 then return kept:sum() end
   return kept:sum { axis = -1 }
 end
 
@@ -166,11 +166,11 @@ function linalg.norm(a, options)
     if d ~= first and d ~= second then permutation[#permutation + 1] = d end
   end
   permutation[#permutation + 1], permutation[#permutation + 2] = first, second
-  local it = batch.matrices(what, a:permute(permutation))
+  local matrices = batch.matrices(what, a:permute(permutation))
   local dtype = batch.dtype(what, a)
-  local x = it.array
+  local x = matrices.array
   if x.dtype ~= dtype then x = given.new(x, dtype, x.shape):assign(x) end
-  return batch.each(it, matrix_norm(what, x, order or "fro"):reshape(it.count))
+  return batch.each(matrices, matrix_norm(what, x, order or "fro"):reshape(matrices.count))
 end
 
 ---The condition number: the norm of a matrix times the norm of its inverse.
@@ -180,11 +180,11 @@ end
 function linalg.cond(a, options)
   local what = "mw.linalg.cond"
   local order = given.options(what, options, { "ord" }, { "number", "string" }).ord or 2
-  local it = batch.matrices(what, a)
+  local matrices = batch.matrices(what, a)
   if order == 2 or order == -2 then
     local s = base.svdvals(a)
     local most, least = extreme(s, -1, true), extreme(s, -1, false)
-    return batch.each(it, (order == 2 and most / least or least / most):reshape(it.count))
+    return batch.each(matrices, (order == 2 and most / least or least / most):reshape(matrices.count))
   end
   local how = { ord = order, axis = { -2, -1 } }
   return linalg.norm(a, how) * linalg.norm(base.inv(a), how)
@@ -196,11 +196,12 @@ end
 ---@return moonwarp.array
 function linalg.matrix_power(a, n)
   local what = "mw.linalg.matrix_power"
-  local it = batch.matrices(what, a, true)
+  local matrices = batch.matrices(what, a, true)
   given.whole(what, n, -math.huge, "n")
   if n < 0 then return linalg.matrix_power(base.inv(a), -n) end
   if n == 0 then
-    return given.new(a, a.dtype, a.shape):assign(given.on_device_of(a, mw.eye, it.rows, it.rows, { dtype = a.dtype }))
+    local identity = given.on_device_of(a, mw.eye, matrices.rows, matrices.rows, { dtype = a.dtype })
+    return given.new(a, a.dtype, a.shape):assign(identity)
   end
   local result
   while true do
@@ -209,7 +210,7 @@ function linalg.matrix_power(a, n)
     if n == 0 then break end
     a = a:mm(a)
   end
-  return result == it.array and result:copy() or result
+  return result == matrices.array and result:copy() or result
 end
 
 return function(functions)

@@ -155,28 +155,28 @@ local function axes_of(labels)
 end
 
 -- The operand, summed over the labels that are not needed.
-local function sum_others(it, needed, dtype)
+local function sum_others(operand, needed, dtype)
   local axes, kept, shape = {}, {}, {}
-  for d, label in ipairs(it.labels) do
+  for d, label in ipairs(operand.labels) do
     if needed[label] then
-      kept[#kept + 1], shape[#shape + 1] = label, it.array.shape[d]
+      kept[#kept + 1], shape[#shape + 1] = label, operand.array.shape[d]
     else
       axes[#axes + 1] = d
     end
   end
-  if #axes == 0 then return it end
-  local sum = it.array:sum { axis = axes, keepdims = true }:reshape(#shape > 0 and shape or { 1 })
+  if #axes == 0 then return operand end
+  local sum = operand.array:sum { axis = axes, keepdims = true }:reshape(#shape > 0 and shape or { 1 })
   if sum.dtype ~= dtype then sum = given.new(sum, dtype, sum.shape):assign(sum) end
   return { array = sum, labels = kept }
 end
 
 -- ---- two operands ----
 
-local function view_as(it, order)
-  if #order == 0 then return it.array end
-  local axes, permutation = axes_of(it.labels), {}
+local function view_as(operand, order)
+  if #order == 0 then return operand.array end
+  local axes, permutation = axes_of(operand.labels), {}
   for d, label in ipairs(order) do permutation[d] = axes[label] end
-  return it.array:permute(permutation)
+  return operand.array:permute(permutation)
 end
 
 local function join(...)
@@ -214,18 +214,18 @@ local function classify(a, b, needed)
 end
 
 -- a times b without a sum: elementwise, where the labels of the other are axes of one element.
-local function spread(it, order, sizes)
-  local axes, own, shape = axes_of(it.labels), {}, {}
+local function spread(operand, order, sizes)
+  local axes, own, shape = axes_of(operand.labels), {}, {}
   for d, label in ipairs(order) do
     if axes[label] then own[#own + 1] = label end
     shape[d] = axes[label] and sizes[label] or 1
   end
-  return view_as(it, own):reshape(#shape > 0 and shape or { 1 })
+  return view_as(operand, own):reshape(#shape > 0 and shape or { 1 })
 end
 
 -- A matrix for each place of the batch: its first and second labels as one axis each. A view where that needs no copy.
-local function matrices(it, batch, first, second, sizes)
-  local x = view_as(it, join(batch, first, second))
+local function matrices(operand, batch, first, second, sizes)
+  local x = view_as(operand, join(batch, first, second))
   if #first == 1 and #second == 1 then return x end
   local shape = shape_of(batch, sizes)
   shape[#shape + 1], shape[#shape + 2] = count_of(first, sizes), count_of(second, sizes)
@@ -281,7 +281,9 @@ local function contract(what, arrays, list, result)
     if array.dtype ~= dtype then array = given.new(array, dtype, array.shape):assign(array) end
     operands[k] = once_each(array, list[k], sizes)
   end
-  for k, it in ipairs(operands) do operands[k] = sum_others(it, needed_by_others(operands, result, k, k), dtype) end
+  for k, operand in ipairs(operands) do
+    operands[k] = sum_others(operand, needed_by_others(operands, result, k, k), dtype)
+  end
   while #operands > 1 do
     local i, j = best_pair(operands, result, sizes)
     local product = multiply(operands[i], operands[j], needed_by_others(operands, result, i, j), sizes)
@@ -297,8 +299,8 @@ end
 local function deliver(what, array, shape, arrays, out)
   if out then return given.out(what, out, array, array.dtype, #shape > 0 and shape or { 1 }):assign(array) end
   if #shape == 0 then return array[1] end
-  for _, it in ipairs(arrays) do
-    if given.overlap(array, it) then return array:copy() end
+  for _, source in ipairs(arrays) do
+    if given.overlap(array, source) then return array:copy() end
   end
   return array:contiguous()
 end
@@ -317,7 +319,7 @@ function M.einsum(spec, ...)
   if type(last) == "table" and not raw.type(last) then
     options = given.options("mw.einsum", table.remove(arrays), { "out" }, {})
   end
-  for _, it in ipairs(arrays) do given.array("mw.einsum", it) end
+  for _, array in ipairs(arrays) do given.array("mw.einsum", array) end
   local list, result = read(spec, arrays)
   local array, shape = contract("mw.einsum", arrays, list, result)
   return deliver("mw.einsum", array, shape, arrays, options.out)
@@ -354,7 +356,7 @@ local function axes_given(what, axes, a, b)
     for k = 1, axes do first[k], second[k] = a.rank - axes + k, k end
     return first, second
   end
-  local function list(it) return type(it) == "table" and it or { it } end
+  local function list(given_axes) return type(given_axes) == "table" and given_axes or { given_axes } end
   if type(axes) ~= "table" or #axes ~= 2 or #list(axes[1]) ~= #list(axes[2]) then
     usage("%s wants a number of axes, or as many of either array: { {1, 2}, {2, 1} }", what)
   end

@@ -139,9 +139,9 @@ function M.adopt(array, handle, module, counted)
 end
 
 ---Whether a value is an array that was not freed.
----@param it any
+---@param object any
 ---@return boolean
-function M.is_open(it) return ffi.istype(array_type, it) and it._handle ~= nil end
+function M.is_open(object) return ffi.istype(array_type, object) and object._handle ~= nil end
 
 ---A new array. If there is no memory left, garbage is collected first.
 function M.new(where, of, module, rank, shape, kind)

@@ -64,15 +64,15 @@ local function run(f, given)
   local values, rooms = ffi.new("mw_operand_value[?]", f.count), {} -- rooms keep what values point to
   local most, made, outputs = 0, {}, 0
   for k = 1, f.count do
-    local it = given[k]
+    local operand = given[k]
     if f.kinds[k] == SCALAR then
       local bytes = ffi.new("uint8_t[?]", f.types[k].size)
-      local ok, why = value.pack(it, f.types[k], value.bytes(bytes), value.place(nil, "a scalar operand"), {})
+      local ok, why = value.pack(operand, f.types[k], value.bytes(bytes), value.place(nil, "a scalar operand"), {})
       if not ok then errors.misuse(why) end
       rooms[k], values[k - 1].bytes = bytes, bytes
-    elseif it ~= nil then
-      values[k - 1].array = array.check(it, "a function of elements")._handle
-      most = math.max(most, tonumber(C.mw_array_bytes(it._handle)))
+    elseif operand ~= nil then
+      values[k - 1].array = array.check(operand, "a function of elements")._handle
+      most = math.max(most, tonumber(C.mw_array_bytes(operand._handle)))
     end
   end
   for k = 1, f.count do
@@ -98,16 +98,16 @@ local function run(f, given)
 end
 
 -- Set operand k; false if it takes the checks of `run`.
-local function set_quickly(f, values, k, it)
+local function set_quickly(f, values, k, operand)
   local cell = f.cells[k]
   if cell then
-    if type(it) ~= "number" or not array.fits(f.codes[k], it) then return false end
-    cell[0] = it
+    if type(operand) ~= "number" or not array.fits(f.codes[k], operand) then return false end
+    cell[0] = operand
     values[k - 1].bytes = cell
     return true
   end
-  if f.kinds[k] == SCALAR or not array.is_open(it) then return false end
-  values[k - 1].array = it._handle
+  if f.kinds[k] == SCALAR or not array.is_open(operand) then return false end
+  values[k - 1].array = operand._handle
   return true
 end
 

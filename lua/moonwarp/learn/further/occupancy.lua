@@ -48,7 +48,7 @@ local mw = require "moonwarp"
 
 local m = mw.compile [==[
 __global__ void windows(float *out, const float *a, int n) {
-  extern __shared__ float scratch[];               // 64 floats a thread
+  extern __shared__ float scratch[];               // 64 floats per thread
   float *mine = scratch + 64 * threadIdx.x;
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   for (int k = 0; k < 64; k++) mine[k] = i + k < n ? a[i + k] : 0;
