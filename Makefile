@@ -92,7 +92,7 @@ MWCC_START := $(filter src/mwcc/main.c src/mwcc/front/% src/mwcc/support/process
 LUA_SOURCES := $(sort $(shell find src/lua -name '*.c'))
 CUDA_SOURCES := $(sort $(shell find src/host -name '*.c'))
 
-# As many jobs as there are processors, and one short line a file: make V=1 shows the commands, make -s nothing.
+# As many jobs as there are processors, and one short line per file: make V=1 shows the commands, make -s nothing.
 ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
@@ -364,14 +364,14 @@ $(TEST_FAILING) $(TEST_PROCESS): $(BUILD)/test/lib%.so: spec/support/native/%.c
 	$(call say,LINK)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O1 -g -fPIC -shared -fvisibility=hidden -o $@ $< -ldl
 
-# OpenGL for specs (spec/graphics_spec.lua): libraries of GL and headers of Lua are not needed here.
+# OpenGL for specs (spec/graphics/): libraries of GL and headers of Lua are not needed here.
 $(TEST_GL): spec/support/native/gl.c spec/support/native/gl_context.h
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARN) -O1 -g -fPIC -shared -fvisibility=hidden -o $@ $< -ldl
 
-# Host threads that use the library all at once, for make config=tsan stress (ARGS: operations a thread, seed). A compiler
-# process has one thread, and limits too narrow for ThreadSanitizer's books: it is the release's.
+# Host threads that use the library all at once, for make config=tsan stress (ARGS: operations per thread, seed). A
+# compiler process has one thread, and limits too narrow for ThreadSanitizer's books: it is the release's.
 STRESS := $(BUILD)/bin/stress
 .PHONY: stress
 stress: $(STRESS)

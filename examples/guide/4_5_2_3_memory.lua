@@ -14,7 +14,7 @@ rt.register(mw.compile [==[
 __constant__ float constData[256];
 __device__ float devData[3];
 
-// Every element of a two-dimensional array whose rows are `pitch` bytes apart, by one thread a row.
+// Every element of a two-dimensional array whose rows are `pitch` bytes apart, by one thread per row.
 __global__ void myKernel(float *devPtr, int pitch, int width, int height) {
   int r = blockIdx.x * blockDim.x + threadIdx.x;
   if (r >= height) return;

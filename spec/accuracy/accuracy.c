@@ -1,12 +1,13 @@
-/* How exact device code's mathematics is: every function of CUDA's tables beside MPFR, in units of the last place of the
- * exact result, and beside the maximum that CUDA's guide allows. Exit status 1 where one is passed.
+/* The accuracy of device code's mathematical functions: every function of CUDA's tables compared with MPFR. Errors are
+ * in units in the last place of the exact result, next to the maximum that CUDA's guide allows. Exit status 1 if one is
+ * exceeded.
  *
  *     make accuracy [ARGS='--points=N --markdown --width=N name …']
  *
- * A third of a function's arguments lie evenly where it is interesting, a third are random bits, a third random in their
- * exponent around 1; and every combination of zeros, infinities, NaN, the ends of the range and a few small numbers. An
- * infinity that should be the largest finite number counts as the next one after it; a NaN, an infinity or a zero's sign
- * that is wrong is wrong by infinitely many units. */
+ * A third of a function's arguments lie evenly where it is interesting, a third are random bits, a third random in
+ * their exponent around 1; and every combination of zeros, infinities, NaN, the ends of the range and a few small
+ * numbers. An infinity that should be the largest finite number counts as the next one after it; a NaN, an infinity or
+ * a zero's sign that is wrong is wrong by infinitely many units. */
 #include "accuracy.h"
 
 #include "moonwarp.h"
@@ -294,7 +295,7 @@ static result measure(mw_device *device, const function *f) {
 
 /* ---- the table ---- */
 
-/* What stands above it in docs/build/accuracy.md. */
+/* The text above the table in docs/build/accuracy.md. */
 static const char introduction[] = "# Accuracy\n"
                                    "\n"
                                    "`make -s accuracy ARGS=--markdown` makes this page. It compares device code with "

@@ -1,4 +1,4 @@
-/* What the accuracy program's files share: one row of its table a function. */
+/* Declarations of the accuracy program: one row of its table per function. */
 #ifndef ACCURACY_H
 #define ACCURACY_H
 

@@ -2,7 +2,7 @@
  * errors, where to test them, and their exact values by MPFR. */
 #include "accuracy.h"
 
-/* ---- those that MPFR has ---- */
+/* ---- functions that MPFR has ---- */
 
 #define ONE(name, call)                                                                                                \
   static int name(mpfr_t out, mpfr_t *x, mpfr_rnd_t r) { return call(out, x[0], r); }
@@ -36,7 +36,7 @@ static int ref_rsqrt_signed(mpfr_t out, mpfr_t *x, mpfr_rnd_t r) {
   return ref_rsqrt(out, x, r);
 }
 
-/* ---- those that it lacks, with bits to spare ---- */
+/* ---- functions that MPFR lacks, computed with extra bits ---- */
 
 #define SPARE(name)                                                                                                    \
   mpfr_t name;                                                                                                         \

@@ -11,7 +11,7 @@ local function message(f, ...)
   return err.message
 end
 
--- A nested table of random whole numbers, and the same ones in a row.
+-- A nested table of random whole numbers, and the same numbers as a flat list.
 local function random_table(shape, low, high)
   local flat = {}
   local function level(depth)
@@ -125,7 +125,7 @@ describe("an array", function()
       assert.same({ { 0.5, 0.5 }, { 0.5, 0.5 } }, mw.full_like(part, 0.5, "float"):totable())
       assert.same({ { 1, 1 } }, mw.ones_like(mw.zeros(1, "int2")):totable())
       assert.same({ 0 }, mw.zeros_like(mw.zeros(0)).shape)
-      assert.equal(21, a:sum()) -- it is left as it was
+      assert.equal(21, a:sum()) -- the array is unchanged
       assert.matches("array", message(mw.zeros_like, 3))
       assert.matches("wants an array and a value", message(mw.full_like, a))
     end)

@@ -1,4 +1,4 @@
--- Complex numbers: elements, parts, arithmetic beside NumPy's, and as values of Lua.
+-- Complex numbers: elements, parts, arithmetic compared with NumPy's, and as values of Lua.
 local mw = require "moonwarp"
 local failure = require "support.failure"
 local numpy = require "support.numpy"

@@ -58,7 +58,8 @@ describe("order", function()
         end
       end
     end
-    -- So few of so many that only some chunks are searched, with equal ones, some of them after the last whole chunk.
+    -- Few of many elements, so that only some chunks are searched; with equal elements, some after the last whole
+    -- chunk.
     for _, dtype in ipairs { "float", "longlong" } do
       local a = (mw.rand(66001) * 1e6):floor():to(dtype)
       a[66001], a[65990], a[70] = 2000000, 2000000, 2000000

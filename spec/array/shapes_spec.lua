@@ -1,4 +1,4 @@
--- Arrays joined, taken apart, repeated, padded; matrices with a pattern and diagonals.
+-- Arrays joined, split, repeated and padded; matrices with a pattern, and diagonals.
 local mw = require "moonwarp"
 local failure = require "support.failure"
 local numpy = require "support.numpy"

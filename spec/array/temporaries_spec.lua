@@ -5,7 +5,7 @@ local mw = require "moonwarp"
 local suite = require "support.suite"
 local run = require "support.child"
 
--- In a process of its own, whose peak is its own; prints MiB. The collector is never asked.
+-- Runs in a process of its own, so that the peak is that of the script, and prints MiB. Nothing calls collectgarbage.
 local function peak(script, seconds)
   local result = run { [[
     local mw = require "moonwarp"
@@ -86,7 +86,7 @@ describe("temporaries", function()
 end)
 
 describe("a fused a*x + y", function()
-  -- Device memory that f takes while the collector rests.
+  -- Device memory that f takes while the collector is stopped.
   local function taken(f)
     f() -- what is made once: kernels, tables
     collectgarbage()

@@ -1,5 +1,5 @@
--- Code for one block size is compiled in the background, and no launch waits for it. A program in the compiler's place
--- does as the tests tell it, and then runs the compiler.
+-- Code for one block size is compiled in the background, and no launch waits for it. A program in place of the
+-- compiler runs commands of the tests first, and then the compiler.
 -- CPU device only: code for other devices is not specialised
 
 local run = require "support.child"

@@ -161,8 +161,9 @@ describe("the compile cache", function()
     end
   end)
 
-  -- A process with a cache of its own: the kernel's value is made twice, `between` being done to its folder (%s).
-  -- Its own cache, and nothing compiled for one block size: that is a second compilation, with 0 at the first launch.
+  -- A process with a cache of its own: the kernel runs twice, and `between`, a shell command on its folder (%s), in
+  -- between. Its own cache, and nothing compiled for one block size: that is a second compilation, with 0 at the first
+  -- launch.
   local function one_compile(folder) return { MOONWARP_CACHE = folder, MOONWARP_SPECIALISE = "65536" } end
 
   local function twice(between)

@@ -226,7 +226,7 @@ __global__ void boom(int *p, int at) {
     local err = failure(mw.synchronize)
     assert.equal("kernel", err.kind)
     assert.equal("boom", err.kernel)
-    if not suite.on_gpu then mw.synchronize() end -- a GPU is lost
+    if not suite.on_gpu then mw.synchronize() end -- a fault makes a GPU unusable
   end)
 
   it("is raised by every function that reads results", function()

@@ -125,7 +125,7 @@ local function run(folder, kind, at, cache)
   return output, how .. " " .. code
 end
 
--- What is wrong with how the script ended, or nil.
+-- How the script ended, if that is wrong; else nil.
 local function fault(output, ending)
   if ending ~= "exit 0" then return ending end
   if output:find("WRONG", 1, true) then return "a wrong result" end
@@ -137,7 +137,7 @@ local function fault(output, ending)
   end
 end
 
--- Each call of the kind fails once; what went wrong.
+-- Lets each call of the kind fail once; returns what went wrong.
 local function failures(folder, kind, cache)
   local output, ending = run(folder, kind, 0, cache) -- fills the cache
   assert.is_nil(fault(output, ending), output)

@@ -9,19 +9,19 @@ end
 
 describe("occupancy", function()
   it("is limited by threads, blocks, registers and shared memory", function()
-    -- 1.0: 24 warps, 8 blocks, 8192 registers in units of 256 a block, 16 KiB of shared memory in units of 512.
+    -- 1.0: 24 warps, 8 blocks, 8192 registers in units of 256 per block, 16 KiB of shared memory in units of 512.
     local found = occupancy("1.0", 256, 10, 0)
     assert.same({ blocks = 3, warps = 24, occupancy = 1, limited_by = "threads" }, found)
-    found = occupancy("1.0", 192, 16, 0) -- 3072 registers a block
+    found = occupancy("1.0", 192, 16, 0) -- 3072 registers per block
     assert.same({ blocks = 2, warps = 12, occupancy = 0.5, limited_by = "registers" }, found)
-    found = occupancy("1.1", 64, 8, 5000) -- 5120 bytes a block
+    found = occupancy("1.1", 64, 8, 5000) -- 5120 bytes per block
     assert.same({ blocks = 3, warps = 6, occupancy = 0.25, limited_by = "shared memory" }, found)
     found = occupancy("1.0", 32, 1, 0)
     assert.same({ blocks = 8, warps = 8, occupancy = 1 / 3, limited_by = "blocks" }, found)
   end)
 
   it("counts registers by warp from 2.0 on", function()
-    assert.equal(4, occupancy("2.0", 256, 32).blocks) -- 1024 a warp, 32 warps
+    assert.equal(4, occupancy("2.0", 256, 32).blocks) -- 1024 registers per warp, 32 warps
     assert.equal(6, occupancy("8.6", 256, 40).blocks) -- 51 warps by registers, 48 by four, and 48 at all
     assert.equal(1, occupancy("8.6", 256, 40).occupancy)
     assert.equal(2, occupancy("3.5", 1024, 32).blocks)
@@ -50,7 +50,7 @@ describe("occupancy", function()
       { "7.0", 128, 37, 0, 12, 0.75 }, { "7.0", 320, 37, 0, 4, 40 / 64 },
       -- Kirk and Hwu, "Programming massively parallel processors", on the G80: one register more costs a third.
       { "1.0", 256, 10, 0, 3, 1 }, { "1.0", 256, 11, 0, 2, 2 / 3 },
-      -- And its shared memory: 2 KiB a block are enough for eight, 5 KiB for three.
+      -- And its shared memory: with 2 KiB per block eight blocks fit, with 5 KiB three.
       { "1.0", 64, 0, 2048, 8, 16 / 24 }, { "1.0", 64, 0, 5120, 3, 6 / 24 },
       -- Tuning guides: blocks of 32 threads fill half of a Volta or an Ampere, two thirds of an 8.6 by sixteen of 96.
       { "7.0", 32, 32, 0, 32, 0.5 }, { "8.0", 32, 32, 0, 32, 0.5 }, { "8.6", 96, 32, 0, 16, 1 },

@@ -156,7 +156,7 @@ describe("a stream", function()
     m.wild(1, 1, 0, s)(x)
     s:free()
     assert.equal("wild", failure(mw.synchronize).kernel)
-    if not suite.on_gpu then mw.synchronize() end -- a GPU is lost
+    if not suite.on_gpu then mw.synchronize() end -- a fault makes a GPU unusable
   end)
 
   it("has its properties as fields", function()
@@ -177,7 +177,7 @@ describe("a stream", function()
     local high, low = mw.stream { priority = -5 }, mw.stream { priority = 0 }
     local gate, counter = mw.stream(), mw.zeros(1, "int")
     local first, second = mw.zeros(64, "int"), mw.zeros(64, "int")
-    -- Both wait at the same place, the low one first in line.
+    -- Both wait for the same event, and the stream of low priority was queued first.
     gate:call(function() end)
     local start = gate:record()
     low:wait(start)
@@ -186,7 +186,7 @@ describe("a stream", function()
     m.order(64, 1, 0, high)(counter, first)
     mw.synchronize()
     assert.equal(127 * 64, first:sum() + second:sum())
-    assert.is_true(first:sum() < second:sum()) -- a thread may be slow with blocks that it took
+    assert.is_true(first:sum() < second:sum()) -- a thread may take long to run the blocks that it took
   end)
 end)
 

@@ -110,7 +110,7 @@ end
 
 local function multiprocessors() return mw.properties().multiprocessors end
 
--- The bindings have nothing to do with tiers.
+-- Tiers do not depend on the binding.
 for _, tier in ipairs(rawget(_G, "jit") and { tiers[1] } or tiers) do
   describe("a cooperative launch, " .. tier.name .. ",", function()
     local m = mw.compile { source = source, options = tier.options }

@@ -1,5 +1,5 @@
--- mw.check with schedule = "random": threads and blocks run in a random order, so that races show what they can
--- compute.
+-- mw.check with schedule = "random": threads and blocks run in a random order, so that races show their possible
+-- results.
 -- CPU device only: a GPU schedules its threads itself.
 
 local mw = require "moonwarp"

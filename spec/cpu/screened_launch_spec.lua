@@ -1,5 +1,5 @@
--- Screened launches of checked runs: vector code runs first, and the code that follows threads only if that one saw any
--- sign of something to find. The results are those of one run. CPU device only.
+-- Screened launches of checked runs: vector code runs first, and the code that follows threads only if the vector code
+-- saw a sign of a mistake. The results are those of one run. CPU device only.
 
 local mw = require "moonwarp"
 mw.limit("time", 60)

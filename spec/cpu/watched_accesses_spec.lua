@@ -1,5 +1,5 @@
--- The watcher "accesses": each access of a small launch, beside a plain loop over the threads.
--- CPU device only: no other can watch launches
+-- The watcher "accesses": each access of a small launch, compared with a plain loop over the threads.
+-- CPU device only: no other device can watch launches
 
 local mw = require "moonwarp"
 local raw = require "moonwarp.binding"

@@ -1,5 +1,5 @@
--- Watched launches: what the runtime is told of each site, on lanes and on fibers, beside a plain loop over threads.
--- CPU device only: no other can watch launches
+-- Watched launches: the calls of the runtime at each site, on lanes and on fibers, compared with a loop over threads.
+-- CPU device only: no other device can watch launches
 
 local mw = require "moonwarp"
 local raw = require "moonwarp.binding"

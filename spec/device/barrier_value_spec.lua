@@ -9,7 +9,7 @@ require "support.random" "barrier_value_spec"
 local random_list, check_equal = lists.random, lists.check_equal
 
 describe("an atomic after a barrier", function()
-  -- What its address was made from is not kept at the barrier; only the address is.
+  -- Only the address is saved at the barrier, not the values from which it was computed.
   for _, width in ipairs { "4", "16", "4x2" } do
     it("finds its address, with " .. width .. " lanes", function()
       local m = mw.compile {
@@ -59,8 +59,8 @@ describe("a pointer that is __restrict__", function()
 end)
 
 describe("values that threads race for", function()
-  -- Kernels that write what others read between the same barriers: what each thread gets is open, not what it
-  -- does with it.
+  -- Kernels in which threads write what others read between the same barriers: which value a thread gets is open, but
+  -- not what it computes from it.
   local loads = {
     ["shared memory"] = "s[0]",
     ["volatile shared memory"] = "*(volatile int *)&s[0]",

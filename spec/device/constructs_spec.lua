@@ -1,7 +1,7 @@
 -- Constructs of CUDA C as programs of a few lines (support/constructs), by each compiler: the CPU device's, mwcc for a
--- GPU of compute capability 9.0, and NVRTC if it is there. Each takes what the table of docs/use/language.md says. What
--- they compute is tested elsewhere.
--- Lua 5.4 only: the bindings have nothing to do with it.
+-- GPU of compute capability 9.0, and NVRTC if it is there. Each compiles what the table of docs/use/language.md says.
+-- Results are tested elsewhere.
+-- Lua 5.4 only: this does not depend on the binding.
 
 local paths = require "support.compile.paths"
 local read = require("support.files").read

@@ -1,7 +1,7 @@
 -- Output of kernels, and their device memory: mw.on_print, every conversion of printf, the limit "heap", assert.
 -- CPU device only: a GPU prints to stdout by itself
 
--- Lua 5.4 only: what is tested is the compiler, and the device that both bindings share.
+-- Lua 5.4 only: this tests the compiler, and the device that both bindings share.
 local mw = require "moonwarp"
 
 local function printed(source, options, ...)

@@ -21,7 +21,7 @@ local function word_of(list, bits)
   return word
 end
 
--- Every pair of bytes, four a word; random halves with the corners among them.
+-- Every pair of bytes, four per word; random halves with the corners among them.
 local words = { [8] = { {}, {} }, [16] = { {}, {} } }
 for a = 0, 255 do
   for b = 0, 255, 4 do

@@ -41,7 +41,7 @@ local comparisons = {
   ge = function(a, b) return a >= b end,
 }
 
--- The result of the instruction for all words beside what `model` gives of each three.
+-- The result of the instruction for all words compared with what `model` gives of each three.
 local function check(instruction, model, operands)
   local list, numbers = {}, { 'p[i + n]', 'p[i + 2 * n]', 'p[i + 3 * n]' }
   for n = 1, operands do list[n] = ('"r"(%s)'):format(numbers[n]) end

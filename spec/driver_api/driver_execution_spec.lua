@@ -212,7 +212,7 @@ describe("cuLaunchKernel", function()
     ok(cu.cuLaunchKernel(func "wild", 1, 1, 1, 1, 1, 1, 0, nil, { ok(cu.cuMemAlloc(4)) }))
     code("CUDA_ERROR_ILLEGAL_ADDRESS", cu.cuCtxSynchronize())
     assert.matches("wild", cu.story().message)
-    if not suite.on_gpu then ok(cu.cuCtxSynchronize()) end -- a GPU is lost
+    if not suite.on_gpu then ok(cu.cuCtxSynchronize()) end -- a fault makes a GPU unusable
   end)
 end)
 

@@ -38,7 +38,7 @@ end
 
 describe("linear memory", function()
   it("is allocated, found again, counted and freed", function()
-    for _ = 1, 3 do collectgarbage() end -- what other specs left is not to go meanwhile
+    for _ = 1, 3 do collectgarbage() end -- so that garbage of other specs is not freed meanwhile
     local free, total = ok(cu.cuMemGetInfo())
     local p = ok(cu.cuMemAlloc(2 ^ 20))
     assert.equal(2 ^ 20, free - ok(cu.cuMemGetInfo()))

@@ -1,6 +1,6 @@
 -- Loads and stores with cache hints, and volatile memory, for every type that CUDA has them for: each compiler accepts
 -- them, and the loaded values are those in memory.
--- Lua 5.4 only: the bindings have nothing to do with it.
+-- Lua 5.4 only: this does not depend on the binding.
 
 local mw = require "moonwarp"
 local paths = require "support.compile.paths"

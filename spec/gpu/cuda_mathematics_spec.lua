@@ -52,7 +52,7 @@ describe("cuFFT", function()
     ]], { environment = { MOONWARP_CUFFT = "/nowhere" } }).output)
   end)
 
-  -- Lines of any distance and number beside sums in Lua: of both precisions and each kind.
+  -- Lines of any distance and number compared with sums in Lua: of both precisions and each kind.
   it("transforms lines as the definition says", function()
     local result = run [[
       local function number(z) return type(z) == "number" and z or z.re, type(z) == "number" and 0 or z.im end
@@ -108,7 +108,7 @@ describe("cuFFT", function()
       local y = mw.zeros(5, "complex64")
       print(raw.array_fourier(x, y, "real", 8, 1))
     ]]
-    assert.matches("^false\t[^\n]*aligned as pairs\n", result.output)
+    assert.matches("^false\t[^\n]*aligned to two numbers\n", result.output)
   end)
 
   it("makes a plan once for a shape, keeps sixteen, and releases all", function()
@@ -133,7 +133,7 @@ describe("cuFFT", function()
       mw.synchronize()
       print(mw.memory().count - before, raw.array_fourier(x, y, "forward", 3, 70))
     ]]
-    assert.matches("^0\tfalse\tcuFFT transforms no 70 batches", result.output)
+    assert.matches("^0\tfalse\tcuFFT cannot transform 70 batches", result.output)
   end)
 end)
 
@@ -180,8 +180,8 @@ end)
 describe("cuSOLVER", function()
   local has_lapack = raw.linear_library(true)
 
-  -- What each routine writes, beside LAPACK's on the CPU device; the signs of singular and eigenvectors are free, and
-  -- the part of r below its diagonal is not defined.
+  -- What each routine writes, compared with LAPACK's on the CPU device; the signs of singular and eigenvectors are
+  -- free, and the part of r below its diagonal is not defined.
   it("factors each matrix of a batch as LAPACK does", function()
     if not has_lapack then return pending "no LAPACK" end
     local result = run [[

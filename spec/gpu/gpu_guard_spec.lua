@@ -95,7 +95,7 @@ __global__ void given(int *x) {
   before_each(function() x = mw.zeros(64, "int") end)
 
   local function wait_for(launch) return failure(function() launch() mw.synchronize() end) end
-  -- Nothing of the failure is left, and other kernels give what they should.
+  -- The failure leaves no trace, and other kernels have right results.
   local function works(m)
     local p = mw.zeros(5000, "int")
     m.fine(20, 256)(p, 5000)

@@ -1,6 +1,6 @@
 -- Kernels of the device suite, by each compiler: parameters, their types, sizes and offsets, and the fields of structs
 -- are the same. Every 30th source is compared; MOONWARP_LAYOUTS=1 compares every one.
--- Lua 5.4 only: what is compared is what compilers tell.
+-- Lua 5.4 only: this compares compilers' output.
 
 local paths = require "support.compile.paths"
 local sources = require "support.compile.sources"

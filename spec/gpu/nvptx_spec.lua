@@ -1,7 +1,7 @@
 -- PTX for NVIDIA GPUs by mwcc --target=nvptx: the selected instructions, refused features, and the description of a
 -- module for hosts. If the CUDA toolkit's ptxas is installed, it assembles the PTX of many kernels.
--- Lua 5.4 only: the bindings have nothing to do with it.
--- CPU device only: it asks the compiler itself, and compares with the C library's functions.
+-- Lua 5.4 only: this does not depend on the binding.
+-- CPU device only: it runs the compiler itself, and compares with the C library's functions.
 
 local mw = require "moonwarp"
 local mwcc = require "support.mwcc"

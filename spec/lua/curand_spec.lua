@@ -114,7 +114,7 @@ describe("moonwarp.curand", function()
     assert.equal(mw.random(0, "xorwow"):uniform(), x[1])
   end)
 
-  -- The share of each value, beside what it is to be: chi-squared over values of 5 numbers and more.
+  -- Chi-squared of the frequency of each value, over values that are expected 5 times or more.
   local function fits(list, share)
     local seen, chi, bins = {}, 0, 0
     for _, x in ipairs(list) do seen[x] = (seen[x] or 0) + 1 end

@@ -243,7 +243,7 @@ describe("misuse of CUDA's own functions", function()
   local rt, cu = require "moonwarp.runtime", require "moonwarp.driver"
   local values = { 0, 1, 1.5, -1, 0 / 0, 2 ^ 40, "x", {}, { width = 1, height = {} }, true, tostring, m, m.k,
     m:symbol "g", mw.zeros(4), mw.stream(), mw.event(), mw.graph(), io.stdout }
-  -- What ends the device or the context for the others, and what writes files by name.
+  -- Functions that end the device or the context for other tests, and functions that write files by name.
   local leave_out = { cudaThreadExit = true, cudaDeviceReset = true, cudaGraphDebugDotPrint = true,
     cuGraphDebugDotPrint = true, cudaSetDevice = true, cudaGLSetGLDevice = true }
 

@@ -1,5 +1,5 @@
--- The distributions of generators' numbers beside the exact ones: Kolmogorov and Smirnov's distance where they are
--- continuous, chi squared where they are counts. Seeds are fixed; one sample in 10000 is beyond the limits.
+-- The distributions of generators' numbers compared with the exact ones: Kolmogorov and Smirnov's distance where they
+-- are continuous, chi squared where they are counts. Seeds are fixed; one sample in 10000 is beyond the limits.
 
 local mw = require "moonwarp"
 

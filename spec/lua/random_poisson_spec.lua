@@ -1,5 +1,5 @@
--- Poisson's numbers beside those of cuRAND's host generators: at least 99.999 % of them are equal. The few others have
--- words at the edge of a column of a table, or normal numbers that are rounded the other way.
+-- Poisson's numbers compared with those of cuRAND's host generators: at least 99.999 % of them are equal. The few
+-- others have words at the edge of a column of a table, or normal numbers that are rounded the other way.
 
 local mw = require "moonwarp"
 local curand = require "support.random.curand"

@@ -109,7 +109,7 @@ describe("the prompt", function()
     assert.equal(0, status, output)
     assert.not_matches("waited in vain", output)
     assert.matches("moonwarp %d+%.%d+%.%d+ on ", output)
-    -- What was typed is remembered, a kernel of several lines as one entry.
+    -- The history has what was typed, a kernel of several lines as one entry.
     assert.matches("x = mw%.arange%(8%)", history)
   end)
 

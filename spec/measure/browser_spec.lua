@@ -1,6 +1,6 @@
 -- The page about a measured run as a browser shows it: headless Chromium lays it out, and its picture has what was
 -- counted. Pending where there is no Chromium (Debian's packages chromium and chromium-headless-shell).
--- CPU device only: no other can watch launches
+-- CPU device only: no other device can watch launches
 
 local mw = require "moonwarp"
 local files = require "support.files"

@@ -1,6 +1,6 @@
--- Measured runs beside what Nsight Compute counted on an H100: the counters that depend on addresses and masks are
--- equal.
--- CPU device only: no other can watch launches
+-- Measured runs compared with what Nsight Compute counted on an H100: the counters that depend on addresses and masks
+-- are equal.
+-- CPU device only: no other device can watch launches
 
 local mw = require "moonwarp"
 local files = require "support.files"

@@ -1,5 +1,5 @@
 -- Measured runs: the figures by line and in total, the rules of old GPUs, and the source with a margin.
--- CPU device only: no other can watch launches
+-- CPU device only: no other device can watch launches
 
 local mw = require "moonwarp"
 
@@ -75,10 +75,10 @@ describe("a measured run", function()
       local t = mw.measure(m.strided, 1, 32, 0, { capability = capability })(stride, x, y).total
       return { t.global_load_sectors, t.global_load_moved_bytes }
     end
-    assert.same({ 2, 128 }, transactions("1.1", 1)) -- one of 64 bytes a half-warp
-    assert.same({ 32, 1024 }, transactions("1.1", 2)) -- one of 32 bytes a thread
+    assert.same({ 2, 128 }, transactions("1.1", 1)) -- one of 64 bytes per half-warp
+    assert.same({ 32, 1024 }, transactions("1.1", 2)) -- one of 32 bytes per thread
     assert.same({ 2, 128 }, transactions("1.3", 1))
-    assert.same({ 2, 256 }, transactions("1.3", 2)) -- one of 128 bytes a half-warp
+    assert.same({ 2, 256 }, transactions("1.3", 2)) -- one of 128 bytes per half-warp
     assert.same({ 32, 1024 }, transactions("1.2", 32))
     assert.is_nil(next(mw.measure(m.strided, 1, 32, 0, { capability = "1.1" })(1, x, y).ncu))
   end)

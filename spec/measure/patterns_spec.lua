@@ -1,6 +1,6 @@
--- Measured accesses by patterns that occur again, alternate or never repeat, beside a plain loop over warps and
+-- Measured accesses by patterns that occur again, alternate or never repeat, compared with a plain loop over warps and
 -- lanes, in many blocks.
--- CPU device only: no other can watch launches
+-- CPU device only: no other device can watch launches
 
 local mw = require "moonwarp"
 

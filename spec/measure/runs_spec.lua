@@ -1,6 +1,6 @@
--- Measured accesses whose addresses the compiler knows by their shape, beside a plain loop over warps and lanes: blocks
--- in lines and in rows, strides, offsets, warps of which a part is active.
--- CPU device only: no other can watch launches
+-- Measured accesses whose addresses the compiler knows by their shape, compared with a plain loop over warps and lanes:
+-- blocks in lines and in rows, strides, offsets, warps of which a part is active.
+-- CPU device only: no other device can watch launches
 
 local mw = require "moonwarp"
 

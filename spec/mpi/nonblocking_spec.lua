@@ -112,7 +112,7 @@ describe("collective operations that do not wait", function()
       a:free()
       mw.full(200000, 9)
       assert(later:wait():max() == 2)
-      comm:iallreduce(mw.full(1000, 1)) -- nobody waits for it
+      comm:iallreduce(mw.full(1000, 1)) -- no wait follows
       io.write "good\n"
     ]]), 2)
   end)

@@ -134,7 +134,7 @@ describe("a window", function()
     for _, ranks in ipairs { 2, 4 } do
       mpi.assert_good(run(ranks, [[
         local r, n = comm.rank, comm.size
-        -- Rank 0's array: how many are inside, and how often somebody was not alone.
+        -- Rank 0's array: the number of ranks inside, and how often there was more than one.
         local a = mw.zeros(r == 0 and 3 or 0, "int")
         local win, x = comm:window(a), mw.zeros(3, "int")
         for i = 1, 20 do
@@ -184,7 +184,7 @@ describe("a window", function()
     ]]), 4)
   end)
 
-  -- Each rank waits within an epoch for what another one never does.
+  -- Each rank waits within an epoch for a call that another rank never makes.
   local function deadlock(run, ranks, text)
     return mpi.deadlock(run, ranks, text, "local win = comm:window(mw.zeros(4))")
   end

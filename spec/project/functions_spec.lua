@@ -1,5 +1,5 @@
 -- The table of CUDA's functions: it is complete, all its functions exist, and each is tested.
--- Lua 5.4 only: the bindings have nothing to do with it.
+-- Lua 5.4 only: this does not depend on the binding.
 
 local page = dofile "docs/use/functions.lua"
 

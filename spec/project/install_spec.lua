@@ -1,5 +1,5 @@
 -- Installations: by make, into a tree of LuaRocks, moved, embedded, uninstalled.
--- Lua 5.4 only: programs of their own are what runs in them, on LuaJIT too.
+-- Lua 5.4 only: separate programs run in them, on LuaJIT too.
 -- CPU device only: installation does not depend on the device, and needs LLVM.
 
 local shell = require "support.shell" ""

@@ -140,17 +140,17 @@ describe("the source tree", function()
   end)
 end)
 
--- The compiler's rooms, the lowest first: each may use those before it (docs/build/architecture.md). All rooms share
--- mwcc.h and the table of passes; main.c and pipeline.c are above all.
-local rooms = {
+-- The compiler's folders, the lowest first: each may use those before it (docs/build/architecture.md). All folders
+-- share mwcc.h and the table of passes; main.c and pipeline.c are above all.
+local folders = {
   "support", "front", "target", "read", "ptx", "analysis", "divergence", "grid_stride", "staging", "prepare",
   "prepare/addresses", "prepare/values", "lower", "widen", "widen/values", "widen/memory", "widen/calls", "widen/flow",
   "opt", "machine", "entry", "link", "codegen", "gpu", ".",
 }
 local rank = {}
-for i, room in ipairs(rooms) do rank[room] = i end
+for i, folder in ipairs(folders) do rank[folder] = i end
 
-local function room_of(path)
+local function folder_of(path)
   if path == "src/mwcc/mwcc.h" or path == "src/mwcc/passes.def" then return "support" end
   return path:match "^src/mwcc/(.+)/[^/]+$" or "."
 end
@@ -213,8 +213,8 @@ end
 -- The device table of each driver, by which the core reaches it.
 local drivers = { mw_cpu_driver = "cpu", mw_cuda_driver = "cuda" }
 
--- The core's rooms, the lowest first. Those of one rank use each other, for the reason that src/core/core.h states.
-local core_rooms = {
+-- The core's folders, the lowest first. Those of one rank use each other, for the reason that src/core/core.h states.
+local core_folders = {
   compile = 1, image = 1,
   [""] = 2, array = 2, copy = 2, elementwise = 2, graph = 2, launch = 2, memory = 2, module = 2,
   texture = 2,
@@ -244,7 +244,7 @@ describe("the library's layers", function()
     end
   end)
 
-  it("have rooms of the core that use no room above", function()
+  it("have folders of the core that use no folder above", function()
     if #used == 0 then pending "there are no objects in the build tree" end
     local wrong = {}
     for _, use in ipairs(used) do
@@ -252,8 +252,8 @@ describe("the library's layers", function()
       local target = defined[name]
       if target and floor_of(path) == "core" and floor_of(target) == "core" then
         local from, to = path:match "^src/core/(.-)/?[^/]+$", target:match "^src/core/(.-)/?[^/]+$"
-        assert.is_number(core_rooms[from], path)
-        if core_rooms[to] > core_rooms[from] then
+        assert.is_number(core_folders[from], path)
+        if core_folders[to] > core_folders[from] then
           wrong[#wrong + 1] = ("%s uses %s of %s"):format(path, name, target)
         end
       end
@@ -262,22 +262,22 @@ describe("the library's layers", function()
   end)
 end)
 
-describe("the compiler's rooms", function()
+describe("the compiler's folders", function()
   it("are all known, and none has more than 20 files", function()
     local count = {}
     for _, path in ipairs(compiler_files ".") do
       local folder = path:match "^(.+)/"
-      assert.is_number(rank[room_of(path)], path)
+      assert.is_number(rank[folder_of(path)], path)
       count[folder] = (count[folder] or 0) + 1
     end
     for folder, files in pairs(count) do assert.is_true(files <= 20, folder .. " has " .. files .. " files") end
   end)
 
-  it("include nothing of a room above", function()
+  it("include nothing of a folder above", function()
     local wrong = {}
     for _, path in ipairs(compiler_files ".") do
       for _, target in ipairs(includes(path)) do
-        if target:match "^src/mwcc/" and rank[room_of(target)] > rank[room_of(path)] then
+        if target:match "^src/mwcc/" and rank[folder_of(target)] > rank[folder_of(path)] then
           wrong[#wrong + 1] = path .. " includes " .. target
         end
       end
@@ -285,14 +285,14 @@ describe("the compiler's rooms", function()
     assert.same({}, wrong)
   end)
 
-  it("use no symbol of a room above", function()
+  it("use no symbol of a folder above", function()
     local defined, used = symbols(compiler_files "%.cc?$")
     if #used == 0 then pending "there are no objects of the compiler in the build tree" end
     local wrong = {}
     for _, use in ipairs(used) do
       local path, name = use[1], use[2]
       local target = defined[name]
-      if target and rank[room_of(target)] > rank[room_of(path)] then
+      if target and rank[folder_of(target)] > rank[folder_of(path)] then
         wrong[#wrong + 1] = ("%s uses %s of %s"):format(path, name, target)
       end
     end

@@ -1,6 +1,6 @@
 -- cuRAND's host functions in C: a program prints the same lines with this library and with NVIDIA's, whose host
--- generators need no GPU; another one checks what needs a device.
--- Lua 5.4 only: programs of their own are what runs.
+-- generators need no GPU; another program checks functions that need a device.
+-- Lua 5.4 only: separate programs run.
 
 local oracle = require "support.random.curand"
 

@@ -1,5 +1,5 @@
 -- CUDA's own C interface (libmoonwarp_cuda): host code of the guides, compiled by the C compiler, run on this device.
--- Lua 5.4 only: programs of their own are what runs.
+-- Lua 5.4 only: separate programs run.
 
 local suite = require "support.suite"
 local cu = require "moonwarp.driver"

@@ -134,7 +134,7 @@ describe("linear memory", function()
   end)
 
   it("is counted", function()
-    for _ = 1, 3 do collectgarbage() end -- what other specs left is not to go meanwhile
+    for _ = 1, 3 do collectgarbage() end -- so that garbage of other specs is not freed meanwhile
     local free, total = ok(rt.cudaMemGetInfo())
     local p = ok(rt.cudaMalloc(2 ^ 20))
     local less = ok(rt.cudaMemGetInfo())

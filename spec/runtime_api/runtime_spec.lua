@@ -63,7 +63,7 @@ describe("result codes", function()
     ok(rt.cudaLaunchKernel(m.wild, 1, 1, { ok(rt.cudaMalloc(4)) }))
     code("cudaErrorIllegalAddress", rt.cudaThreadSynchronize())
     assert.matches("wild", rt.story().message)
-    if not suite.on_gpu then ok(rt.cudaDeviceSynchronize()) end -- a GPU is lost
+    if not suite.on_gpu then ok(rt.cudaDeviceSynchronize()) end -- a fault makes a GPU unusable
     rt.cudaGetLastError()
   end)
 

@@ -1,8 +1,8 @@
 /* Host threads that use CUDA's functions all at once, for ThreadSanitizer: make config=tsan stress
  *
  * Each thread has buffers of its own and gives random work to streams that all threads share: allocations of every kind,
- * copies, fills, launches, events that other streams wait for, stream-ordered memory, graphs. What each buffer has to hold
- * in the end is counted beside; the order of a buffer's work is that of events. */
+ * copies, fills, launches, events that other streams wait for, stream-ordered memory, graphs. The expected
+ * final contents of each buffer are computed as well; events order the work of a buffer. */
 #include <cuda_runtime.h>
 
 #include <pthread.h>

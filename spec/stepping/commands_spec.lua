@@ -1,5 +1,5 @@
 -- The prompt of mw.debug: what each command prints, and the words for mistakes.
--- CPU device only: no other can watch launches
+-- CPU device only: no other device can watch launches
 
 local mw = require "moonwarp"
 

@@ -1,5 +1,6 @@
--- mw.debug in scripts: breakpoints, steps in both directions, values, watched writes, beside plain loops over threads.
--- CPU device only: no other can watch launches
+-- mw.debug in scripts: breakpoints, steps in both directions, values, watched writes, compared with plain loops over
+-- threads.
+-- CPU device only: no other device can watch launches
 
 local mw = require "moonwarp"
 

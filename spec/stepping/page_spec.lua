@@ -1,6 +1,6 @@
 -- Lua 5.4 only: the page shows what that prints.
 -- The session in docs/learn/debugging.md is what the prompt of mw.debug shows: it is typed and compared.
--- CPU device only: no other can watch launches
+-- CPU device only: no other device can watch launches
 
 local files = require "support.files"
 

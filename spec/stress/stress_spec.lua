@@ -1,5 +1,5 @@
--- Kernels whose control flow is hard to run as lanes of vector registers: divergence, awkward loops, barriers beside
--- them. Each is compared with a plain Lua model, in blocks of all shapes, by several tiers.
+-- Kernels whose control flow is hard to run as lanes of vector registers: divergence, awkward loops, barriers next
+-- to them. Each is compared with a plain Lua model, in blocks of all shapes, by several tiers.
 -- Lua 5.4 only: this tests the compiler, and models calculate in 64-bit integers.
 
 local blocks = require "support.blocks"

@@ -42,7 +42,7 @@ local in_word = { f16 = 2, bf16 = 2, tf32 = 1, s8 = 4, u8 = 4, e4m3 = 4, e5m2 = 
 
 local function fill(text, values) return (text:gsub("%$(%a+)", values)) end
 
----A kernel `k(A, B, C, D)` with nvcuda::wmma, a sample a block.
+---A kernel `k(A, B, C, D)` with nvcuda::wmma, one sample per block.
 function M.wmma(kind)
   local factor = kind.factor == "tf32" and "wmma::precision::tf32" or c_type[kind.factor]
   local round = kind.mode ~= "rna" and "" or [[

@@ -1,4 +1,4 @@
--- Fetches beside what a hardware texture unit returned for them: spec/data/texture has 541 configurations of 256
+-- Fetches compared with what a hardware texture unit returned for them: spec/data/texture has 541 configurations of 256
 -- fetches, and all of them are the same to the bit.
 
 local suite = require "support.suite"

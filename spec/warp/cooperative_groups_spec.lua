@@ -1,5 +1,5 @@
--- Cooperative groups: tiles, coalesced threads, partitions, and what groups reduce, scan and copy; beside Lua models,
--- in blocks of all shapes, by several tiers.
+-- Cooperative groups: tiles, coalesced threads, partitions, and what groups reduce, scan and copy; compared with Lua
+-- models, in blocks of all shapes, by several tiers.
 -- Lua 5.4 only: this tests the compiler, and models calculate in 64-bit integers.
 
 local mw = require "moonwarp"

@@ -1,4 +1,4 @@
--- Lesson 1, solved: one thread an element, and its number is the element's index.
+-- Lesson 1, solved: one thread per element; its number is the element's index.
 local mw = require "moonwarp"
 
 local m = mw.compile [==[

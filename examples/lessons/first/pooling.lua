@@ -1,4 +1,4 @@
--- Lesson 9, solved: one read of global memory a thread, three of the tile.
+-- Lesson 9, solved: each thread reads global memory once and the tile three times.
 local mw = require "moonwarp"
 
 local m = mw.compile [==[

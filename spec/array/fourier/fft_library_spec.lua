@@ -1,4 +1,4 @@
--- Fourier transforms by FFTW: beside the library's own kernels, and without it.
+-- Fourier transforms by FFTW: compared with the library's own kernels, and without it.
 local mw = require "moonwarp"
 local raw = require "moonwarp.binding"
 local failure = require "support.failure"

@@ -1,4 +1,4 @@
--- mw.fft and mw.convolve: beside NumPy's values, plain sums, and known transforms.
+-- mw.fft and mw.convolve: compared with NumPy's values, plain sums, and known transforms.
 local mw = require "moonwarp"
 local raw = require "moonwarp.binding"
 local failure = require "support.failure"

@@ -22,7 +22,7 @@ describe("an array", function()
       a:free()
       a:free()
       assert.is_true(a.freed)
-      mw.synchronize() -- zeros may still have been being written
+      mw.synchronize() -- the fill with zeros may not have finished
       assert.equal(before, mw.memory().bytes)
     end)
 

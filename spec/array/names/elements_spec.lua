@@ -1,4 +1,4 @@
--- Structs and vectors as elements: whatever only moves elements takes them, and what computes says that it does not.
+-- Structs and vectors as elements: functions that only move elements take them, and functions that compute refuse them.
 local mw = require "moonwarp"
 local failure = require "support.failure"
 

@@ -10,7 +10,7 @@ local function is_other(expression) return not is_transform(expression) end
 numpy.run("names", describe, it, { title = "an example of each name", only = is_other })
 numpy.run("names", describe, it, { title = "an example of each transform", only = is_transform, error = 1e-6 })
 
--- What NumPy has no name for: functions of your own, seeing, files, and what must be refused.
+-- What NumPy has no name for: user-defined functions, display, files, and arguments that must be refused.
 describe("an example of", function()
   local x, y = mw.array { 1, 2, 3 }, mw.array { 10, 20, 30 }
   local function list(a) return a:totable() end

@@ -1,4 +1,4 @@
--- Options of array functions, and what a misspelt or impossible one says.
+-- Options of array functions, and the errors for misspelt or impossible ones.
 local mw = require "moonwarp"
 local failure = require "support.failure"
 

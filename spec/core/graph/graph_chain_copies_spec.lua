@@ -68,7 +68,7 @@ describe("copies and fills by address among them", function()
     local second = kernel(graph, { first }, a, 1, 1)
     ok(rt.cudaGraphAddMemcpyNode1D(graph, { second }, b, a, BYTES, rt.cudaMemcpyDeviceToDevice))
     local exec, stream = ok(rt.cudaGraphInstantiate(graph)), ok(rt.cudaStreamCreate())
-    ok(rt.cudaLaunchHostFunc(stream, function() end)) -- the stream stands until somebody waits
+    ok(rt.cudaLaunchHostFunc(stream, function() end)) -- the stream is blocked until a wait
     ok(rt.cudaGraphLaunch(exec, stream))
     ok(rt.cudaFreeAsync(b, stream)) -- in flight: not gone before that
     ok(rt.cudaStreamSynchronize(stream))
@@ -80,7 +80,7 @@ describe("copies and fills by address among them", function()
   end)
 
   it("use other memory at the address of freed memory", function()
-    local result = child [[ -- whose heap is fresh, and gives out the same place again
+    local result = child [[ -- whose heap is empty, and returns the same address again
       local rt = require "moonwarp.runtime"
       local function ok(err, ...)
         assert(err == 0, tostring(rt.story()))

@@ -224,7 +224,7 @@ describe("between launches", function()
       m.multiply(1, 1, 0, s)(1, 10, 1, x)
       m.multiply(1, 1, 0, s)(1, 1, 0, x)
     end):instantiate()
-    exec:launch(s) -- none of them goes on before the function was called
+    exec:launch(s) -- none of them continues before the function has been called
     for i = 2, 4 do
       exec:set(2, m.multiply(1, 1):bind(1, 10, i, x))
       exec:launch(s)

@@ -193,7 +193,7 @@ describe("a capture", function()
     end, a)
   end)
 
-  -- A script that lets go of a stream while it captures, in a process of its own: what waited for ever is ended.
+  -- A script that drops a stream during a capture, in a process of its own: one that hangs is killed.
   for what, text in pairs {
     ["in the function"] = [[
       local s = mw.stream()

@@ -160,7 +160,7 @@ __global__ void reduces(int *sums, float *most) {
 }
 ]==]
 
--- The bindings have nothing to do with tiers.
+-- Tiers do not depend on the binding.
 for _, tier in ipairs { tiers[1], not rawget(_G, "jit") and tiers[2] or nil } do
   describe("a barrier that counts bytes, " .. tier.name .. ",", function()
     local m = mw.compile { source = source, options = tier.options }

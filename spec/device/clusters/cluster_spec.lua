@@ -135,7 +135,7 @@ local function fails(f)
   return err
 end
 
--- The bindings have nothing to do with tiers.
+-- Tiers do not depend on the binding.
 for _, tier in ipairs { tiers[1], not rawget(_G, "jit") and tiers[2] or nil } do
   describe("a cluster, " .. tier.name .. ",", function()
     local m = mw.compile { source = source, options = tier.options }

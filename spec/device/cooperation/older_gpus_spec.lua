@@ -1,6 +1,6 @@
 -- Cooperative groups compiled for GPUs before capability 9.0, which have no clusters, and before 8.0, whose warps have
 -- no instructions for reductions.
--- Lua 5.4 only: the bindings have nothing to do with it.
+-- Lua 5.4 only: this does not depend on the binding.
 
 local paths = require "support.compile.paths"
 

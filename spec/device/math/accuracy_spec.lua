@@ -1,6 +1,6 @@
--- Device code's mathematics beside MPFR: no function passes the maximum error that CUDA's guide allows it.
+-- Device code's mathematics compared with MPFR: no function passes the maximum error that CUDA's guide allows it.
 -- `make accuracy` runs the same program with more arguments and prints the table of docs/build/accuracy.md.
--- Lua 5.4 only: what is tested are the device headers.
+-- Lua 5.4 only: this tests the device headers.
 -- CPU device only: about mwcc
 
 local home = os.getenv("MOONWARP_HOME")

@@ -43,7 +43,7 @@ __global__ void k%s(int n, const %s *x, const %s *y, %s *out) {
     return out:totable()
   end
 
-  -- The exact sum or product of two doubles as the nearest and what it lacks. (Knuth, Dekker)
+  -- The exact sum or product of two doubles, as the nearest double and its rounding error. (Knuth, Dekker)
   local function two_sum(a, b)
     local s = a + b
     local bb = s - a
@@ -97,7 +97,7 @@ __global__ void k%s(int n, const %s *x, const %s *y, %s *out) {
     local value, side = double[name](x, y)
     local near = to_float(value)
     if value ~= near then
-      -- a tie of the double's nearest is broken by what it lacks
+      -- the rounding error decides a tie of the nearest double
       local less, more = float_neighbours(near)
       if side ~= 0 then
         if (value - near) * 2 == more - near and side > 0 then near = more end
@@ -258,7 +258,7 @@ __global__ void d(const double *x, double *out) {
       local a, b = random(1, 1 << 53) * (random() < 0.5 and -1.0 or 1.0), random(1, 1 << 53) + 0.0
       local p, e = two_product(a, b)
       xs[3 * i - 2], xs[3 * i - 1] = a, b
-      if i % 2 == 0 then -- cancels the product: what is left is what it lacks, exactly
+      if i % 2 == 0 then -- cancels the product: its exact rounding error is left
         xs[3 * i] = -p
         expected[i] = e == 0 and { rn = 0.0, rz = 0.0, ru = 0.0, rd = -0.0 } or { rn = e, rz = e, ru = e, rd = e }
       else

@@ -1,4 +1,4 @@
--- MT19937's stream with a block's states shared by 16 warps, as GPUs run it, beside one thread a state.
+-- MT19937's stream with a block's states shared by 16 warps, as GPUs run it, compared with one thread per state.
 -- Lua 5.4 only: this tests device headers.
 
 local mw = require "moonwarp"

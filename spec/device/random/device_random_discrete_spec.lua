@@ -1,4 +1,4 @@
--- Poisson's and other discrete numbers in kernels, beside what their descriptions make of the same draws.
+-- Poisson's and other discrete numbers in kernels, compared with what their descriptions make of the same draws.
 -- Lua 5.4 only: this tests the compiler and device headers.
 
 local mw = require "moonwarp"

@@ -1,7 +1,7 @@
--- Normal and log-normal numbers in kernels, beside NVIDIA's host generators: the same draws are consumed, and numbers
--- differ by at most 2 units in the last place of the larger term. The terms of a pair of normal numbers are a sine and
--- a cosine times a distance, which is the larger. A log-normal number's are the exponent's, its sum among them, and the
--- power itself is rounded: a unit of its own.
+-- Normal and log-normal numbers in kernels, compared with NVIDIA's host generators: the same draws are consumed, and
+-- numbers differ by at most 2 units in the last place of the larger term. The terms of a pair of normal numbers are a
+-- sine and a cosine times a distance, which is the larger. A log-normal number's are the exponent's, its sum among
+-- them, and the power itself is rounded: a unit of its own.
 -- Lua 5.4 only: this tests the compiler and device headers.
 
 local mw = require "moonwarp"

@@ -1,4 +1,4 @@
--- Numbers of curand_poisson and curand_poisson4 for means from 64 to 4000, beside an H100's.
+-- Numbers of curand_poisson and curand_poisson4 for means from 64 to 4000, compared with an H100's.
 -- Lua 5.4 only: this tests device headers.
 
 local mw = require "moonwarp"

@@ -76,7 +76,7 @@ __global__ void price(unsigned long long seed, int paths, int steps, float spot,
 }
 ]]
 
--- A queue by the hour: arrivals are Poisson's, at rates by the hour, four hours a draw.
+-- A queue by the hour: arrivals are Poisson's, at rates by the hour, four hours per draw.
 programs.arrivals = [[
 #include <curand.h>
 #include <curand_kernel.h>
@@ -93,7 +93,7 @@ __global__ void arrivals(unsigned long long seed, int days, const double *rates,
 }
 ]]
 
--- The volume of a ball in five dimensions by Sobol's points: a thread a part of the sequence.
+-- The volume of a ball in five dimensions by Sobol's points: one part of the sequence per thread.
 programs.ball = [[
 #include <curand_kernel.h>
 

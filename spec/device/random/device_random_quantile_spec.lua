@@ -1,4 +1,5 @@
--- Normal numbers that are made by the inverse of the distribution, beside its quantiles (mpmath's, from 110 bits).
+-- Normal numbers that are made by the inverse of the distribution, compared with its quantiles (mpmath's, from 110
+-- bits).
 -- Lua 5.4 only: this tests device headers.
 -- CPU device only: GPUs' own inverse of the error function is less accurate
 

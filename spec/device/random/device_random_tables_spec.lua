@@ -1,4 +1,4 @@
--- Tables of curandCreatePoissonDistribution, and numbers of curand_discrete from them, beside an H100's.
+-- Tables of curandCreatePoissonDistribution, and numbers of curand_discrete from them, compared with an H100's.
 -- Lua 5.4 only: this tests device headers.
 
 local mw = require "moonwarp"

@@ -1,5 +1,5 @@
--- Every function of curand_kernel.h that one thread can call, beside values of NVIDIA's: all generators, distributions
--- and jumps. Words, uniform, Poisson and discrete numbers are equal.
+-- Every function of curand_kernel.h that one thread can call, compared with values of NVIDIA's: all generators,
+-- distributions and jumps. Words, uniform, Poisson and discrete numbers are equal.
 -- Lua 5.4 only: this tests the compiler and device headers.
 -- CPU device only: the values are those of a host's sine and logarithm
 

@@ -1,5 +1,5 @@
 -- Sobol's sequences in kernels: those of NVIDIA's host generators, of the direction vectors that its library hands out;
--- and without that library, those of vectors of our own beside a plain sum of vectors.
+-- and without that library, those of vectors of our own compared with a plain sum of vectors.
 -- Lua 5.4 only: this tests the compiler and device headers.
 
 local mw = require "moonwarp"

@@ -1,5 +1,6 @@
--- Tensor cores' sums of floating-point products beside a model in integers (docs/notes/tensor.md), with random numbers:
--- usual and whole ones, wide ranges, few bits, zeros, the ends of the types' ranges, infinities, NaN; sums that cancel.
+-- Tensor cores' sums of floating-point products compared with a model in integers (docs/notes/tensor.md), with random
+-- numbers: usual and whole ones, wide ranges, few bits, zeros, the ends of the types' ranges, infinities, NaN; sums
+-- that cancel.
 -- Lua 5.4 only: the compiler is tested.
 
 local mw = require "moonwarp"

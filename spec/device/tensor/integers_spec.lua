@@ -1,4 +1,4 @@
--- mma.sync of integers of 8 and 4 bits, and of bits, beside plain loops: all values, and sums at the ends.
+-- mma.sync of integers of 8 and 4 bits, and of bits, compared with plain loops: all values, and sums at the ends.
 -- Lua 5.4 only: the compiler is tested.
 
 local mw = require "moonwarp"
@@ -14,7 +14,7 @@ local function list(kind, first, count)
   return table.concat(items, ", ")
 end
 
--- A product a block: registers of A, B and C, as each lane has them.
+-- One product per block: registers of A, B and C, as each lane has them.
 local function kernel(name, instruction)
   return ([[__global__ void %s(const unsigned *A, const unsigned *B, const int *C, int *D) {
     const unsigned *a = A + (blockIdx.x * 32 + threadIdx.x) * 4, *b = B + (blockIdx.x * 32 + threadIdx.x) * 2;

@@ -1,4 +1,4 @@
--- nvcuda::wmma: shapes, layouts and types beside plain loops, with numbers whose sums are exact in any order.
+-- nvcuda::wmma: shapes, layouts and types compared with plain loops, with numbers whose sums are exact in any order.
 -- Lua 5.4 only: the compiler is tested.
 
 local mw = require "moonwarp"

@@ -48,7 +48,7 @@ static void check_memory(curandRngType_t type) {
   free(of_host);
 }
 
-/* Pearson's chi-squared of values 0 to `values` - 1 beside their shares, which is about the number of values. */
+/* Pearson's chi-squared of values 0 to `values` - 1 compared with their shares, which is about the number of values. */
 static void check_shares(const unsigned *x, const double *share, int values) {
   double sum = 0;
   for (int k = 0; k < values; k++) {

@@ -1,4 +1,4 @@
-/* Numbers of this library beside NVIDIA's, for every kind, ordering, seed and offset, in one process:
+/* Numbers of this library compared with NVIDIA's, for every kind, ordering, seed and offset, in one process:
  *     curand_matrix OURS NVIDIAS COUNT [KIND [ORDERING [SORT [SEED]]]]
  * draws COUNT numbers of each, or of one kind, ordering, sort (a number from 0) and seed (which, from 0), and prints a line for each kind, ordering and sort of numbers: how many streams, how many numbers
  * differ, and of normal and log-normal numbers by how much at most, in units of a float's or double's precision. A COUNT

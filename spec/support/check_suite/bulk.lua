@@ -1,4 +1,4 @@
--- Races of bulk copies: who waits for the barrier that counts their bytes, or for their group.
+-- Races of bulk copies: which threads wait for the barrier that counts the bytes, or for the group of copies.
 
 local head = [==[
 #include <cuda/barrier>

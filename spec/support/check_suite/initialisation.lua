@@ -1,4 +1,4 @@
--- Values that nothing has written, where they are used; and copies of them, which are no use.
+-- Uses of uninitialised values, and copies of them, which are not uses.
 
 return {
   { "a tile that is half filled", kind = "uninitialised", run = { 1, 64, { "float:64" } }, text = [==[

@@ -1,4 +1,4 @@
--- Races on shared memory: within a warp, between warps, and by what does not order.
+-- Races on shared memory: within a warp, between warps, and with means that do not order accesses.
 -- @{bad|good} is the bug and its repair; //1 marks the line of a finding, //2 the other line.
 
 return {

@@ -1,4 +1,4 @@
--- Values that nothing has written: of shared, local and global memory, bit by bit.
+-- Uninitialised values of shared, local and global memory, bit by bit.
 
 return {
   { "shared accumulators never zeroed", kind = "uninitialised", run = { 1, 32, {"float:64"} }, text = [==[

@@ -1,4 +1,4 @@
-/* The record of a fake library's calls: a line each in a file, whose name an environment variable has. */
+/* The record of a fake library's calls: one line per call in a file that an environment variable names. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

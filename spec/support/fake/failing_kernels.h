@@ -1,4 +1,4 @@
-/* The part of cuda.c with kernels that tell of failures (device/moonwarp/guard.h), launches and waiting for them. */
+/* The part of cuda.c with kernels that report failures (device/moonwarp/guard.h), launches and waiting for them. */
 
 static mw_guard *guard; /* of the module that was loaded last */
 static uint64_t grids, endless;

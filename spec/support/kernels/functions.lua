@@ -4,8 +4,8 @@
 local types = require "support.kernels.types"
 local run = types.run
 
--- Who touches an element: against races. Between two barriers only one thread may, or all read, or all do the same
--- atomic function; between blocks, all through the launch.
+-- The accesses to each element, to find races. Between two barriers only one thread may access it, or all read it, or
+-- all apply the same atomic function; for different blocks, this holds for the whole launch.
 local function touch(array, i, kind, block, thread, id)
   local seen, conflict = array.seen[i], false
   if not seen then

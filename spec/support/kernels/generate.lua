@@ -41,7 +41,7 @@ local thread_ids = {
   { name = "tx", c = "threadIdx.x", t = uint }, { name = "ty", c = "threadIdx.y", t = uint },
   { name = "tz", c = "threadIdx.z", t = uint },
 }
--- declared at the top: `bn` threads a block, `t` this one of them, `gid` this one of all, `total` of these
+-- declared at the top: `bn` threads per block, `t` this one of them, `gid` this one of all, `total` of these
 local places = { bn = { name = "bn", t = int }, t = { name = "t", t = int }, gid = { name = "gid", t = int },
   bid = { name = "bid", t = int }, total = { name = "total", t = int } }
 

@@ -1,7 +1,7 @@
 -- Random statements for memory accesses: structs member by member, patterns across lanes, indices that are clamped,
 -- mirrored, divided, or about to wrap. For kernels of generate.lua's option `memory`.
 --
--- Records are arrays in which each thread has 4 neighbouring elements or less: `rows` elements a block. Who stores to
+-- Records are arrays in which each thread has 4 neighbouring elements or less: `rows` elements per block. Who stores to
 -- another's element is dropped by reference.lua.
 
 local types = require "support.kernels.types"

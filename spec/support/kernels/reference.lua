@@ -1,9 +1,10 @@
 -- A kernel of generate.lua run by a plain interpreter: as Lua text, thread after thread, each a coroutine that yields
 -- at barriers.
 --
--- It decides what a kernel means, and finds out what the text in C has to look like so that it means the same to every
--- compiler (kernel.flag: see cuda.lua), and what has to go (kernel.drop): accesses that race with another thread's,
--- barriers that not all threads reach. Dropping changes results, so it starts again until nothing is left to drop.
+-- It defines the meaning of a kernel. It also finds out how the text in C must be written to have the same meaning for
+-- every compiler (kernel.flag: see cuda.lua), and what must be removed (kernel.drop): accesses that race with another
+-- thread's, barriers that not all threads reach. Dropping changes results, so it starts again until nothing is left to
+-- drop.
 
 local types = require "support.kernels.types"
 local cuda = require "support.kernels.cuda"
@@ -16,7 +17,7 @@ local COUNTER = 1 << 40
 
 local reference = {}
 
--- How often a loop goes round at most, by its place.
+-- The largest number of iterations of each loop, by its place.
 function reference.bounds(s) return s.bound or 12 end
 
 -- ---- the text
@@ -154,7 +155,7 @@ function writer:body(s)
   self.way_out = before
 end
 
--- Notes where a loop goes round too often, and leaves it.
+-- Notes a loop with too many iterations, and leaves it.
 function writer:count_round(s)
   local bound = s.free and COUNTER or reference.bounds(s)
   self:line("if rounds[%d] >= %d then flag[%d] = true goto %s end", s.id, bound, s.id, s.past)

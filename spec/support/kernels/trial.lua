@@ -2,7 +2,7 @@
 --
 --   local k = kernels.make(seed)             nil where the seed gives none to test with
 --   local m = kernels.compile({k, …}, width)
---   kernels.difference(k, m)                 nil, or what came out otherwise, as text
+--   kernels.difference(k, m)                 nil, or the differences as text
 --   kernels.text(k)                          CUDA C
 --
 -- spec/stress/random_kernels_spec.lua uses it; by hand:

@@ -1,4 +1,4 @@
-/* One of two objects that spec/compiler/link_spec.lua links: what each can ask of a linker. */
+/* One of two objects that spec/compiler/link_spec.lua links: which features of a linker they use. */
 #include <math.h>
 
 typedef void callback(void);

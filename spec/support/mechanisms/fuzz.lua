@@ -20,7 +20,7 @@ local mw = require "moonwarp"
 
 local fuzz = { batch = 8 }
 
----How each kernel is compiled, beside the reference: options, and whether for the launch's block size.
+---How each kernel is compiled, apart from the reference: options, and whether for the launch's block size.
 fuzz.ways = {
   own = {}, general = { general = true },
   ["--width=4"] = { "--width=4" }, ["--width=8"] = { "--width=8" }, ["--width=8x4"] = { "--width=8x4" },

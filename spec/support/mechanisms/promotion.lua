@@ -17,7 +17,7 @@ return function(draw)
     return ("%s[(%s)%s%s]"):format(target, index, at[target], shift > 0 and " + " .. shift or "")
   end
 
-  -- loads beside: from other arrays, from the thread's own elements, and from what may be the target
+  -- further loads: from other arrays, from the thread's own elements, and from what may be the target
   local loads = { "a[k]", "a[i * 3 + k]", "b[k * 2 + i]", "b[(k * 7 + i) % size]", "a[b2[k] % size]", "x" }
   local updates = {}
   for f = 0, (target == "c" and fields or 1) - 1 do

@@ -1,7 +1,7 @@
 /* Runs a program in a pseudo-terminal and talks to it, as a person would: pty SCENARIO PROGRAM [ARGUMENTS]. All that the
  * program wrote goes to standard output; the exit status is the program's, or 99 where something did not come.
  *
- * A scenario has a command a line:
+ * A scenario has one command per line:
  *   wait TEXT   until the program has written it, after the text that was waited for before
  *   send TEXT   and a line end
  *   type TEXT   without one; \t is a tabulator
