@@ -331,7 +331,7 @@ static void settle_gpu(options *o) {
   if (o->check_memory) o->stoppable = true;
 }
 
-/* Watched code does what the source says, access by access: nothing of ours that changes that is done to it. */
+/* Watched code makes the source's accesses one by one, so passes that change them are left out. */
 static void settle_observed(options *o) {
   static const pass_id off[] = {PASS_COLD_HELPERS, PASS_STAGING,      PASS_GRID_STRIDE,
                                 PASS_BLOCK_MERGE,  PASS_GANG_SHARING, PASS_PREFETCH};
@@ -342,7 +342,7 @@ static void settle_observed(options *o) {
   if (o->observe & MW_OBSERVE_STEP) o->width = o->vectors = 1;
 }
 
-/* Checked code does each access of the source where that is, by the block's own threads. */
+/* Checked code makes each access at its place in the source, by the block's own threads. */
 static void settle_checked(options *o) {
   enum { REGISTERS = 64 }; /* of a GPU, with which a block of 1024 threads can be launched whatever is inserted */
   if (o->gpu && o->checks && !o->registers) o->registers = REGISTERS;

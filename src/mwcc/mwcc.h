@@ -139,8 +139,8 @@ typedef enum cut_kind {
   CUT_ROW,
   /* The same, and rows do not end within a gang: blockDim.x is a multiple of lanes * vectors. */
   CUT_ROWS,
-  /* blockDim.x is lanes * columns, and a gang is whole rows: threadIdx.x = u % columns * lanes + l, threadIdx.y = base +
-     u / columns, where base is a multiple of vectors / columns, and so is blockDim.y. */
+  /* blockDim.x is lanes * columns, and a gang is whole rows: threadIdx.x = u % columns * lanes + l, threadIdx.y = base
+     + u / columns, where base is a multiple of vectors / columns, and so is blockDim.y. */
   CUT_PLANE,
   /* As CUT_ROW, and a block is a single row. */
   CUT_SINGLE,
@@ -321,7 +321,7 @@ void complain(program *p, LLVMValueRef at, const char *format, ...) __attribute_
 static inline bool has_pass(const program *p, pass_id id) { return !p->options->without[id]; }
 
 /* ---- stages ---- */
-/* clang at work on p->source, between front_begin and front_finish: the time is used for work that needs no bitcode. */
+/* clang while it compiles p->source, between front_begin and front_finish. */
 typedef struct front_job front_job;
 /* All stages after the start of clang: pipeline.c. */
 typedef void stages_function(program *p, front_job *clang);

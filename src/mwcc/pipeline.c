@@ -21,13 +21,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Disable parts of LLVM's code generation that take time without effect here: - tracking variables' locations for debug
-   information: there are only line tables; - domain reassignment to mask registers: masks are there already; -
-   CodeGenPrepare's iteration over all blocks until nothing changes: its mode for very large functions, which revisits
-   changed blocks only, is sufficient; - comparing each memory access with more than 200 others in scheduling: of 3,000
-   loads and stores in a row these took 27 of 34 s. And vectorise what a loop of vectors leaves of a row also where these
-   have 8 elements, as with AVX2: rows shorter than the loop's 32 would be scalar. LLVM ends the process if it does not
-   know an option, so this is done for the version that it was tested with. */
+/* Disable parts of LLVM's code generation that take time without effect here:
+   - tracking variables' locations for debug information: there are only line tables;
+   - domain reassignment to mask registers: masks are there already;
+   - CodeGenPrepare's iteration over all blocks until nothing changes: its mode for very large functions, which revisits
+     changed blocks only, is sufficient;
+   - comparing each memory access with more than 200 others in scheduling: of 3,000 loads and stores in a row these took
+     27 of 34 s.
+   And vectorise the rest of a row, after a loop of vectors, also with vectors of 8 elements, as with AVX2: rows shorter
+   than the loop's 32 would be scalar. LLVM ends the process if it does not know an option, so this is done for the
+   version with which it was tested. */
 static void set_llvm_options(const options *o) {
   if (o->gpu) {
     static const char *const fast[] = {"mwcc", "-nvptx-prec-divf32=0"}; /* CUDA's -prec-div=false */
@@ -95,8 +98,9 @@ static _Noreturn void print_module(const program *p) {
   quit(0);
 }
 
-/* IR that is not for the device target (--only) gets the host's target and layout, as retarget would have given it. */
-static void take_as_own(program *p) {
+/* IR that is not for the device target (--only) gets the host's target and layout, as the pass retarget would have
+   done. */
+static void adopt_host_ir(program *p) {
   if (strstr(LLVMGetTarget(p->module), "nvptx")) return;
   LLVMSetTarget(p->module, p->triple);
   LLVMSetModuleDataLayout(p->module, p->layout);
@@ -107,7 +111,7 @@ static void run_pass(program *p, pass_id id) {
   if (is_due(p, id)) {
     double start = time_now();
     functions[id](p);
-    if (id == PASS_PARSE && o->has_only) take_as_own(p);
+    if (id == PASS_PARSE && o->has_only) adopt_host_ir(p);
     if (o->verify && p->module) verify_module(p, pass_table[id].name);
     if (o->timings && !p->is_partition) fprintf(stderr, "  %-26s %7.2f ms\n", pass_table[id].name, time_now() - start);
   }

@@ -9,8 +9,8 @@ enum {
   FIRE_AND_FORGET = 4, /* cudaStreamFireAndForget */
   SYNC_DEPTH_EXCEEDED = 68,
   PARAMS_MOST = 32764,
-  DEPTH_MOST = 24,    /* nested synchronisation, as on CUDA devices */
-  WAITING_MOST = 4096 /* grids that are queued before a block runs some itself */
+  DEPTH_MOST = 24,  /* nested synchronisation, as on CUDA devices */
+  SAVED_MOST = 4096 /* grids that are queued before a block runs some itself */
 };
 
 typedef struct job {
@@ -116,7 +116,7 @@ static int synchronize(const job *j) {
 /* Very many grids wait: run some. */
 static void drain(const job *j, const struct cpu_family *family) {
   cpu_worker *nested = nested_worker(j->worker);
-  while (nested && atomic_load(&family->waiting) > WAITING_MOST / 2 && run_one(j->worker, nested)) {}
+  while (nested && atomic_load(&family->waiting) > SAVED_MOST / 2 && run_one(j->worker, nested)) {}
 }
 
 /* ---- queueing ---- */
@@ -151,7 +151,7 @@ static int queue_grid(const job *j, cpu_grid *grid) {
   atomic_fetch_add(&scope->unfinished, 1);
   atomic_fetch_add(&parent->pending, 1);
   cpu_grid_queue(pile, grid, queue);
-  if (atomic_load_explicit(&family->waiting, memory_order_relaxed) > WAITING_MOST) drain(j, family);
+  if (atomic_load_explicit(&family->waiting, memory_order_relaxed) > SAVED_MOST) drain(j, family);
   return MW_SUCCESS;
 }
 

@@ -101,24 +101,24 @@ typedef struct visited {
   bool pointers; /* the possible callees of indirect calls were visited */
 } visited;
 
-static bool needs_company(LLVMValueRef function, visited *seen);
+static bool interacts(LLVMValueRef function, visited *seen);
 
 /* An indirect call may reach any function whose address is taken. */
-static bool call_needs_company(LLVMValueRef call, visited *seen) {
+static bool call_interacts(LLVMValueRef call, visited *seen) {
   LLVMValueRef callee = LLVMGetCalledValue(call);
   if (LLVMIsAInlineAsm(callee)) return true;
-  if (LLVMIsAFunction(callee)) return !LLVMIsDeclaration(callee) && needs_company(callee, seen);
+  if (LLVMIsAFunction(callee)) return !LLVMIsDeclaration(callee) && interacts(callee, seen);
   if (seen->pointers) return false;
   seen->pointers = true;
   LLVMModuleRef module = LLVMGetGlobalParent(LLVMGetBasicBlockParent(LLVMGetInstructionParent(call)));
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
-    if (!LLVMIsDeclaration(f) && has_address_taken(f) && needs_company(f, seen)) return true;
+    if (!LLVMIsDeclaration(f) && has_address_taken(f) && interacts(f, seen)) return true;
   return false;
 }
 
 /* Whether a function, or one that it calls, may wait for or observe other threads, so that it cannot be serialised by
    lane. */
-static bool needs_company(LLVMValueRef function, visited *seen) {
+static bool interacts(LLVMValueRef function, visited *seen) {
   for (size_t i = 0; i < seen->count; i++)
     if (seen->items[i] == function) return false;
   seen->items = mw_realloc(seen->items, (seen->count + 1) * sizeof *seen->items);
@@ -127,7 +127,7 @@ static bool needs_company(LLVMValueRef function, visited *seen) {
     for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) {
       if (waits_for_warp(i)) return true;
       if (!LLVMIsACallInst(i)) continue;
-      if (is_barrier(i) || is_warp_call(callee_name(i)) || call_needs_company(i, seen)) return true;
+      if (is_barrier(i) || is_warp_call(callee_name(i)) || call_interacts(i, seen)) return true;
     }
   return false;
 }
@@ -136,7 +136,7 @@ static const char *call_objection(LLVMValueRef call) {
   if (LLVMIsAInlineAsm(LLVMGetCalledValue(call))) return "inline PTX";
   if (is_named_barrier(callee_name(call))) return "a named barrier, for which only a part of the block waits";
   visited seen = {0};
-  bool needs = call_needs_company(call, &seen);
+  bool needs = call_interacts(call, &seen);
   free(seen.items);
   return needs ? "a call, not inlined, of a function that may wait for other threads" : NULL;
 }

@@ -8,7 +8,7 @@
 
 enum { DEPTH = 12, MOST_TIMES = 1024, FARTHEST = 1 << 16 };
 
-/* times * number + distance, which does not wrap as long as the number is small enough (footprints.most). */
+/* times * number + distance, which does not wrap if the number is at most footprints.most. */
 typedef struct affine {
   bool known;
   int64_t times, distance;
@@ -52,7 +52,7 @@ static affine number_of(const footprint_search *s, LLVMValueRef value, int depth
   }
 }
 
-/* Of an address: bytes after a pointer that is a parameter. */
+/* An address as an affine number of bytes after a pointer parameter. */
 static affine address_of(const footprint_search *s, LLVMValueRef address, LLVMValueRef *parameter, int depth) {
   LLVMTargetDataRef layout = s->p->layout;
   if (LLVMIsAArgument(address)) {

@@ -23,7 +23,7 @@ static bool is_plain_type(LLVMTypeRef type) {
   }
 }
 
-static bool agree(LLVMTargetDataRef layout, LLVMTypeRef type, uint64_t *unit) {
+static bool set_or_match_unit(LLVMTargetDataRef layout, LLVMTypeRef type, uint64_t *unit) {
   if (!is_plain_type(type) || LLVMStoreSizeOfType(layout, type) != LLVMABISizeOfType(layout, type)) return false;
   if (!*unit) *unit = LLVMABISizeOfType(layout, type);
   return *unit == LLVMABISizeOfType(layout, type);
@@ -35,7 +35,7 @@ static bool is_constant_address(LLVMValueRef pointer) {
 }
 
 /* A memset or memcpy into it of a constant number of bytes, at a constant offset. */
-static bool is_filling(LLVMValueRef user, LLVMValueRef pointer) {
+static bool is_fill(LLVMValueRef user, LLVMValueRef pointer) {
   const char *name = LLVMIsACallInst(user) ? callee_name(user) : "";
   if (!starts_with(name, "llvm.memset.") && !starts_with(name, "llvm.memcpy.")) return false;
   if (LLVMGetOperand(user, 0) != pointer || LLVMGetOperand(user, 1) == pointer) return false;
@@ -44,7 +44,7 @@ static bool is_filling(LLVMValueRef user, LLVMValueRef pointer) {
          LLVMIsAConstantInt(is_volatile) && !LLVMConstIntGetZExtValue(is_volatile);
 }
 
-/* What the accesses through the pointer agree on is their unit. */
+/* Sets the unit: the element size on which all accesses through the pointer agree. False: there is none. */
 static bool find_unit(LLVMTargetDataRef layout, LLVMValueRef pointer, uint64_t *unit) {
   for (LLVMUseRef use = LLVMGetFirstUse(pointer); use; use = LLVMGetNextUse(use)) {
     LLVMValueRef user = LLVMGetUser(use);
@@ -52,10 +52,10 @@ static bool find_unit(LLVMTargetDataRef layout, LLVMValueRef pointer, uint64_t *
       bool is_load = LLVMIsALoadInst(user) != NULL;
       if (!is_plain_access(user)) return false;
       if (!is_load && LLVMGetOperand(user, 0) == pointer) return false;
-      if (!agree(layout, LLVMTypeOf(is_load ? user : LLVMGetOperand(user, 0)), unit)) return false;
+      if (!set_or_match_unit(layout, LLVMTypeOf(is_load ? user : LLVMGetOperand(user, 0)), unit)) return false;
     } else if (LLVMIsAGetElementPtrInst(user)) {
       if (!find_unit(layout, user, unit)) return false;
-    } else if (!is_filling(user, pointer) &&
+    } else if (!is_fill(user, pointer) &&
                !(LLVMIsACallInst(user) && starts_with(callee_name(user), "llvm.lifetime."))) {
       return false;
     }
@@ -63,11 +63,11 @@ static bool find_unit(LLVMTargetDataRef layout, LLVMValueRef pointer, uint64_t *
   return true;
 }
 
-/* Whether addresses made from the pointer are whole numbers of units away, and so is what is filled. */
+/* Whether all addresses derived from the pointer, and all lengths that are filled, are multiples of the unit. */
 static bool fits_unit(LLVMTargetDataRef layout, LLVMValueRef pointer, uint64_t unit) {
   for (LLVMUseRef use = LLVMGetFirstUse(pointer); use; use = LLVMGetNextUse(use)) {
     LLVMValueRef user = LLVMGetUser(use);
-    if (is_filling(user, pointer) && LLVMConstIntGetZExtValue(LLVMGetOperand(user, 2)) % unit) return false;
+    if (is_fill(user, pointer) && LLVMConstIntGetZExtValue(LLVMGetOperand(user, 2)) % unit) return false;
     if (!LLVMIsAGetElementPtrInst(user)) continue;
     LLVMTypeRef type = LLVMGetGEPSourceElementType(user);
     for (unsigned n = 1; n < (unsigned)LLVMGetNumOperands(user); n++) {

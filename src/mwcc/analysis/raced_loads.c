@@ -13,7 +13,7 @@
 
 /* The shared memory that gangs may write in one region. */
 typedef struct writes {
-  bool anything;       /* an unknown address is written */
+  bool unknown;        /* an unknown address is written */
   LLVMValueRef *roots; /* the shared variables */
   size_t count;
 } writes;
@@ -45,7 +45,7 @@ static void note_write(writes *w, LLVMValueRef i) {
   if (kind == MEMORY_SHARED && root)
     add_root(w, root);
   else if (kind == MEMORY_SHARED || kind == MEMORY_UNKNOWN)
-    w->anything = true;
+    w->unknown = true;
 }
 
 /* The nodes of the region that begins at list[0], and what they write. */
@@ -72,12 +72,12 @@ static bool never_changes(const graph *g, LLVMValueRef load) {
 
 static bool is_written(const writes *w, LLVMValueRef address) {
   LLVMValueRef root = shared_variable(address);
-  bool found = w->anything || (!root && w->count > 0);
+  bool found = w->unknown || (!root && w->count > 0);
   for (size_t i = 0; i < w->count; i++) found = found || w->roots[i] == root;
   return found;
 }
 
-static void judge(graph *g, int n, const writes *w) {
+static void mark_raced_loads(graph *g, int n, const writes *w) {
   const node *here = &g->nodes[n];
   for (LLVMValueRef i = here->first; i != here->last; i = LLVMGetNextInstruction(i)) {
     if (!LLVMIsALoadInst(i) || never_changes(g, i)) continue;
@@ -97,7 +97,7 @@ void find_raced_loads(graph *g) {
     list[0] = n < 0 ? 0 : g->nodes[n].succs[0];
     writes w = {0};
     int count = walk_region(g, list, seen, n + 2, &w);
-    for (int i = 0; i < count; i++) judge(g, list[i], &w);
+    for (int i = 0; i < count; i++) mark_raced_loads(g, list[i], &w);
     free(w.roots);
   }
   free(list);

@@ -53,8 +53,8 @@ bool is_alone(LLVMValueRef instruction);
 /* Whether the address lies in a parameter passed by value. It is invariant during the launch: kernels that write such a
    parameter are not widened (vectorizer.c). */
 bool is_byval_parameter(LLVMValueRef address);
-/* Whether nothing but loads uses the pointer and addresses derived from it. A by-value parameter is a thread's own copy:
-   threads may share one as long as none writes to it. */
+/* Whether nothing but loads uses the pointer and addresses derived from it. A by-value parameter is a thread's own
+   copy: threads may share one if none writes to it. */
 bool is_only_read(LLVMValueRef pointer);
 
 /* ---- cfg.c: nodes are straight-line code ---- */
@@ -270,8 +270,8 @@ bool is_walked_row(const shapes *s, LLVMValueRef load);
 bool is_short_row(const shapes *s, LLVMValueRef load);
 /* Whether threads of one threadIdx.x walk the same row, so that one load serves all vectors of a gang. */
 bool is_row_of_column(const shapes *s, LLVMValueRef load);
-/* Whether all innermost loops write rows of each thread, and have independent iterations, or the only loop sums a row of
-   integers: then LLVM's loop vectoriser makes better code of a single thread than lanes would be. */
+/* Whether all innermost loops write rows of each thread, and have independent iterations, or the only loop sums a row
+   of integers: then LLVM's loop vectoriser makes better code of a single thread than lanes would be. */
 bool suits_one_thread(const graph *g, const order *o, const shapes *s);
 /* Whether LLVM's loop vectoriser can be expected to vectorise all innermost loops for one thread, and whether they
    store rows, so that it has to test whether arrays overlap. */
@@ -327,7 +327,8 @@ bool has_barriers(const graph *g, const loop *l); /* whether threads wait in it 
 bool is_left_divergently(const graph *g, const shapes *s, const loop *l);
 /* Whether divergent loops do little but gather; then also sets k->recurrent. */
 bool mostly_gathers(kernel *k, const graph *g, const order *o, const shapes *s);
-/* What the threads of a gang cost as lanes, and one after the other, in tenths of cycles. True if a block is one gang. */
+/* What the threads of a gang cost as lanes, and one after the other, in tenths of cycles. True if a block is one
+   gang. */
 bool estimate_threads(const graph *g, const order *o, const shapes *s, const liveness *live, long *lanes,
                       long *threads);
 /* Whether a block as one gang would be slower than several gangs: in a divergent loop all lanes would wait for the

@@ -161,7 +161,7 @@ static range arithmetic(const ranges *r, LLVMValueRef i, range a, range b, int a
   case LLVMMul:
   case LLVMShl:
     if (product_range(r, i, at, &low, &high, &wraps)) whole = wraps ? fit(low, high, width) : clamp(low, high, width);
-    /* what has no wrapped number for an operand, and does not wrap */
+    /* neither the operands nor the result can have wrapped */
     return has_nsw(i) && a.low >= 0 && b.low >= 0 ? meet_ranges(whole, (range){0, INT64_MAX}) : whole;
   default: return full_range(width);
   }

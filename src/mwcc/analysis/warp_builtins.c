@@ -79,24 +79,24 @@ const char *observes_warp(const graph *g) {
 
 /* ---- loops that wait for another warp ---- */
 
-static bool is_watched(LLVMValueRef i) { return LLVMIsALoadInst(i) && is_warp_access(i); }
+static bool loads_volatile_shared(LLVMValueRef i) { return LLVMIsALoadInst(i) && is_warp_access(i); }
 
 /* Whether a value of the loop depends on volatile shared memory that is loaded in the loop. */
-static bool comes_from_watched(const graph *g, const loop *l, LLVMValueRef value, bool *seen) {
+static bool depends_on_volatile_shared(const graph *g, const loop *l, LLVMValueRef value, bool *seen) {
   int number = graph_number(g, value);
   if (number < 0 || number >= g->value_count || !l->contains[g->node_of[number]] || seen[number]) return false;
   seen[number] = true;
-  if (is_watched(value)) return true;
+  if (loads_volatile_shared(value)) return true;
   bool joins = LLVMIsAPHINode(value) != NULL;
   unsigned count = joins ? LLVMCountIncoming(value) : (unsigned)LLVMGetNumOperands(value);
   for (unsigned i = 0; i < count; i++) {
     LLVMValueRef operand = joins ? LLVMGetIncomingValue(value, i) : LLVMGetOperand(value, i);
-    if (comes_from_watched(g, l, operand, seen)) return true;
+    if (depends_on_volatile_shared(g, l, operand, seen)) return true;
   }
   return false;
 }
 
-static bool leaves(const loop *l, const node *here) {
+static bool is_exit(const loop *l, const node *here) {
   for (int i = 0; i < here->succ_count; i++)
     if (!l->contains[here->succs[i]]) return true;
   return false;
@@ -116,8 +116,8 @@ static bool is_wait(const graph *g, const loop *l) {
   }
   for (int n = 0; n < g->count && !waits; n++) {
     const node *here = &g->nodes[n];
-    if (l->contains[n] && here->succ_count == 2 && leaves(l, here))
-      waits = comes_from_watched(g, l, LLVMGetCondition(here->last), seen);
+    if (l->contains[n] && here->succ_count == 2 && is_exit(l, here))
+      waits = depends_on_volatile_shared(g, l, LLVMGetCondition(here->last), seen);
   }
   free(seen);
   return waits;

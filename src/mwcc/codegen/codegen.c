@@ -14,14 +14,15 @@
 
 /* Do not spend compile time on the general variant, for launches that no SIMD variant fits: it is rarely run, so its
    loops are not vectorised and unrolled. Nor are loops that mainly gather, unless a thread's own loads are contiguous:
-   their trip counts are small and vary, and an unrolled copy adds a branch that is hard to predict; except where iterations
-   wait for the gather of the one before, and the branch does not matter (line_checksum: 2.20 ms, 1.72 unrolled). Where there are mask
-   registers, LLVM vectorises them for size, too: with the last iteration under a mask, and without a scalar loop for
-   what is left, which would take longest where rows are short. But for size it makes no tests whether arrays overlap. */
+   their trip counts are small and vary, and an unrolled copy adds a branch that is hard to predict; except where
+   iterations wait for the gather of the one before, and the branch does not matter (line_checksum: 2.20 ms, 1.72
+   unrolled). Where there are mask registers, LLVM vectorises them for size, too: with the last iteration under a mask,
+   and without a scalar loop for what is left, which would take longest where rows are short. But for size it generates
+   no tests whether arrays overlap. */
 static void mark_general_cold(program *p, const kernel *k) {
   if (k->gather_bound && !k->recurrent && (!k->vectorisable || (has_mask_registers(p) && !k->stores_rows)))
     add_attribute(p, k->run, "optsize");
-  /* The loop for what is left of a row is wide only where the main loop has vectors of 16 elements. */
+  /* The loop for the rest of a row is vectorised only if the main loop has vectors of 16 elements. */
   if (k->gather_bound && k->vectorisable && k->stores_rows) prefer_widest(p, k->run);
   if (!k->general) return;
   add_attribute(p, k->general, "optsize");
@@ -46,8 +47,9 @@ static bool all_in_lanes(const program *p) {
   return p->kernel_count > 0;
 }
 
-/* Gangs of one lane are for what lanes are bad at. LLVM would make lanes of unrolled threads again, and gathers of what they
-   load (column_cipher: 4.9 ms, 1.7 without). There is no option for a function or a pipeline. */
+/* Gangs of one lane are chosen where vector code is slow. LLVM's SLP vectoriser would make vectors of unrolled threads
+   again, with gathers for their loads (column_cipher: 4.9 ms, 1.7 without). There is no option for a function or a
+   pipeline. */
 static void disable_slp(const program *p) {
   static const char *const words[] = {"mwcc", "-vectorize-slp=false"};
   for (size_t i = 0; i < p->kernel_count; i++) {
@@ -67,8 +69,8 @@ void run_pipeline(program *p) {
   if (vectorises) allow_wrapped_strides(p);
 }
 
-/* The name of the function that runs on one thread's stack, by which its stack is measured later; optimisation may
-   delete the function. Not a SIMD variant, which has many lanes' arrays and a bound of its own. NULL if there are only
+/* The name of the function that runs on one thread's stack, whose depth is measured later; optimisation may delete the
+   function. It is not a SIMD variant, which has many lanes' arrays and a bound of its own; NULL if there are only
    those. */
 static const char *thread_code(const kernel *k) {
   size_t length;

@@ -1,13 +1,13 @@
 /* Splits huge functions: LLVM's optimiser and code generator take time that grows with the square of a function's
- * length and worse (register allocation, live intervals, dominators), so regions of a limited length become functions of
- * their own, which several threads then compile.
+ * length and worse (register allocation, live intervals, dominators), so regions of a limited length become functions
+ * of their own, which several threads then compile.
  *
  * Regions have a single entry and a single exit, and are consecutive. From the entry on, each block is followed by its
- * immediate post-dominator: a chain of segments, of which as many as fit become a region. In a segment that is too long by
- * itself (a loop, such as that over the blocks of the launch, or a long branch) the same is done with its parts. Long
- * blocks are divided first, where few values are live. Each region costs a call, and a store and a load for each vector
- * that crosses its borders, even if only cold code needs it: what is not in cold blocks has to outweigh that. So parts
- * that are mostly cold code, as that of checks, stay where they are, as in the inner loop of a tiled product. */
+ * immediate post-dominator: a chain of segments, of which as many as fit become a region. In a segment that is too long
+ * by itself (a loop, such as that over the blocks of the launch, or a long branch) the same is done with its parts.
+ * Long blocks are divided first, where few values are live. Each region costs a call, and a store and a load for each
+ * vector that crosses its borders, even if only cold code needs it: the code outside of cold blocks has to outweigh
+ * that. So parts that are mostly cold, such as checks in the inner loop of a tiled product, stay where they are. */
 #include "outline.h"
 #include "mwcc/read/read.h"
 #include "mwcc/target/tuning.h"
@@ -107,7 +107,7 @@ typedef struct split {
   bool *cold;  /* by block: only reached by unlikely branches */
   bool *stays; /* has an alloca, or does not end with a branch */
   order o;
-  bool *walked;      /* by block: it has begun a segment */
+  bool *visited;     /* by block: it has begun a segment */
   bool *taken;       /* by block: it is in a region already */
   int *stack, *list; /* scratch: the blocks of the region that is being grown */
   bool *in;          /* by block */
@@ -135,7 +135,7 @@ static bool read_graph(split *s) {
   s->numbers = mw_alloc(room * sizeof *s->numbers);
   s->succs = mw_alloc(room * sizeof *s->succs), s->succ_counts = mw_alloc(room * sizeof *s->succ_counts);
   s->weights = mw_alloc(room * sizeof *s->weights), s->stays = mw_alloc(room), s->cold = mw_alloc(room);
-  s->taken = mw_alloc(room), s->walked = mw_alloc(room), s->in = mw_alloc(room);
+  s->taken = mw_alloc(room), s->visited = mw_alloc(room), s->in = mw_alloc(room);
   s->stack = mw_alloc(2 * room * sizeof *s->stack), s->list = mw_alloc(room * sizeof *s->list);
   LLVMGetBasicBlocks(s->function, s->blocks);
   for (int n = 0; n < s->count; n++) s->numbers[n] = (numbered){LLVMBasicBlockAsValue(s->blocks[n]), (size_t)n};
@@ -182,8 +182,8 @@ typedef struct candidate {
   size_t weight, count; /* its blocks: s->list[0 … count - 1] */
 } candidate;
 
-/* Add the blocks from `start` to `exit`; false, and nothing is added, if they are not a region together with the others,
-   or more than `MOST` instructions. */
+/* Add the blocks from `start` to `exit`; false, and nothing is added, if they are not a region together with the
+   others, or more than `MOST` instructions. */
 static bool grow(split *s, candidate *c, int start, int exit) {
   size_t depth = 0, before = c->count;
   bool is_region = true;
@@ -278,8 +278,8 @@ static int next_segment(const split *s, int n, int around) {
 /* The chain from `n` to `stop`, or to the end of the loop `around` (-1: of the function). */
 static void walk(split *s, int n, int stop, int around) {
   candidate c = {.entry = -1};
-  for (int next; n >= 0 && n != stop && !s->walked[n]; n = next) {
-    s->walked[n] = true;
+  for (int next; n >= 0 && n != stop && !s->visited[n]; n = next) {
+    s->visited[n] = true;
     next = next_segment(s, n, around);
     if (next >= 0 && c.entry >= 0 && grow(s, &c, n, next)) continue;
     close_region(s, &c);
@@ -307,7 +307,7 @@ static size_t weight_of(LLVMValueRef function) {
   return weight;
 }
 
-/* A region is extracted before the one that it leaves to: its exit is still where it was. */
+/* A region is extracted before the one that follows it, while its exit is still in the same function. */
 static int by_place(const void *left, const void *right) {
   const chosen *a = left, *b = right;
   return (a->place > b->place) - (a->place < b->place);
@@ -331,7 +331,7 @@ static void extract_chosen(split *s, const kernel *k) {
 static void split_free(split *s) {
   for (size_t n = 0; n < s->region_count; n++) free(s->regions[n].region.blocks);
   free(s->blocks), free(s->numbers), free(s->succs), free(s->succ_counts), free(s->weights), free(s->stays);
-  free(s->cold), free(s->taken), free(s->walked), free(s->in), free(s->stack), free(s->list), free(s->regions);
+  free(s->cold), free(s->taken), free(s->visited), free(s->in), free(s->stack), free(s->list), free(s->regions);
 }
 
 static void split_function(program *p, const kernel *k, LLVMValueRef function) {

@@ -40,8 +40,8 @@ static void add_value(values *list, LLVMValueRef value) {
 
 typedef struct live_values {
   program *p;
-  values in, again, out;  /* again: rematerialised, each after its operands */
-  LLVMBasicBlockRef head; /* the block that calls the region */
+  values in, rematerialised, out; /* rematerialised: each after its operands */
+  LLVMBasicBlockRef head;         /* the block that calls the region */
 } live_values;
 
 /* Whether the load would have the same value at the region's entry. */
@@ -56,7 +56,7 @@ static bool still_holds(const live_values *live, LLVMValueRef load) {
 
 /* `depth`: so many operations may be rematerialised for the value. */
 static void add_used(live_values *live, LLVMValueRef value, unsigned depth) {
-  if (has_value(&live->in, value) || has_value(&live->again, value)) return;
+  if (has_value(&live->in, value) || has_value(&live->rematerialised, value)) return;
   if (!depth || !LLVMIsAInstruction(value) || !is_rematerialisable(value) ||
       (LLVMIsALoadInst(value) && !still_holds(live, value))) {
     add_value(&live->in, value);
@@ -66,20 +66,20 @@ static void add_used(live_values *live, LLVMValueRef value, unsigned depth) {
     LLVMValueRef operand = LLVMGetOperand(value, (unsigned)o);
     if (LLVMIsAInstruction(operand) || LLVMIsAArgument(operand)) add_used(live, operand, depth - 1);
   }
-  add_value(&live->again, value);
+  add_value(&live->rematerialised, value);
 }
 
 /* The values live into the region, and those live out of it. */
-static void find_live(LLVMValueRef apart, unsigned depth, live_values *live) {
-  instructions all = instructions_of_function(apart);
+static void find_live(LLVMValueRef isolated, unsigned depth, live_values *live) {
+  instructions all = instructions_of_function(isolated);
   for (size_t n = 0; n < all.count; n++) {
     for (int o = 0; o < LLVMGetNumOperands(all.items[n]); o++) {
       LLVMValueRef value = LLVMGetOperand(all.items[n], (unsigned)o);
-      if (LLVMIsAArgument(value) || (LLVMIsAInstruction(value) && !is_inside(apart, value)))
+      if (LLVMIsAArgument(value) || (LLVMIsAInstruction(value) && !is_inside(isolated, value)))
         add_used(live, value, depth);
     }
     for (LLVMUseRef use = LLVMGetFirstUse(all.items[n]); use; use = LLVMGetNextUse(use)) {
-      if (is_inside(apart, LLVMGetUser(use))) continue;
+      if (is_inside(isolated, LLVMGetUser(use))) continue;
       add_value(&live->out, all.items[n]);
       break;
     }
@@ -89,8 +89,8 @@ static void find_live(LLVMValueRef apart, unsigned depth, live_values *live) {
 
 /* ---- single entry, single exit ---- */
 
-/* Replace the phi by one in which the incoming edges from inside of the region (or from outside) are a single edge. */
-static void replace_incoming(LLVMValueRef apart, LLVMValueRef phi, bool inside, LLVMValueRef value,
+/* Replace the phi by one whose incoming edges from inside of the region (or from outside) are one edge. */
+static void replace_incoming(LLVMValueRef isolated, LLVMValueRef phi, bool inside, LLVMValueRef value,
                              LLVMBasicBlockRef from) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(LLVMGetTypeContext(LLVMTypeOf(phi)));
   LLVMPositionBuilderBefore(b, phi);
@@ -99,7 +99,7 @@ static void replace_incoming(LLVMValueRef apart, LLVMValueRef phi, bool inside, 
   for (unsigned i = 0; i < LLVMCountIncoming(phi); i++) {
     LLVMBasicBlockRef block = LLVMGetIncomingBlock(phi, i);
     LLVMValueRef other = LLVMGetIncomingValue(phi, i);
-    if (has_block(apart, block) == inside) continue;
+    if (has_block(isolated, block) == inside) continue;
     if (other == phi) other = made;
     LLVMAddIncoming(made, &other, &block, 1);
   }
@@ -110,7 +110,7 @@ static void replace_incoming(LLVMValueRef apart, LLVMValueRef phi, bool inside, 
 
 /* Redirect the edges into the block from inside of the region (or from outside) to `to`, with phis for their values;
    the block's own phis then have one value for them, on the edge from `as`. */
-static void redirect(program *p, LLVMValueRef apart, LLVMBasicBlockRef block, bool inside, LLVMBasicBlockRef to,
+static void redirect(program *p, LLVMValueRef isolated, LLVMBasicBlockRef block, bool inside, LLVMBasicBlockRef to,
                      LLVMBasicBlockRef as) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
   for (LLVMValueRef next, i = LLVMGetFirstInstruction(block); LLVMIsAPHINode(i); i = next) {
@@ -120,15 +120,15 @@ static void redirect(program *p, LLVMValueRef apart, LLVMBasicBlockRef block, bo
     for (unsigned n = 0; n < LLVMCountIncoming(i); n++) {
       LLVMBasicBlockRef from = LLVMGetIncomingBlock(i, n);
       LLVMValueRef value = LLVMGetIncomingValue(i, n);
-      if (has_block(apart, from) == inside) LLVMAddIncoming(joined, &value, &from, 1);
+      if (has_block(isolated, from) == inside) LLVMAddIncoming(joined, &value, &from, 1);
     }
-    replace_incoming(apart, i, inside, joined, as);
+    replace_incoming(isolated, i, inside, joined, as);
   }
   LLVMDisposeBuilder(b);
   for (LLVMUseRef next, use = LLVMGetFirstUse(LLVMBasicBlockAsValue(block)); use; use = next) {
     LLVMValueRef end = LLVMGetUser(use);
     next = LLVMGetNextUse(use);
-    if (is_inside(apart, end) != inside) continue;
+    if (is_inside(isolated, end) != inside) continue;
     for (unsigned s = 0; s < LLVMGetNumSuccessors(end); s++)
       if (LLVMGetSuccessor(end, s) == block) LLVMSetSuccessor(end, s, to);
     next = LLVMGetFirstUse(LLVMBasicBlockAsValue(block)); /* the branch may have had several of the uses */
@@ -149,7 +149,7 @@ static bool is_parameter(LLVMTypeRef between) {
 }
 
 /* Replace the value by `other` inside of the region, or everywhere else. */
-static void use_instead(LLVMValueRef apart, bool inside, LLVMValueRef value, LLVMValueRef other) {
+static void replace_uses(LLVMValueRef isolated, bool inside, LLVMValueRef value, LLVMValueRef other) {
   values users = {0};
   size_t room = 0;
   for (LLVMUseRef use = LLVMGetFirstUse(value); use; use = LLVMGetNextUse(use)) {
@@ -157,7 +157,7 @@ static void use_instead(LLVMValueRef apart, bool inside, LLVMValueRef value, LLV
     users.items[users.count++] = LLVMGetUser(use);
   }
   for (size_t i = 0; i < users.count; i++)
-    for (int o = 0; is_inside(apart, users.items[i]) == inside && o < LLVMGetNumOperands(users.items[i]); o++)
+    for (int o = 0; is_inside(isolated, users.items[i]) == inside && o < LLVMGetNumOperands(users.items[i]); o++)
       if (LLVMGetOperand(users.items[i], (unsigned)o) == value) LLVMSetOperand(users.items[i], (unsigned)o, other);
   free(users.items);
 }
@@ -221,7 +221,7 @@ static void build_call(transfer *h, const extraction *e, LLVMBasicBlockRef head,
   if (scope) LLVMInstructionSetDebugLoc(call, LLVMDIBuilderCreateDebugLocation(h->p->context, e->line, 1, scope, NULL));
   for (size_t i = 0; i < h->live.out.count; i++) {
     LLVMValueRef value = h->live.out.items[i];
-    use_instead(callee, false, value, load_field(h, h->memory, fields++, LLVMTypeOf(value)));
+    replace_uses(callee, false, value, load_field(h, h->memory, fields++, LLVMTypeOf(value)));
   }
   LLVMBuildBr(h->b, e->exit);
   free(arguments);
@@ -236,8 +236,8 @@ static LLVMMetadataRef in_scope(program *p, LLVMMetadataRef place, LLVMMetadataR
 
 /* In `start`, before its branch: read the live-ins, and rematerialise. */
 static void receive_values(transfer *h, LLVMBasicBlockRef start, LLVMValueRef function, LLVMMetadataRef scope) {
-  const values *in = &h->live.in, *again = &h->live.again;
-  LLVMValueRef *taken = mw_alloc((in->count + again->count + 1) * sizeof *taken);
+  const values *in = &h->live.in, *rematerialised = &h->live.rematerialised;
+  LLVMValueRef *taken = mw_alloc((in->count + rematerialised->count + 1) * sizeof *taken);
   unsigned count = 1, fields = 0;
   LLVMPositionBuilderBefore(h->b, LLVMGetBasicBlockTerminator(start));
   for (size_t i = 0; i < in->count; i++) {
@@ -246,15 +246,18 @@ static void receive_values(transfer *h, LLVMBasicBlockRef start, LLVMValueRef fu
                    ? LLVMBuildBitCast(h->b, LLVMGetParam(function, count++), type, "")
                    : load_field(h, LLVMGetParam(function, 0), fields++, type);
   }
-  /* Clones use the caller's values; these are replaced below, with all others in the region. */
-  for (size_t i = 0; i < again->count; i++) {
-    LLVMMetadataRef place = LLVMInstructionGetDebugLoc(again->items[i]);
-    taken[in->count + i] = LLVMInstructionClone(again->items[i]);
+  /* Clones use the caller's values; these are replaced below, with all others in the region. */ for (size_t i = 0;
+                                                                                                      i < rematerialised
+                                                                                                              ->count;
+                                                                                                      i++) {
+    LLVMMetadataRef place = LLVMInstructionGetDebugLoc(rematerialised->items[i]);
+    taken[in->count + i] = LLVMInstructionClone(rematerialised->items[i]);
     LLVMInsertIntoBuilder(h->b, taken[in->count + i]);
     if (place) LLVMInstructionSetDebugLoc(taken[in->count + i], in_scope(h->p, place, scope));
   }
-  for (size_t i = 0; i < in->count; i++) use_instead(function, true, in->items[i], taken[i]);
-  for (size_t i = 0; i < again->count; i++) use_instead(function, true, again->items[i], taken[in->count + i]);
+  for (size_t i = 0; i < in->count; i++) replace_uses(function, true, in->items[i], taken[i]);
+  for (size_t i = 0; i < rematerialised->count; i++)
+    replace_uses(function, true, rematerialised->items[i], taken[in->count + i]);
   free(taken);
 }
 
@@ -290,17 +293,17 @@ static void move_block(program *p, LLVMBasicBlockRef block, LLVMValueRef functio
    `head` is in its place. */
 static LLVMValueRef isolate(program *p, const extraction *e, LLVMBasicBlockRef head, LLVMBasicBlockRef *start,
                             LLVMBasicBlockRef *end) {
-  LLVMValueRef apart = LLVMAddFunction(p->module, "apart", LLVMFunctionType(p->void_type, NULL, 0, 0));
-  *start = LLVMAppendBasicBlockInContext(p->context, apart, "start");
-  for (size_t n = 0; n < e->count; n++) move_block(p, e->blocks[n], apart, e->scope);
-  *end = LLVMAppendBasicBlockInContext(p->context, apart, "end");
-  redirect(p, apart, e->entry, false, head, *start);
+  LLVMValueRef isolated = LLVMAddFunction(p->module, "isolated", LLVMFunctionType(p->void_type, NULL, 0, 0));
+  *start = LLVMAppendBasicBlockInContext(p->context, isolated, "start");
+  for (size_t n = 0; n < e->count; n++) move_block(p, e->blocks[n], isolated, e->scope);
+  *end = LLVMAppendBasicBlockInContext(p->context, isolated, "end");
+  redirect(p, isolated, e->entry, false, head, *start);
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
   LLVMPositionBuilderAtEnd(b, *start);
   LLVMBuildBr(b, e->entry);
   LLVMDisposeBuilder(b);
-  redirect(p, apart, e->exit, true, *end, head);
-  return apart;
+  redirect(p, isolated, e->exit, true, *end, head);
+  return isolated;
 }
 
 static void move_all(LLVMValueRef from, LLVMValueRef to) {
@@ -313,9 +316,9 @@ static void move_all(LLVMValueRef from, LLVMValueRef to) {
 LLVMValueRef extract_region(program *p, LLVMValueRef from, extraction *e) {
   transfer h = {.p = p, .b = LLVMCreateBuilderInContext(p->context)};
   LLVMBasicBlockRef head = LLVMAppendBasicBlockInContext(p->context, from, "outlined"), start, end;
-  LLVMValueRef apart = isolate(p, e, head, &start, &end);
+  LLVMValueRef isolated = isolate(p, e, head, &start, &end);
   h.live.p = p, h.live.head = head;
-  find_live(apart, e->depth, &h.live);
+  find_live(isolated, e->depth, &h.live);
   choose_types(&h);
   LLVMPositionBuilderBefore(h.b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(from)));
   h.memory = LLVMBuildAlloca(h.b, h.record, "between");
@@ -324,13 +327,13 @@ LLVMValueRef extract_region(program *p, LLVMValueRef from, extraction *e) {
   take_attributes(from, function);
   add_attribute(p, function, "noinline");
   LLVMSetSubprogram(function, e->scope);
-  move_all(apart, function);
-  LLVMDeleteFunction(apart);
+  move_all(isolated, function);
+  LLVMDeleteFunction(isolated);
   receive_values(&h, start, function, e->scope);
   return_values(&h, end, function);
   build_call(&h, e, head, function, LLVMGetSubprogram(from));
   LLVMDisposeBuilder(h.b);
-  free(h.params), free(h.live.in.items), free(h.live.again.items), free(h.live.out.items);
+  free(h.params), free(h.live.in.items), free(h.live.rematerialised.items), free(h.live.out.items);
   return function;
 }
 

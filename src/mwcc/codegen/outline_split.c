@@ -50,7 +50,7 @@ typedef struct halves {
   int own, count, room;
   named *by_address; /* the block's */
   int *changed_from; /* by index: the next instruction that may write memory */
-  int leaving;       /* how many of the block's values are used elsewhere, or in the next iteration */
+  int leaving;       /* the number of the block's values that are used elsewhere, or in the next iteration */
   int first_place;   /* the first index after phis and allocas, which stay in the function */
 } halves;
 
@@ -90,14 +90,14 @@ static bool can_rematerialise(const halves *h, const value *v) {
 
 /* Note a use at index `last`. A rematerialised value needs its operands there; values defined elsewhere pass that on
    at once, since the backward walk visits the block's own values only. */
-static void need(halves *h, LLVMValueRef made, int last) {
+static void note_use(halves *h, LLVMValueRef made, int last) {
   if (!LLVMIsAInstruction(made) && !LLVMIsAArgument(made)) return;
   int n = find_item(h, made);
   if (h->items[n].last >= last) return;
   h->items[n].last = last;
   if (n < h->own || !can_rematerialise(h, &h->items[n])) return;
   h->items[n].again = true;
-  for (int o = 0; o < LLVMGetNumOperands(made); o++) need(h, LLVMGetOperand(made, (unsigned)o), last);
+  for (int o = 0; o < LLVMGetNumOperands(made); o++) note_use(h, LLVMGetOperand(made, (unsigned)o), last);
 }
 
 static bool leaves(const halves *h, LLVMValueRef made) {
@@ -129,7 +129,7 @@ static void read_block(halves *h) {
     bool again = h->items[i].again = h->items[i].last >= 0 && can_rematerialise(h, &h->items[i]);
     int last = again ? h->items[i].last : i;
     for (int o = 0; o < LLVMGetNumOperands(here) && !LLVMIsAPHINode(here); o++)
-      need(h, LLVMGetOperand(here, (unsigned)o), last);
+      note_use(h, LLVMGetOperand(here, (unsigned)o), last);
   }
 }
 
@@ -168,7 +168,7 @@ static int choose_place(const halves *h, size_t total) {
 
 /* ---- the split ---- */
 
-static void go_on(program *p, LLVMBasicBlockRef from, LLVMBasicBlockRef to) {
+static void branch_on(program *p, LLVMBasicBlockRef from, LLVMBasicBlockRef to) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
   LLVMPositionBuilderAtEnd(b, from);
   LLVMBuildBr(b, to);
@@ -177,9 +177,9 @@ static void go_on(program *p, LLVMBasicBlockRef from, LLVMBasicBlockRef to) {
 
 static void cut_before(program *p, LLVMValueRef function, LLVMValueRef from, cfg *g, region *best) {
   LLVMBasicBlockRef end = LLVMGetInstructionParent(from), first = split_block(p, from);
-  go_on(p, first, end);
+  branch_on(p, first, end);
   LLVMBasicBlockRef second = split_block(p, LLVMGetBasicBlockTerminator(end));
-  go_on(p, second, end);
+  branch_on(p, second, end);
   g->count += 2;
   g->blocks = mw_realloc(g->blocks, (size_t)(g->count + 1) * sizeof *g->blocks);
   best->has = mw_realloc(best->has, (size_t)g->count + 1);

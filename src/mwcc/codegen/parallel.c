@@ -26,7 +26,7 @@ enum { WORTH = TUNE_PARTITION_INSTRUCTIONS, COPY = TUNE_PARTITION_COPY };
 typedef struct partition {
   program program; /* the copy's */
   strings functions;
-  size_t *stacks; /* by function; valid once `measured` was posted */
+  size_t *stacks; /* by function; valid once `measured` is posted */
   sem_t measured;
   bool is_measured;
   pthread_t thread;

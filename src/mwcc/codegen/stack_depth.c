@@ -1,5 +1,5 @@
 /* Measures the stack that a function and its callees need, as far as it is known before code generation: their local
- * arrays, along the call chain that needs most.
+ * arrays, along the call chain that needs the most.
  *
  * The functions of a recursion (a strongly connected component of the call graph, found by Tarjan's algorithm) count
  * once each: the depth of the recursion is unknown. */

@@ -12,7 +12,7 @@ static int64_t size_of(const shapes *s, LLVMTypeRef type) {
   return (int64_t)LLVMABISizeOfType(s->graph->program->layout, type);
 }
 
-/* Whether `i` is an access of the same kind to what the pattern is made of. */
+/* Whether `i` is an access like `like`, at a constant distance from the pattern. */
 static bool is_member(const shapes *s, const pattern *p, LLVMValueRef i, LLVMValueRef like, form *f) {
   bool same_kind = LLVMIsALoadInst(like) ? LLVMIsALoadInst(i) != NULL : LLVMIsAStoreInst(i) != NULL;
   if (!same_kind || !is_plain_access(i)) return false;
@@ -30,7 +30,7 @@ static bool find_pattern(const shapes *s, LLVMValueRef access, pattern *p) {
   shape a = shape_of(s, address_of(access));
   *p = (pattern){.bytes = size_of(s, type_of(access))};
   if (s->cut.lanes < FEWEST_LANES || a.kind < SHAPE_AFFINE || !is_plain_access(access)) return false;
-  if (a.kind != SHAPE_VARYING && (a.stride == p->bytes || a.stride == 0)) return false; /* in order, or alike */
+  if (a.kind != SHAPE_VARYING && (a.stride == p->bytes || a.stride == 0)) return false; /* contiguous or uniform */
   if (!form_of(s, address_of(access), &p->form) || !form_distances(s, &p->form, p->distances)) return false;
   if (!is_member(s, p, access, access, &f)) return false;
   if (reaches_rows(s, address_of(access), (uint64_t)p->bytes)) return false;
@@ -62,7 +62,7 @@ static bool find_pattern(const shapes *s, LLVMValueRef access, pattern *p) {
 
 static int64_t span_of(const pattern *p) { return (p->high - p->low) / p->bytes; }
 
-/* One vector or few. A strided access that shares nothing with others is left to interleaved.c. */
+/* The pattern spans few vectors. A strided access that shares no vectors with others is left to interleaved.c. */
 bool loads_in_pattern(const shapes *s, LLVMValueRef load, pattern *p) {
   if (!has_pass(s->graph->program, PASS_PERMUTED) || !find_pattern(s, load, p)) return false;
   shape a = shape_of(s, address_of(load));
@@ -81,7 +81,7 @@ bool reads_elsewhere(LLVMValueRef i, LLVMValueRef address) {
   return (reads_shared && is_device_memory(address)) || (writes_shared && is_device_memory(own));
 }
 
-/* Which member and lane each element is stored by; false where one is by none. */
+/* The member and the lane that store each element; false: an element has none. */
 bool stores_in_pattern(const shapes *s, LLVMValueRef store, pattern *p, int *member, int *lane) {
   int lanes = s->cut.lanes;
   if (!has_pass(s->graph->program, PASS_PERMUTED)) return false;

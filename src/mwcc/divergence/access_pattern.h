@@ -19,10 +19,10 @@ typedef struct pattern {
   LLVMValueRef first, last; /* of the members, in the code */
 } pattern;
 
-/* Whether the access is of a pattern that whole vectors and shuffles can do; `member` and `lane`: of each element. */
+/* Whether whole vectors and shuffles can do the access; `member` and `lane`: those that store each element. */
 bool loads_in_pattern(const shapes *s, LLVMValueRef load, pattern *p);
-/* Whether it is a load from other memory than the address: one of them is shared memory, the other the host's, to which
-   a kernel's parameter points. */
+/* Whether `i` loads from other memory than that of the address: one is shared memory, the other is reached through a
+   kernel's parameter. */
 bool reads_elsewhere(LLVMValueRef i, LLVMValueRef address);
 bool stores_in_pattern(const shapes *s, LLVMValueRef store, pattern *p, int *member, int *lane);
 

@@ -47,7 +47,7 @@ bool reaches_rows(const shapes *s, LLVMValueRef address, uint64_t bytes) {
   int lanes = s->cut.lanes, count = s->cut.vectors;
   if (!has_pass(s->graph->program, PASS_TRANSPOSED)) return false;
   if (a.kind != SHAPE_AFFINE || count < 2 || count & (count - 1) || count > lanes || lanes < FEWEST_LANES) return false;
-  int64_t row = (int64_t)bytes * count; /* rows that overlap are not meant here */
+  int64_t row = (int64_t)bytes * count; /* rows must not overlap */
   return a.step == (int64_t)bytes && (a.stride >= row || a.stride <= -row);
 }
 

@@ -10,7 +10,7 @@ typedef struct reduction {
   enum { ZERO, ONES, LEAST, MOST } neutral;
 } reduction;
 
-/* What puts all lanes' values together, or NULL. */
+/* The reduction that combines the lanes' values, or NULL. */
 const reduction *find_reduction(LLVMValueRef atomic);
 bool is_sum_atomic(LLVMValueRef atomic);
 

@@ -90,7 +90,7 @@ static bool lane_bits(const shapes *s, LLVMValueRef value, uint64_t demanded, ui
 
 enum { DEEPEST = 6 };
 
-/* How much more lane l of any vector has than lane 0, as signed numbers. */
+/* The difference between lane l and lane 0, the same in every vector, as signed numbers. */
 static bool lane_distances(const shapes *s, LLVMValueRef value, int64_t *distances) {
   shape a = shape_of(s, value);
   int lanes = s->cut.lanes;
@@ -186,7 +186,7 @@ static bool add_indices(const shapes *s, form *f, LLVMValueRef gep) {
   return true;
 }
 
-/* Not by address, which is another one each time: the code's order follows the terms'. */
+/* Not by address, which differs from run to run: the generated code follows this order. */
 static int by_number(const graph *g, const term *a, const term *b) {
   return graph_number(g, a->value) - graph_number(g, b->value);
 }
@@ -201,7 +201,7 @@ bool form_of(const shapes *s, LLVMValueRef address, form *f) {
   if (shape_of(s, address).kind > SHAPE_GANG || local_unit(s->graph, address)) return false;
   if (f->distance > farthest || f->distance < -farthest) return false;
   f->root = address;
-  for (int i = 1; i < f->count; i++) /* in one order: forms are compared */
+  for (int i = 1; i < f->count; i++) /* sorted, so that forms can be compared */
     for (int j = i; j > 0 && by_number(s->graph, &f->terms[j], &f->terms[j - 1]) < 0; j--) {
       term other = f->terms[j];
       f->terms[j] = f->terms[j - 1];

@@ -3,17 +3,16 @@
  *
  * What decides:
  *
- *   divergent loops     lanes that leave a loop in different iterations wait for the longest, and the more lanes
- *                       the longer. That is less than what is lost where each iteration only waits for the results
- *                       of the one before.
+ *   divergent loops     lanes wait for the one that leaves a loop last, and with more lanes the longer. Latency costs
+ *                       more where each iteration needs the results of the one before.
  *   reductions          an accumulator waits for each addition; several vectors have several accumulators, and
  *                       share loads of common operands.
  *   tested indices      indices tested at run time (widen/memory/memory.c) are contiguous in all vectors or in
  *                       none.
- *   register pressure   much code with many values spills. Where it is in pieces between barriers, a single
- *                       vector's piece hides the latency.
- *   rows                several rows of a block make masks of conditions on threadIdx.y, which are uniform branches
- *                       for one row.
+ *   register pressure   long code with many values spills. In short code between barriers, a single vector hides
+ *                       the latency.
+ *   rows                with several rows of a block, conditions on threadIdx.y are masks; with one row they are
+ *                       uniform branches.
  *
  * The measurements that the thresholds rest on are in docs/notes/divergence.md. */
 #include "mwcc/analysis/simt.h"
@@ -109,8 +108,7 @@ static int carried_by_loops(const graph *g, const order *o, const shapes *s, boo
 
 static int carried_vectors(const graph *g, const order *o, const shapes *s) { return carried_by_loops(g, o, s, false); }
 
-/* Whether a loop stores to an address that is gang-uniform only: then one lane stores, after a test for each
-   vector. */
+/* Whether a loop stores to an address that is only gang-uniform: one lane stores, after a test for each vector. */
 static bool stores_for_each_vector(const graph *g, const order *o, const shapes *s) {
   for (int i = 0; i < g->value_count; i++) {
     LLVMValueRef value = g->values[i];
@@ -185,13 +183,13 @@ static bool are_latency_bound(const graph *g, const order *o, const shapes *s) {
   return true;
 }
 
-/* ---- reductions of what rows and columns of threads share, where a row is several registers ---- A line of memory
-   that is loaded for a row of threads is used once for each row of the gang. In a matrix whose rows are a power of two
-   long, the lines of a column share few cache sets, and are slower to load than half-line registers are multiplied
-   with four rows. So a row is one vector of several registers, prefetched once (prefetch.c), and there are as many
-   accumulators as registers; half as many where the loop is unrolled (commoned_loop_unroll.c) or long, and needs other
-   values. With register blocking (register_blocking.c) there are more. */
+/* ---- reductions whose operands rows and columns of threads share, where a row takes several registers ---- */
 
+/* A line of memory that is loaded for a row of threads is used once for each row of the gang. In a matrix whose rows
+   are a power of two long, the lines of a column share few cache sets, and loading them takes longer than multiplying
+   them, as half-line registers, with four rows. So a row is one vector of several registers, prefetched once
+   (prefetch.c), and there are as many accumulators as registers; half as many if the loop is unrolled
+   (commoned_loop_unroll.c) or long. With register blocking (register_blocking.c) there are more. */
 static bool shares_lines(const graph *g, const order *o, const shapes *s) {
   const options *all = g->program->options;
   const unsigned *block = g->program->block;
@@ -225,7 +223,7 @@ static bool is_long(const graph *g) {
 
 enum { REGISTER_BLOCKED_VECTORS = TUNE_BLOCKED_VECTORS };
 
-/* Whether each thread has one sum, of what rows and columns of the block's threads share (a product of matrices). */
+/* Whether each thread has one sum of operands that rows and columns of threads share (a product of matrices). */
 static bool is_product(const graph *g, const order *o, const shapes *s) {
   const options *all = g->program->options;
   const unsigned *block = g->program->block;
@@ -242,8 +240,7 @@ static bool is_product(const graph *g, const order *o, const shapes *s) {
   return true;
 }
 
-/* Not on processors that execute a full register in two halves: they have the time to load an operand for each
-   multiplication, and a line for each eight. */
+/* It does not pay where a full register is executed in two halves, in which time an operand can be loaded. */
 bool suits_register_blocking(const graph *g, const order *o, const shapes *s) {
   if (!has_pass(g->program, PASS_REGISTER_BLOCKING_SHAPE)) return false;
   return !has_half_units(g->program) && is_product(g, o, s);
@@ -283,7 +280,8 @@ static int vectors_of_lines(const graph *g, const order *o, const shapes *s) {
 /* Whether lanes walk rows of their own, which is done by tiles (opt/row_tiles.h). The rows of one vector are as many
    streams as caches and prefetchers follow, and their loads are independent of each other. Where the rows of a block's
    threads share what lanes walk, several vectors share each gather instead, which is better still. A row of one cache
-   line is no stream; but tiles of several vectors of 16 lanes are too much code (edit_distance: 12.7 ms, 7.0 with one). */
+   line is no stream; but tiles of several vectors of 16 lanes are too much code (edit_distance: 12.7 ms, 7.0 with
+   one). */
 static bool walks_rows(const graph *g, const order *o, const shapes *s) {
   enum { LARGE = 16 };
   bool large = register_lanes(g->program) >= LARGE;
@@ -317,8 +315,10 @@ static unsigned lane_element(const shapes *s, LLVMValueRef value) {
   return width == 1 ? 0 : width <= 8 ? 8 : width <= 16 ? 16 : 64;
 }
 
-/* ---- kernels that do little but read several arrays ---- Memory is fastest where the arrays are read alternately,
-   little of each at a time: 128 bytes of one and then of the next is better than 256. */
+/* ---- kernels that do little but read several arrays ---- */
+
+/* Memory is fastest where the arrays are read alternately, little of each at a time: 128 bytes of one and then of the
+   next is better than 256. */
 
 static bool is_first_from(const graph *g, LLVMValueRef load) {
   LLVMValueRef root = root_of(LLVMGetOperand(load, 0));

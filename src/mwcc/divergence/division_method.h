@@ -4,7 +4,7 @@
 
 #include "mwcc/analysis/simt.h"
 
-/* Bits below which numbers are exact, and quotients too, in floats and in doubles. */
+/* Numbers of up to so many bits, and their quotients, are exact in floats and in doubles. */
 enum { DIVISION_FLOAT_BITS = 16, DIVISION_LONG_BITS = 48 };
 
 typedef enum division_method {

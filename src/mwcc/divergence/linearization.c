@@ -42,8 +42,9 @@ bool plan_item_divergent(const plan *p, int level, int item) {
   return plan_is_loop_item(p, level, item) ? p->divergent_loop[plan_loop_at(p, level, item)] : p->divergent[item];
 }
 
-/* ---- a level's flow ---- An inner loop can leave to more than two places, so the edges of a level are collected once
-   into lists. */
+/* ---- a level's flow ---- */
+
+/* An inner loop can leave to more than two places, so the edges of a level are collected once into lists. */
 
 typedef struct items {
   int *list, count;

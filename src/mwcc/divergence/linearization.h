@@ -7,7 +7,7 @@
  * its predecessors, and after each item those that it dominates, without others in between. Control only ever moves
  * forward in the sequence.
  *
- * Pending items. Items that lanes have been sent to and that have not run are pending. From an item, control goes to
+ * Pending items. Items to which lanes have branched and that have not run are pending. From an item, control goes to
  * the first item that is pending then:
  *
  *   divergent branch   all targets become pending
@@ -82,9 +82,9 @@ int plan_class_of_item(const plan *p, int level, int item);
    have continued to different successors. */
 int plan_next(const plan *p, int level, int item, int target);
 int plan_next_divergent(const plan *p, int level, int item);
-/* Whether no lane can have reached `target`, in this iteration of the level, before lanes of the node `source` go
-   there: all other edges come from later in the sequence, or from inside the loop that is entered. False where the
-   node is in an inner loop, which sends lanes in every iteration. */
+/* Whether no lane can have reached `target`, in this iteration of the level, before lanes of the node `source` do: all
+   other edges start later in the sequence, or inside the loop that is entered. False if the node is in an inner loop,
+   from which lanes leave in any iteration. */
 bool plan_is_first(const plan *p, int level, int source, int target);
 /* Whether nothing is pending when control is at the item. */
 bool plan_alone(const plan *p, int level, int item);

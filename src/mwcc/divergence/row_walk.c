@@ -17,7 +17,7 @@ static bool adds_constant(LLVMValueRef next, LLVMValueRef phi, int64_t *step) {
   return true;
 }
 
-/* The type that an access is of by strict aliasing; NULL: it may be of any. */
+/* The access's type by strict aliasing; NULL: any. */
 static LLVMValueRef access_type(const program *p, LLVMValueRef access) {
   enum { ACCESSED = 1, OPERANDS = 4, NAMED = 3 };
   LLVMValueRef tag = LLVMGetMetadata(access, LLVMGetMDKindIDInContext(p->context, "tbaa", 4)), of_tag[OPERANDS];
@@ -43,7 +43,7 @@ static bool is_hoistable(const program *p, LLVMBasicBlockRef block, LLVMValueRef
   return true;
 }
 
-/* By how much the value changes in each iteration of the loop, which is the block alone. */
+/* The change of the value in each iteration of the loop, which is a single block. */
 static bool step_in(const program *p, LLVMBasicBlockRef block, LLVMValueRef value, int64_t *step, int depth) {
   int64_t other = 0;
   *step = 0;
@@ -79,7 +79,7 @@ static bool step_in(const program *p, LLVMBasicBlockRef block, LLVMValueRef valu
   }
 }
 
-static bool walks(const program *p, LLVMValueRef access, LLVMValueRef address, LLVMTypeRef type) {
+static bool walks_elements(const program *p, LLVMValueRef access, LLVMValueRef address, LLVMTypeRef type) {
   LLVMBasicBlockRef block = LLVMGetInstructionParent(access), before, after;
   int64_t step, bytes = (int64_t)LLVMABISizeOfType(p->layout, type);
   if (!is_own_loop(block, &before, &after)) return false;
@@ -99,7 +99,8 @@ static bool is_scattered(const shapes *s, LLVMValueRef address, LLVMTypeRef type
 bool is_walked_row(const shapes *s, LLVMValueRef load) {
   LLVMValueRef address = LLVMGetOperand(load, 0);
   LLVMTypeRef type = LLVMTypeOf(load);
-  return is_scattered(s, address, type) && is_plain_access(load) && walks(s->graph->program, load, address, type);
+  return is_scattered(s, address, type) && is_plain_access(load) &&
+         walks_elements(s->graph->program, load, address, type);
 }
 
 bool is_short_row(const shapes *s, LLVMValueRef load) {
@@ -145,9 +146,8 @@ bool is_row_of_column(const shapes *s, LLVMValueRef load) {
 
 /* ---- loops that are vectorised for one thread ---- */
 
-/* Whether the addresses are the same, or from different pointers: then no iteration needs another one's result, as far
-   as can be seen. */
-static bool is_apart(LLVMValueRef load, LLVMValueRef store) {
+/* Whether the addresses are the same, or from different pointers, so that iterations are presumably independent. */
+static bool are_independent(LLVMValueRef load, LLVMValueRef store) {
   LLVMValueRef a = LLVMGetOperand(load, 0), b = LLVMGetOperand(store, 1);
   if (a == b || root_of(a) != root_of(b)) return true;
   if (!LLVMIsAGetElementPtrInst(a) || !LLVMIsAGetElementPtrInst(b)) return false;
@@ -157,9 +157,9 @@ static bool is_apart(LLVMValueRef load, LLVMValueRef store) {
   return true;
 }
 
-static bool is_apart_from_loads(LLVMBasicBlockRef block, LLVMValueRef store) {
+static bool is_independent_of_loads(LLVMBasicBlockRef block, LLVMValueRef store) {
   for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i))
-    if (LLVMIsALoadInst(i) && !is_apart(i, store)) return false;
+    if (LLVMIsALoadInst(i) && !are_independent(i, store)) return false;
   return true;
 }
 
@@ -186,7 +186,7 @@ static bool is_vectorisable(const shapes *s, LLVMBasicBlockRef block, bool integ
       bytes = (int64_t)LLVMABISizeOfType(p->layout, type);
       if (!is_plain_access(i) || !step_in(p, block, LLVMGetOperand(i, 1), &step, DEEPEST) || step != bytes)
         return false;
-      if (!is_scattered(s, LLVMGetOperand(i, 1), type) || !is_apart_from_loads(block, i)) return false;
+      if (!is_scattered(s, LLVMGetOperand(i, 1), type) || !is_independent_of_loads(block, i)) return false;
       *stores = true;
     } else if (!LLVMIsATerminatorInst(i) && !is_pure(i)) {
       return false;
@@ -209,13 +209,14 @@ static bool are_vectorisable(const graph *g, const order *o, const shapes *s, bo
   return o->loop_count > 0;
 }
 
-/* ---- sums of rows of integers ---- Lanes that load a row each by tiles add one element of each row at a time. LLVM's
-   vectoriser adds as many elements of one row as a register holds, where the order of the additions does not matter: rows
-   of 100 to 1000 elements take 0.3 to 0.8 of the time, of 24 elements about the same, and of 10 shorts 1.2 times as
-   long. */
+/* ---- sums of rows of integers ---- */
+
+/* Lanes that load a row each by tiles add one element of each row at a time. LLVM's vectoriser adds as many elements of
+   one row as a register holds, where the order of the additions does not matter: rows of 100 to 1000 elements take 0.3
+   to 0.8 of the time, of 24 elements about the same, and of 10 shorts 1.2 times as long. */
 
 /* Whether `value` is a chain of the same operation that begins with the phi. */
-static bool leads_to(LLVMBasicBlockRef block, LLVMValueRef value, LLVMValueRef phi, int depth) {
+static bool is_chain_from(LLVMBasicBlockRef block, LLVMValueRef value, LLVMValueRef phi, int depth) {
   if (value == phi) return true;
   if (depth == 0 || !LLVMIsAInstruction(value) || LLVMGetInstructionParent(value) != block) return false;
   bool sum = LLVMIsABinaryOperator(value) && LLVMGetInstructionOpcode(value) == LLVMAdd;
@@ -223,8 +224,8 @@ static bool leads_to(LLVMBasicBlockRef block, LLVMValueRef value, LLVMValueRef p
   bool extremum = starts_with(name, "llvm.smax.") || starts_with(name, "llvm.smin.") ||
                   starts_with(name, "llvm.umax.") || starts_with(name, "llvm.umin.");
   if (!sum && !extremum) return false;
-  bool first = leads_to(block, LLVMGetOperand(value, 0), phi, depth - 1);
-  return first || leads_to(block, LLVMGetOperand(value, 1), phi, depth - 1);
+  bool first = is_chain_from(block, LLVMGetOperand(value, 0), phi, depth - 1);
+  return first || is_chain_from(block, LLVMGetOperand(value, 1), phi, depth - 1);
 }
 
 /* The only use of the phi in the loop is its sum or extremum. */
@@ -234,11 +235,11 @@ static bool is_reduced(LLVMBasicBlockRef block, LLVMValueRef phi) {
     uses += LLVMGetInstructionParent(LLVMGetUser(use)) == block;
   for (unsigned i = 0; i < LLVMCountIncoming(phi); i++)
     if (LLVMGetIncomingBlock(phi, i) == block)
-      return uses == 1 && leads_to(block, LLVMGetIncomingValue(phi, i), phi, DEEPEST);
+      return uses == 1 && is_chain_from(block, LLVMGetIncomingValue(phi, i), phi, DEEPEST);
   return false;
 }
 
-/* Threads of several rows of the block may share rows, and what is loaded of them. */
+/* With several rows of threads in a block, threads may share rows of memory and their loads. */
 static bool has_one_axis(const graph *g) {
   for (int i = 0; i < g->value_count; i++) {
     const char *name = LLVMIsACallInst(g->values[i]) ? callee_name(g->values[i]) : "";

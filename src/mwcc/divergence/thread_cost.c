@@ -1,16 +1,16 @@
-/* Lanes or threads.
+/* Compares the costs of a gang's lanes and of its threads one after the other.
  *
  * With barriers: whether the regions between them are better run by one thread after the other, as gangs of one lane,
  * than in vectors. Without: whether loops mostly gather.
  *
- * A gather or scatter takes about the time of its lanes' accesses one by one, and waits longer: its indices are
- * taken from a register, and what was just stored by lanes is not forwarded to it. A scalar processor executes four
- * instructions at a time. So code that gathers as often as it computes is faster thread by thread: where threads own rows
- * of shared memory, walk along diagonals or look up tables, and where a block's rows fill a quarter of a register.
+ * A gather or scatter takes about the time of its lanes' accesses one by one, and waits longer: its indices are taken
+ * from a register, and what was just stored by lanes is not forwarded to it. A scalar processor executes four
+ * instructions at a time. So code that gathers as often as it computes is faster thread by thread: where threads own
+ * rows of shared memory, walk along diagonals or look up tables, and where a block's rows fill a quarter of a register.
  *
  * The costs are tenths of cycles of a Zen 4, for the threads of one gang. Loops count eight times a level. Code after a
- * divergent branch is run by half of the threads; in a block of several gangs by half of these, as neighbours often take the
- * same branch. */
+ * divergent branch is run by half of the threads; in a block of several gangs by half of these, as neighbours often
+ * take the same branch. */
 #include "access_pattern.h"
 #include "mwcc/analysis/analysis.h"
 #include "mwcc/support/predicates.h"
@@ -37,7 +37,7 @@ static bool is_free(LLVMValueRef i) {
          (LLVMIsACallInst(i) && (starts_with(callee_name(i), "llvm.nvvm.read.ptx.sreg.") || is_barrier(i)));
 }
 
-/* Of lanes' access. */
+/* The cost of an access by lanes. */
 static long cost_of_access(const shapes *s, LLVMValueRef i) {
   bool load = LLVMIsALoadInst(i) != NULL;
   LLVMTypeRef type = LLVMTypeOf(load ? i : LLVMGetOperand(i, 0));
@@ -48,12 +48,12 @@ static long cost_of_access(const shapes *s, LLVMValueRef i) {
   if (memory_of(address) == MEMORY_LOCAL) return VECTOR;
   if (at.kind < SHAPE_VARYING && (at.stride == bytes || at.stride == 0)) return VECTOR;
   if (follows_pattern(s, i) || (at.kind < SHAPE_VARYING && llabs(at.stride) <= 4 * bytes)) return SHUFFLED;
-  /* full registers test whether what they access in shared memory is near, and permute it */
+  /* with full registers, code tests whether the addresses in shared memory are close together, and permutes one load */
   bool near = at.kind == SHAPE_VARYING && memory_of(address) == MEMORY_SHARED && s->cut.lanes >= LARGE;
   return (load ? GATHERED_LANE : SCATTERED_LANE) * s->cut.lanes / (near ? 2 : 1);
 }
 
-/* By node: whether a divergent branch decides about it. */
+/* By node: whether a divergent branch decides whether a thread runs it. */
 static bool *find_conditional(const graph *g, const order *o, const shapes *s) {
   bool *found = mw_alloc((size_t)g->count + 1);
   for (int n = 0; n < g->count; n++) {
@@ -90,8 +90,8 @@ static long times_at_depth(int depth) {
 
 static long times_at(const order *o, int n) { return times_at_depth(depth_at(o, n)); }
 
-/* How often it is executed: a load, as often as its address changes between stores to what may be loaded, which are in
-   loops around barriers. */
+/* How often it is executed. A load is executed again only when its address changes, or in a loop with barriers, where
+   other threads may store to its address. */
 static long times_of(const graph *g, const order *o, LLVMValueRef i, int n) {
   enum { STEPS = 6 };
   if (!LLVMIsALoadInst(i)) return times_at(o, n);
@@ -129,9 +129,10 @@ bool estimate_threads(const graph *g, const order *o, const shapes *s, const liv
   return one_gang;
 }
 
-/* ---- one thread after the other, without barriers ---- A gather costs about as much as its loads one by one, and the lanes of a divergent
-   loop wait for the longest. So a loop that does little but gather is faster one thread after the other (sparse
-   matrices, lists, trees). */
+/* ---- one thread after the other, without barriers ---- */
+
+/* A gather costs about as much as its loads one by one, and the lanes of a divergent loop wait for the longest. So a
+   loop that does little but gather is faster one thread after the other (sparse matrices, lists, trees). */
 
 static bool is_gather(const shapes *s, LLVMValueRef i) {
   if (!LLVMIsALoadInst(i)) return false;
@@ -171,9 +172,9 @@ static bool follows_load(const graph *g, const loop *l, LLVMValueRef value, bool
   return false;
 }
 
-/* Loops along lists and down trees, in which each iteration waits for the load of the one before: lanes wait together
-   (0.3 to 0.5 of the time with AVX-512). */
-static bool chases(const graph *g, const loop *l, LLVMValueRef gather) {
+/* Whether the loop chases pointers, as along lists and down trees: each iteration waits for the load of the one before,
+   but lanes wait together (0.3 to 0.5 of the time with AVX-512). */
+static bool chases_pointers(const graph *g, const loop *l, LLVMValueRef gather) {
   return follows_load(g, l, LLVMGetOperand(gather, 0), false, 12);
 }
 
@@ -186,7 +187,7 @@ bool mostly_gathers(kernel *k, const graph *g, const order *o, const shapes *s) 
     for (int n = 0; n < g->count; n++) {
       if (!here->contains[n]) continue;
       for (LLVMValueRef i = g->nodes[n].first;; i = LLVMGetNextInstruction(i)) {
-        if (is_gather(s, i)) gathers++, chasing += chases(g, here, i);
+        if (is_gather(s, i)) gathers++, chasing += chases_pointers(g, here, i);
         if (is_arithmetic(i)) arithmetic += (unsigned)operations_of(i);
         if (i == g->nodes[n].last) break;
       }

@@ -82,7 +82,7 @@ static view phi_shape(const shapes *s, LLVMValueRef phi, int at) {
   return view_of_vectors(join_incoming(&of_vector, phi, at));
 }
 
-/* A phi never gets better; and the range of lane 0's number widens to its limit soon. */
+/* A phi's shape never gets better, and the range of lane 0's number is widened to its limit after few sweeps. */
 static view worsened(view old, view new, int sweep) {
   enum { PATIENCE = 3 };
   if (old.shape.kind == SHAPE_UNDEFINED) return new;
@@ -237,9 +237,9 @@ static bool same_shapes(const shapes *a, const shapes *b) {
   return true;
 }
 
-/* Assumptions restrict the launches that the code is valid for, so only those are made without which a shape is worse.
-   First all are tried to be left out together, then all but those already made, then one by one. */
-static shapes answer(const shape_query *q) {
+/* Assumptions restrict the launches for which the code is valid, so an assumption is made only if a shape is worse
+   without it. First all are left out together, then all but those already made, then one at a time. */
+static shapes shapes_of_query(const shape_query *q) {
   enum { MOST_TRIALS = 6 };
   uint64_t needed = ~0ull;
   /* with the needed assumptions */
@@ -269,7 +269,7 @@ static shapes answer(const shape_query *q) {
 }
 
 shapes shapes_given(const graph *g, const order *o, cut c, const given *list, int count, const shapes *like) {
-  return answer(&(shape_query){g, o, c, list, count, like});
+  return shapes_of_query(&(shape_query){g, o, c, list, count, like});
 }
 
 shapes shapes_of(const graph *g, const order *o, cut c) { return shapes_given(g, o, c, NULL, 0, NULL); }

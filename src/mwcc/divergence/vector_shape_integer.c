@@ -86,7 +86,7 @@ static uint64_t bits_operation(LLVMOpcode opcode, uint64_t a, uint64_t c) {
 
 /* A bit operation with a constant, where base's low bits are 0 and hold everything that lanes add. The result of lane
    l's low bits is known; if that is linear in l, so is the result. */
-static view on_bits(const shapes *s, LLVMValueRef i, LLVMOpcode opcode, view a, uint64_t constant) {
+static view shape_of_bits_operation(const shapes *s, LLVMValueRef i, LLVMOpcode opcode, view a, uint64_t constant) {
   unsigned width = integer_width(i), align = least(a.shape.align, width);
   bool shift = opcode == LLVMLShr;
   /* the low bits in which no lane differs */
@@ -169,22 +169,22 @@ view binary_shape(const shapes *s, LLVMValueRef i, int at, view a, view b) {
   switch (opcode) {
   case LLVMAnd:
   case LLVMOr:
-  case LLVMXor: return on_bits(s, i, opcode, a, number);
+  case LLVMXor: return shape_of_bits_operation(s, i, opcode, a, number);
   case LLVMAShr: /* like the logical shift, where the sign is the same in all lanes, or clear in all active ones */
     if (!positive) a.shape.align = least(a.shape.align, width - 1);
-    return number < width ? on_bits(s, i, LLVMLShr, a, number) : varying;
-  case LLVMLShr: return number < width ? on_bits(s, i, LLVMLShr, a, number) : varying;
+    return number < width ? shape_of_bits_operation(s, i, LLVMLShr, a, number) : varying;
+  case LLVMLShr: return number < width ? shape_of_bits_operation(s, i, LLVMLShr, a, number) : varying;
   case LLVMUDiv:
-    if (is_power_of_two(number)) return on_bits(s, i, LLVMLShr, a, power_in(number));
+    if (is_power_of_two(number)) return shape_of_bits_operation(s, i, LLVMLShr, a, power_in(number));
     return varying;
-  case LLVMURem: return is_power_of_two(number) ? on_bits(s, i, LLVMAnd, a, number - 1) : varying;
+  case LLVMURem: return is_power_of_two(number) ? shape_of_bits_operation(s, i, LLVMAnd, a, number - 1) : varying;
   case LLVMSDiv:
     if (positive && is_power_of_two(number) && number < (uint64_t)1 << (width - 1))
-      return on_bits(s, i, LLVMLShr, a, power_in(number));
+      return shape_of_bits_operation(s, i, LLVMLShr, a, power_in(number));
     return varying;
   case LLVMSRem:
     if (positive && is_power_of_two(number) && number < (uint64_t)1 << (width - 1))
-      return on_bits(s, i, LLVMAnd, a, number - 1);
+      return shape_of_bits_operation(s, i, LLVMAnd, a, number - 1);
     return varying;
   default: return varying;
   }
@@ -217,7 +217,7 @@ unsigned uniform_align(LLVMValueRef i, view a, view b) {
 static bool is_signed_order(LLVMIntPredicate p) { return p >= LLVMIntSGT; }
 
 /* Whether `a < limit` has one result for all lanes: limit is a multiple of a piece that contains them all. */
-static bool falls_alike(const shapes *s, view a, unsigned limit_align, unsigned width) {
+static bool compares_uniformly(const shapes *s, view a, unsigned limit_align, unsigned width) {
   return in_one_piece(s, a.shape, least(width - 1, least(a.shape.align, limit_align)));
 }
 
@@ -246,17 +246,17 @@ view compare_shape(const shapes *s, LLVMValueRef i, view a, view b) {
     align = power_in(number + 1);
   }
   unsigned width = integer_width(LLVMGetOperand(i, 0));
-  return falls_alike(s, affine, align, width ? width : 64) ? uniform(SHAPE_GANG, 0) : varying;
+  return compares_uniformly(s, affine, align, width ? width : 64) ? uniform(SHAPE_GANG, 0) : varying;
 }
 
 /* ---- casts ---- */
 
 /* Whether a constant is made from the address of shared memory. */
-static bool names_shared(LLVMValueRef value) {
+static bool refers_to_shared(LLVMValueRef value) {
   if (!LLVMIsAConstant(value)) return false;
   if (LLVMIsAGlobalVariable(value)) return memory_of(value) == MEMORY_SHARED;
   for (int n = 0; LLVMIsAConstantExpr(value) && n < LLVMGetNumOperands(value); n++)
-    if (names_shared(LLVMGetOperand(value, (unsigned)n))) return true;
+    if (refers_to_shared(LLVMGetOperand(value, (unsigned)n))) return true;
   return false;
 }
 
@@ -265,10 +265,10 @@ static bool names_shared(LLVMValueRef value) {
 static bool is_shared_distance(LLVMValueRef extension) {
   LLVMValueRef from = LLVMGetOperand(extension, 0);
   LLVMOpcode opcode = LLVMIsAInstruction(from) ? LLVMGetInstructionOpcode(from) : (LLVMOpcode)0;
-  if ((opcode != LLVMSub && opcode != LLVMAdd) || !names_shared(LLVMGetOperand(from, 1))) return false;
+  if ((opcode != LLVMSub && opcode != LLVMAdd) || !refers_to_shared(LLVMGetOperand(from, 1))) return false;
   for (LLVMUseRef use = LLVMGetFirstUse(extension); use; use = LLVMGetNextUse(use)) {
     LLVMValueRef sum = LLVMGetUser(use);
-    if (LLVMGetInstructionOpcode(sum) != LLVMAdd || !names_shared(LLVMGetOperand(sum, 1))) return false;
+    if (LLVMGetInstructionOpcode(sum) != LLVMAdd || !refers_to_shared(LLVMGetOperand(sum, 1))) return false;
     for (LLVMUseRef end = LLVMGetFirstUse(sum); end; end = LLVMGetNextUse(end))
       if (!LLVMIsAIntToPtrInst(LLVMGetUser(end))) return false;
   }

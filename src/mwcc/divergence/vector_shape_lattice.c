@@ -10,9 +10,10 @@ static unsigned align_of_constant(LLVMValueRef value) {
   return 0;
 }
 
-/* ---- single vectors ---- The lanes of one vector often have more in common than all lanes of the gang. So what is
-   varying is examined again for a single vector: there the base of an affine value is the vector's own, and has a step
-   of its own. */
+/* ---- single vectors ---- */
+
+/* The lanes of one vector often have more in common than all lanes of the gang. So what is varying is examined again
+   for a single vector: there the base of an affine value is the vector's own, and has a step of its own. */
 
 shapes shapes_of_vector(const shapes *s) {
   shapes of_vector = *s;

@@ -103,7 +103,7 @@ static view of_column(const shapes *s, bool is_x) {
 }
 
 /* Warps are cut from x + y * Dx + z * Dx * Dy: gangs are parts of them only where rows are whole. */
-static view seed(const shapes *s, const char *name) {
+static view register_shape(const shapes *s, const char *name) {
   int lanes = s->cut.lanes, vectors = s->cut.vectors;
   bool plane = s->cut.kind == CUT_PLANE;
   unsigned threads = !s->cut.columns ? 0 : power_in((unsigned)(lanes * vectors));
@@ -187,7 +187,7 @@ static view call_shape(const shapes *s, LLVMValueRef call) {
   static const char sreg[] = "llvm.nvvm.read.ptx.sreg.";
   const char *name = callee_name(call);
   unsigned count = LLVMGetNumArgOperands(call);
-  if (starts_with(name, sreg)) return seed(s, name + strlen(sreg));
+  if (starts_with(name, sreg)) return register_shape(s, name + strlen(sreg));
   if (strcmp(name, SHADOW_DISTANCE) == 0) return uniform(SHAPE_BLOCK, 0);
   if (is_barrier(call)) return uniform(vote_kind(s, call), 0);
   if (is_agreed(s, call, name)) return uniform(SHAPE_GANG, 0);

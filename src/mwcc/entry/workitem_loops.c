@@ -134,7 +134,7 @@ static loop begin_blocks(function *f, const kernel *k) {
   loop blocks = begin_loop(f, LLVMGetParam(f->value, 2), LLVMGetParam(f->value, 3), "block");
   LLVMValueRef at = constant_i64(f->p, offsetof(mw_worker, block));
   LLVMBuildStore(f->b, blocks.counter, LLVMBuildInBoundsGEP2(f->b, f->p->i8, f->worker, &at, 1, ""));
-  tell_block(f->p, f->b, f->frame, f->worker, k);
+  report_block(f->p, f->b, f->frame, f->worker, k);
   return blocks;
 }
 

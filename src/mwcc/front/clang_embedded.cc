@@ -23,10 +23,10 @@
 
 using namespace clang;
 
-/* For CUDA, clang defers diagnostics until it knows that a function is emitted. A precompiled header lists its functions
- * for that purpose, and every compilation with it then reads the bodies of all of them: half of clang's time for a small
- * kernel. The device headers' own functions have no such diagnostics. Those instantiated by a source are new ones, and
- * are looked at. The list is private; an explicit instantiation may name it all the same. */
+/* For CUDA, clang defers diagnostics until it knows that a function is emitted. A precompiled header lists its
+ * functions for that purpose, and every compilation with it then reads the bodies of all of them: half of clang's time
+ * for a small kernel. The device headers' own functions have no such diagnostics. Those that a source instantiates are
+ * new and are checked. The list is private, but an explicit instantiation may name it. */
 template <llvm::SmallSetVector<Decl *, 4> Sema::*list> struct Checked {
   friend void forget_checked(Sema &s) { (s.*list).clear(); }
 };

@@ -19,8 +19,8 @@ typedef struct folder {
   char name[PATH_MAX], real[PATH_MAX];
 } folder;
 
-/* Dozens of headers are in few folders, and realpath asks the system about every part of a name: so the parts of a
-   folder are looked up once, or a few times where a list alternates between more than four folders. */
+/* Dozens of headers are in few folders, and realpath makes a system call for every part of a name. So each folder is
+   looked up once, or a few times if a list alternates between more than four folders. */
 enum { KNOWN = 4 };
 
 typedef struct folders {

@@ -24,7 +24,7 @@ struct front_job {
   char *header;    /* the device headers' main file, included before the source */
   char *first;     /* the folder of those that are searched before all others */
   pch pch;
-  unit unit;        /* the one of the source's that clang compiles */
+  unit unit;        /* the unit that clang compiles */
   const char *rest; /* the units after it, and the line where they begin */
   int rest_line;
   mw_text text;          /* clang's input */
@@ -58,7 +58,7 @@ static void add_language(strings *args, const options *o) {
       "-disable-llvm-passes",
       "-fcuda-allow-variadic-functions",
       "-fdeclspec",
-      "-fgnuc-version=4.2.1", /* clang's own: headers of C++ hosts ask for a compiler that they know */
+      "-fgnuc-version=4.2.1", /* clang's default: headers of C++ libraries test for a compiler that they know */
       "-fcheck-new",
       "-fno-finite-loops",
       "-fno-delete-null-pointer-checks",
@@ -72,7 +72,7 @@ static void add_language(strings *args, const options *o) {
       "-fmessage-length=0",
       "-disable-free",
       "-Wno-unused-value",
-      "-Wno-error=register", /* C++17 has done away with the word; nvcc takes it with a warning */
+      "-Wno-error=register", /* C++17 removed the keyword; nvcc accepts it with a warning */
       "-Wno-unknown-cuda-version",
   };
   /* For a GPU, clang accepts the built-ins of all architectures; capability_check.c reports those that are too new. */
@@ -103,7 +103,7 @@ static strings make_command(const options *o, const char *device) {
   return command;
 }
 
-/* Whether a folder has a CUDA toolkit's headers, of which those that moonwarp has too are not to be used. */
+/* Whether a folder has a CUDA toolkit's headers, which must not replace those that moonwarp has itself. */
 static bool is_toolkit(const char *folder) {
   char *path = mw_format("%s/cuda_runtime_api.h", folder);
   bool there = access(path, R_OK) == 0;
@@ -193,7 +193,8 @@ static void add_instances(mw_text *text, const options *o, const mw_text *source
   }
 }
 
-/* Those of matrix instructions, which take clang longer than a usual source: of the types that the source names. */
+/* The functions of matrix instructions, only for the types that the source names: clang takes longer for them than for
+   a usual source. */
 static void add_tensor_functions(mw_text *text, const mw_text *source) {
   static const char *const types[][2] = {{"f16", "F16"},    {"bf16", "BF16"}, {"tf32", "TF32"}, {"e4m3", "FP8"},
                                          {"e5m2", "FP8"},   {"s8", "BYTES"},  {"u8", "BYTES"},  {"s4", "NIBBLES"},
@@ -206,7 +207,7 @@ static void add_tensor_functions(mw_text *text, const mw_text *source) {
   mw_text_addf(text, "#include \"moonwarp/tensor/ptx_products.h\"\n");
 }
 
-/* Those of bfloat16, tf32 and numbers of 8 bits. */
+/* The functions of bfloat16, tf32 and 8-bit numbers. */
 static void add_narrow_functions(mw_text *text, const mw_text *source) {
   static const char *const words[] = {"bf16", "tf32", "x2.f32", "e4m3x2", "e5m2x2"};
   const char *data = source->data;
@@ -218,7 +219,7 @@ static void add_narrow_functions(mw_text *text, const mw_text *source) {
   }
 }
 
-/* Those of clusters, and of barriers with transaction counts. */
+/* The functions of clusters, and of barriers with transaction counts. */
 static void add_cluster_functions(mw_text *text, const mw_text *source) {
   static const char *const words[][2] = {{"cluster", "cluster"},
                                          {"mapa", "cluster"},
@@ -402,7 +403,7 @@ void front_read(program *p, mw_text *bitcode) {
     die("%s", mw_error_last()->message);
 }
 
-/* The bitcode of the unit that clang is at work on. */
+/* The bitcode of the unit that clang is compiling. */
 static mw_text finish_unit(program *p, front_job *f) {
   mw_child_result result = compile(p, f);
   if (!p->options->ship) depend_read(&p->dependencies, f->dependency_file, p->options->headers);

@@ -2,9 +2,9 @@
  *
  *   child<T><<<grid, block>>>(p, n);   ->   __mw_launch<__typeof__(&child<T>), &child<T>>(grid, block)(p, n);
  *
- * A template without its arguments is instantiated for the types of the launch's: clang cannot deduce them from the
- * address alone. Lines stay as they are, so that messages name the right ones. Launches in host code stay, too: clang
- * reports them. */
+ * A template without arguments is instantiated for the types of the launch's arguments: clang cannot deduce them from
+ * the address alone. Lines stay as they are, so that messages name the right ones. Launches in host code stay, too:
+ * clang reports them. */
 #include "mwcc/mwcc.h"
 #include "front.h"
 
@@ -25,7 +25,7 @@ static size_t open_of(const char *text, size_t at, char open, char close, size_t
   return none;
 }
 
-/* Where the expression before `end` begins that names a kernel: child, ns::child<T, 2>, (child). */
+/* The start of the expression before `end` that names a kernel: child, ns::child<T, 2>, (child). */
 static size_t callee_start(const char *text, size_t end, bool *has_arguments) {
   size_t at = end;
   while (at > 0 && is_blank(text[at - 1])) at--;
@@ -95,8 +95,8 @@ static void add_type_of_arguments(mw_text *out, const char *text, size_t at, siz
   mw_text_addf(out, ")");
 }
 
-/* Rewrite the launch whose <<< is at `at`. Returns the position after its >>>, or 0: it is no launch. `from` is where the
-   text that has not been added yet begins. */
+/* Rewrite the launch whose <<< is at `at`. Returns the position after its >>>, or 0: it is no launch. `from` is where
+   the text that has not been added yet begins. */
 static size_t rewrite_launch(mw_text *out, const char *text, size_t length, size_t from, size_t at) {
   bool has_arguments;
   size_t name = callee_start(text, at, &has_arguments), end = find_outside(text, length, at + 3, ">>>");
@@ -122,7 +122,7 @@ static size_t rewrite_launch(mw_text *out, const char *text, size_t length, size
 
 enum { NESTING = 256 };
 
-/* Where the scan is: for each open brace, whether it is in a function of the device's. */
+/* The state of the scan: for each open brace, whether it is in a device function. */
 typedef struct place {
   bool in_device[NESTING];
   int depth;

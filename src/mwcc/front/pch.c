@@ -7,8 +7,8 @@
  *
  *   clang's data | the list of files that it was made from | trailer
  *
- * clang reads no further than the end of its own data. The rest tells, before clang is started, whether the PCH is
- * complete (checksum), made by this clang with these options (key), and from headers that have not changed (list).
+ * clang reads no further than the end of its own data. The rest shows, before clang is started, that the PCH is
+ * complete (checksum), was made by this clang with these options (key), and from headers that have not changed (list).
  *
  * Failures are not reported: without a PCH, clang parses the headers. */
 #include "mwcc/mwcc.h"
@@ -89,13 +89,13 @@ static bool map_file(const char *path, const char **data, size_t *length) {
   return mapped;
 }
 
-static bool is_whole(const char *data, size_t body, mw_hash key, const pch_trailer *t) {
+static bool is_intact(const char *data, size_t body, mw_hash key, const pch_trailer *t) {
   return memcmp(t->magic, MAGIC, sizeof MAGIC) == 0 && same_hash(t->key, key) && t->data_bytes <= body &&
          t->list_bytes == body - t->data_bytes && same_hash(t->sum, hash_bytes(data, body));
 }
 
 /* Whether the file is valid. *empty: it records that no PCH can be used. */
-static bool is_sound(const char *path, mw_hash key, bool *empty) {
+static bool is_valid(const char *path, mw_hash key, bool *empty) {
   const char *data;
   size_t length;
   pch_trailer trailer;
@@ -104,7 +104,7 @@ static bool is_sound(const char *path, mw_hash key, bool *empty) {
   if (!map_file(path, &data, &length)) return false;
   size_t body = length - sizeof trailer;
   memcpy(&trailer, data + body, sizeof trailer);
-  bool sound = is_whole(data, body, key, &trailer);
+  bool sound = is_intact(data, body, key, &trailer);
   if (sound) {
     mw_text_add(&list, data + trailer.data_bytes, trailer.list_bytes);
     *empty = trailer.data_bytes == 0;
@@ -214,7 +214,7 @@ static void find_cached(pch *p, const strings *command, const char *header) {
   if (!folder) return;
   mw_hash_hex(&p->key, hex);
   char *path = mw_format("%s/" PREFIX "%s" ENDING, folder, hex);
-  if (mw_directory_is_private(folder) && mw_file_is_private(path) && is_sound(path, p->key, &empty)) {
+  if (mw_directory_is_private(folder) && mw_file_is_private(path) && is_valid(path, p->key, &empty)) {
     if (!empty) p->path = path;
   } else if (mw_directory_make_private(folder) && mw_directory_is_private(folder) && access(folder, W_OK) == 0) {
     making m = {0};
@@ -232,7 +232,7 @@ pch pch_find(const strings *command, const char *device, const char *header) {
   char *ready = mw_format("%s" ENDING, device);
   bool empty;
   if (device[0] != '/') return p; /* a PCH contains absolute names */
-  if (is_sound(ready, p.key, &empty))
+  if (is_valid(ready, p.key, &empty))
     p.path = empty ? NULL : ready;
   else
     find_cached(&p, command, header);

@@ -1,4 +1,4 @@
-/* The source as text, before clang reads it: words, and what is to be skipped as a whole. */
+/* The source as text, before clang reads it: words, and comments and literals, which are skipped as a whole. */
 #include "front.h"
 
 #include <ctype.h>

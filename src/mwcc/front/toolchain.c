@@ -45,7 +45,7 @@ char *find_clang(void) {
 }
 
 /* <prefix>/bin/name -> <prefix> */
-static void two_up(char *path) {
+static void cut_two_names(char *path) {
   for (int up = 0; up < 2; up++) {
     char *slash = strrchr(path, '/');
     if (slash) *slash = 0;
@@ -56,7 +56,7 @@ static void two_up(char *path) {
 static char *find_resources(const char *clang) {
   char real[PATH_MAX];
   if (!realpath(clang, real)) return NULL;
-  two_up(real);
+  cut_two_names(real);
   char *folder = mw_format("%s/lib/clang/%d", real, LLVM_VERSION_MAJOR);
   if (exists(folder)) return folder;
   free(folder);
@@ -67,7 +67,7 @@ char *find_installed(const char *path) {
   char self[PATH_MAX];
   ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
   self[length < 0 ? 0 : length] = 0;
-  two_up(self);
+  cut_two_names(self);
   return mw_format("%s/%s", self, path);
 }
 
@@ -85,7 +85,7 @@ char *find_device_headers(void) {
 }
 
 /* The highest version among a folder's numbered subfolders, or 0. */
-static int newest(const char *folder) {
+static int newest_version(const char *folder) {
   DIR *dir = opendir(folder);
   int best = 0;
   for (struct dirent *entry; dir && (entry = readdir(dir));) {
@@ -108,7 +108,7 @@ static void add_if_there(strings *args, const char *option, char *folder) {
 }
 
 static void add_cxx_headers(strings *args) {
-  int gcc = newest("/usr/include/c++");
+  int gcc = newest_version("/usr/include/c++");
   if (!gcc) return;
   add(args, "-internal-isystem", mw_format("/usr/include/c++/%d", gcc));
   for (size_t i = 0; i < MW_COUNT(multiarch); i++)

@@ -1,10 +1,9 @@
-/* Calls that tell a checked run on a GPU (mwcc --target=nvptx --checks) what a kernel does: each access to global or
- * shared memory, barriers, warp functions, fences, malloc and free. The functions are in
- * moonwarp/checked_run/calls.h.
+/* Calls that report to a checked run on a GPU (mwcc --target=nvptx --checks) each access to global or shared memory,
+ * barriers, warp functions, fences, malloc and free. The functions are in moonwarp/checked_run/calls.h.
  *
  * A call names its place by a number, a site; the sites' lines, files and arrays are facts of the module (metadata.c).
- * Barriers are replaced by the functions' own, which notice divergence instead of waiting forever; warp functions get
- * the mask of the lanes that do call them. Runs after the bounds checks, on inlined code. */
+ * Barriers are replaced by the functions' own, which detect divergence instead of waiting forever; warp functions get
+ * the mask of the lanes that call them. Runs after the bounds checks, on inlined code. */
 #include "instrument.h"
 #include "device/moonwarp/checked_run/layout.h"
 #include "mwcc/prepare/prepare.h"
@@ -35,17 +34,17 @@ static LLVMValueRef site_of(follower *f, LLVMValueRef i, const char *name, uint6
   return constant_i32(f->p, ++f->p->followed_site_count);
 }
 
-static LLVMValueRef tell(follower *f, const char *name, LLVMValueRef *arguments, unsigned count) {
+static LLVMValueRef call_guard(follower *f, const char *name, LLVMValueRef *arguments, unsigned count) {
   LLVMValueRef function = guard_function(f->p, name);
   return LLVMBuildCall2(f->b, LLVMGlobalGetValueType(function), function, arguments, count, "");
 }
 
-static LLVMValueRef plain(follower *f, LLVMValueRef pointer) {
+static LLVMValueRef generic_pointer(follower *f, LLVMValueRef pointer) {
   if (LLVMTypeOf(pointer) == f->p->pointer) return pointer;
   return LLVMBuildAddrSpaceCast(f->b, pointer, f->p->pointer, "");
 }
 
-static void after(follower *f, LLVMValueRef i) { LLVMPositionBuilderBefore(f->b, LLVMGetNextInstruction(i)); }
+static void position_after(follower *f, LLVMValueRef i) { LLVMPositionBuilderBefore(f->b, LLVMGetNextInstruction(i)); }
 
 /* ---- accesses ---- */
 
@@ -123,14 +122,14 @@ static void follow_access(follower *f, LLVMValueRef i, const gpu_access *a) {
   if (flags & MW_FOLLOW_ATOMIC && !is_exchange(i)) flags |= MW_FOLLOW_USED;
   uint64_t bytes = LLVMIsAConstantInt(a->bytes) ? LLVMConstIntGetZExtValue(a->bytes) : 1;
   LLVMPositionBuilderBefore(f->b, i);
-  LLVMValueRef site = site_of(f, i, o.name, bytes), address = plain(f, a->address);
-  LLVMValueRef arguments[] = {address, LLVMBuildZExt(f->b, a->bytes, f->p->i64, ""), plain(f, o.base), site,
+  LLVMValueRef site = site_of(f, i, o.name, bytes), address = generic_pointer(f, a->address);
+  LLVMValueRef arguments[] = {address, LLVMBuildZExt(f->b, a->bytes, f->p->i64, ""), generic_pointer(f, o.base), site,
                               constant_i32(f->p, flags)};
-  tell(f, "__mw_guard_follow", arguments, MW_COUNT(arguments));
+  call_guard(f, "__mw_guard_follow", arguments, MW_COUNT(arguments));
   bool acquires = flags & MW_FOLLOW_ATOMIC || (flags & MW_FOLLOW_VOLATILE && !(flags & MW_FOLLOW_STORE));
   if (!acquires || !(f->p->options->checks & MW_CHECK_RACES)) return;
-  after(f, i);
-  tell(f, "__mw_guard_follow_after", (LLVMValueRef[]){address, constant_i32(f->p, flags)}, 2);
+  position_after(f, i);
+  call_guard(f, "__mw_guard_follow_after", (LLVMValueRef[]){address, constant_i32(f->p, flags)}, 2);
 }
 
 /* ---- barriers, warp functions ---- */
@@ -144,19 +143,19 @@ static void replace(follower *f, LLVMValueRef i, LLVMValueRef by) {
 static void follow_barrier(follower *f, LLVMValueRef i) {
   LLVMPositionBuilderBefore(f->b, i);
   LLVMValueRef site = site_of(f, i, NULL, 0);
-  replace(f, i, tell(f, "__mw_guard_follow_barrier", &site, 1));
+  replace(f, i, call_guard(f, "__mw_guard_follow_barrier", &site, 1));
 }
 
 static void follow_counting(follower *f, LLVMValueRef i, unsigned what) {
   LLVMPositionBuilderBefore(f->b, i);
   LLVMValueRef arguments[] = {LLVMGetOperand(i, 0), constant_i32(f->p, what), site_of(f, i, NULL, 0)};
-  replace(f, i, tell(f, "__mw_guard_follow_vote", arguments, MW_COUNT(arguments)));
+  replace(f, i, call_guard(f, "__mw_guard_follow_vote", arguments, MW_COUNT(arguments)));
 }
 
 static void follow_warp(follower *f, LLVMValueRef i) {
   LLVMPositionBuilderBefore(f->b, i);
   LLVMValueRef arguments[] = {LLVMGetOperand(i, 0), site_of(f, i, NULL, 0)};
-  replace(f, i, tell(f, "__mw_guard_follow_warp", arguments, MW_COUNT(arguments)));
+  replace(f, i, call_guard(f, "__mw_guard_follow_warp", arguments, MW_COUNT(arguments)));
 }
 
 /* shfl.sync.MODE(mask, value, lane, clamp) */
@@ -167,43 +166,43 @@ static void follow_shuffle(follower *f, LLVMValueRef i, const char *mode) {
   LLVMPositionBuilderBefore(f->b, i);
   LLVMValueRef arguments[] = {LLVMGetOperand(i, 0), LLVMGetOperand(i, 2), LLVMGetOperand(i, 3),
                               constant_i32(f->p, which), site_of(f, i, NULL, 0)};
-  LLVMSetOperand(i, 0, tell(f, "__mw_guard_follow_shuffle", arguments, MW_COUNT(arguments)));
+  LLVMSetOperand(i, 0, call_guard(f, "__mw_guard_follow_shuffle", arguments, MW_COUNT(arguments)));
 }
 
 static void follow_mask(follower *f, LLVMValueRef i, unsigned operand) {
   LLVMPositionBuilderBefore(f->b, i);
   LLVMValueRef arguments[] = {LLVMGetOperand(i, operand), site_of(f, i, NULL, 0)};
-  LLVMSetOperand(i, operand, tell(f, "__mw_guard_follow_mask", arguments, MW_COUNT(arguments)));
+  LLVMSetOperand(i, operand, call_guard(f, "__mw_guard_follow_mask", arguments, MW_COUNT(arguments)));
 }
 
 static void follow_fence(follower *f, LLVMValueRef i, unsigned scope) {
   LLVMPositionBuilderBefore(f->b, i);
   LLVMValueRef argument = constant_i32(f->p, scope);
-  tell(f, "__mw_guard_follow_fence", &argument, 1);
+  call_guard(f, "__mw_guard_follow_fence", &argument, 1);
 }
 
 static void follow_unknown(follower *f, LLVMValueRef i, unsigned what) {
   LLVMPositionBuilderBefore(f->b, i);
   LLVMValueRef argument = constant_i32(f->p, what);
-  tell(f, "__mw_guard_follow_unknown", &argument, 1);
+  call_guard(f, "__mw_guard_follow_unknown", &argument, 1);
 }
 
-/* A barrier in shared memory that counts arrivals. Starting it is a store. A thread that arrives releases what it did,
-   and one that has waited acquires that. */
+/* A barrier in shared memory that counts arrivals. Initialising it is a store. A thread that arrives releases what it
+   did, and one that has waited acquires that. */
 static void follow_word(follower *f, LLVMValueRef i, bool arrives, unsigned flags) {
   enum { SHARED = 3, BYTES = 8 };
   if (!LLVMGetNumArgOperands(i) || LLVMTypeOf(LLVMGetOperand(i, 0)) != f->p->i32) return;
   LLVMPositionBuilderBefore(f->b, i);
   LLVMValueRef offset = LLVMGetOperand(i, 0);
   LLVMTypeRef type = LLVMPointerTypeInContext(f->p->context, SHARED);
-  LLVMValueRef address = plain(f, LLVMBuildIntToPtr(f->b, offset, type, ""));
-  tell(f, "__mw_guard_follow",
-       (LLVMValueRef[]){address, constant_i64(f->p, BYTES), address, site_of(f, i, NULL, BYTES),
-                        constant_i32(f->p, flags)},
-       5);
+  LLVMValueRef address = generic_pointer(f, LLVMBuildIntToPtr(f->b, offset, type, ""));
+  call_guard(f, "__mw_guard_follow",
+             (LLVMValueRef[]){address, constant_i64(f->p, BYTES), address, site_of(f, i, NULL, BYTES),
+                              constant_i32(f->p, flags)},
+             5);
   if (!(flags & MW_FOLLOW_ATOMIC)) return;
-  if (!arrives) after(f, i);
-  tell(f, "__mw_guard_follow_word", (LLVMValueRef[]){offset, constant_i32(f->p, arrives)}, 2);
+  if (!arrives) position_after(f, i);
+  call_guard(f, "__mw_guard_follow_word", (LLVMValueRef[]){offset, constant_i32(f->p, arrives)}, 2);
 }
 
 static void follow_inline(follower *f, LLVMValueRef i) {
@@ -246,15 +245,16 @@ static void follow_call(follower *f, LLVMValueRef i) {
   if (LLVMIsAInlineAsm(LLVMGetCalledValue(i))) {
     follow_inline(f, i);
   } else if (strstr(name, "__mw_grid_wait")) {
-    after(f, i);
-    tell(f, "__mw_guard_follow_grid", NULL, 0);
+    position_after(f, i);
+    call_guard(f, "__mw_guard_follow_grid", NULL, 0);
   } else if (strcmp(name, "malloc") == 0) {
-    after(f, i);
+    position_after(f, i);
     LLVMValueRef bytes = LLVMBuildZExt(f->b, LLVMGetOperand(i, 0), f->p->i64, "");
-    tell(f, "__mw_guard_follow_given", (LLVMValueRef[]){i, bytes, site_of(f, i, NULL, 0)}, 3);
+    call_guard(f, "__mw_guard_follow_given", (LLVMValueRef[]){i, bytes, site_of(f, i, NULL, 0)}, 3);
   } else if (strcmp(name, "free") == 0) {
     LLVMPositionBuilderBefore(f->b, i);
-    replace(f, i, tell(f, "__mw_guard_follow_free", (LLVMValueRef[]){LLVMGetOperand(i, 0), site_of(f, i, NULL, 0)}, 2));
+    replace(f, i,
+            call_guard(f, "__mw_guard_follow_free", (LLVMValueRef[]){LLVMGetOperand(i, 0), site_of(f, i, NULL, 0)}, 2));
   } else if (starts_with(name, "llvm.nvvm.")) {
     const char *what = name + strlen("llvm.nvvm.");
     if (strcmp(what, "barrier0") == 0)
@@ -297,12 +297,12 @@ static void frame_kernel(follower *f, LLVMValueRef body) {
   for (size_t n = 0; n < list.count; n++) {
     if (LLVMGetInstructionOpcode(list.items[n]) != LLVMRet) continue;
     LLVMPositionBuilderBefore(f->b, list.items[n]);
-    tell(f, "__mw_guard_follow_end", NULL, 0);
+    call_guard(f, "__mw_guard_follow_end", NULL, 0);
   }
   free(list.items);
   LLVMValueRef launch = LLVMGetLastParam(body);
   guard_position_at_entry(f->b, body);
-  tell(f, "__mw_guard_follow_begin", &launch, 1);
+  call_guard(f, "__mw_guard_follow_begin", &launch, 1);
 }
 
 void follow_kernels(program *p) {

@@ -13,7 +13,7 @@
 
 /* instrument.c, before optimisation: give kernels a parameter that identifies the launch, and check accesses. */
 void guard_kernels(program *p);
-/* checked_run.c, after that, for --checks: tell the runtime of a checked run what kernels do. */
+/* checked_run.c, after that, for --checks: report to the runtime of a checked run what kernels do. */
 void follow_kernels(program *p);
 /* safepoints.c, after optimisation: loops poll whether the host has requested that they end. */
 void guard_loops(program *p);

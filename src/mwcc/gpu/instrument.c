@@ -258,7 +258,7 @@ static void add_place(checker *c, LLVMValueRef i, const char *name, bool is_stor
   out[3] = constant_i32(c->p, is_store);
 }
 
-/* Whether its size is the launch's: that of a variable of one byte looks the same. */
+/* Whether it is dynamic shared memory, whose size the launch sets; `size` does not distinguish it from other arrays. */
 static bool is_dynamic(const checker *c, const accessed *o) {
   for (size_t i = 0; i < c->p->shared_count && o->size == MW_OBJECT_SHARED; i++)
     if (c->p->shareds[i].global == o->base) return c->p->shareds[i].dynamic;

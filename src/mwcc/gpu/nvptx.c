@@ -142,7 +142,7 @@ static void order_access(program *p, LLVMBuilderRef b, LLVMValueRef i, bool is_l
 /* A floating-point number converted to an integer, toward zero. In LLVM the result of a number out of range is poison,
    on which LLVM may base optimisations; CUDA's cvt clamps it, and nvcc converts to narrow types by way of int. So the
    conversion is written as that instruction, in inline PTX. */
-static void spell_conversion(program *p, LLVMBuilderRef b, LLVMValueRef i) {
+static void write_conversion(program *p, LLVMBuilderRef b, LLVMValueRef i) {
   LLVMTypeRef type = LLVMTypeOf(i);
   LLVMValueRef value = LLVMGetOperand(i, 0);
   if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind || LLVMGetIntTypeWidth(type) > 64) return;
@@ -167,7 +167,7 @@ static void spell_conversion(program *p, LLVMBuilderRef b, LLVMValueRef i) {
 static void change_instruction(program *p, LLVMBuilderRef b, LLVMValueRef i) {
   switch (LLVMGetInstructionOpcode(i)) {
   case LLVMFPToSI:
-  case LLVMFPToUI: spell_conversion(p, b, i); break;
+  case LLVMFPToUI: write_conversion(p, b, i); break;
   case LLVMLoad: order_access(p, b, i, true); break;
   case LLVMStore: order_access(p, b, i, false); break;
   case LLVMAtomicRMW:
@@ -203,7 +203,7 @@ static void change_instructions(program *p) {
 /* ---- undefined functions ---- */
 
 /* Functions that the driver links to device code. (CUDA C++ programming guide, PTX ABI) */
-static bool is_of_driver(const char *name) {
+static bool is_driver_function(const char *name) {
   static const char *const names[] = {"vprintf", "malloc", "free", "__assertfail", "__nvvm_reflect"};
   for (size_t i = 0; i < MW_COUNT(names); i++)
     if (strcmp(names[i], name) == 0) return true;
@@ -215,7 +215,7 @@ static void refuse_undefined(program *p) {
     size_t length;
     const char *name = LLVMGetValueName2(f, &length);
     LLVMUseRef use = LLVMGetFirstUse(f);
-    if (!LLVMIsDeclaration(f) || LLVMGetIntrinsicID(f) || !use || is_of_driver(name)) continue;
+    if (!LLVMIsDeclaration(f) || LLVMGetIntrinsicID(f) || !use || is_driver_function(name)) continue;
     LLVMValueRef user = LLVMGetUser(use);
     complain(p, LLVMIsAInstruction(user) ? user : NULL,
              "the function '%s' is not defined, neither in this source nor for GPUs in moonwarp's headers. Define it, "
@@ -229,7 +229,7 @@ static void refuse_undefined(program *p) {
 
 static void die_in_llvm(const char *reason) { die("LLVM cannot generate PTX for this source: %s", reason); }
 
-static void hear(LLVMDiagnosticInfoRef info, void *context) {
+static void report_diagnostic(LLVMDiagnosticInfoRef info, void *context) {
   program *p = context;
   if (LLVMGetDiagInfoSeverity(info) != LLVMDSError) return;
   char *text = LLVMGetDiagInfoDescription(info);
@@ -308,7 +308,7 @@ static void write_ptx(program *p) {
 void make_ptx(program *p) {
   static const char *const pipelines[] = {"always-inline,default<O0>", "default<O1>", "default<O2>", "default<O3>"};
   LLVMInstallFatalErrorHandler(die_in_llvm);
-  LLVMContextSetDiagnosticHandler(p->context, hear, p);
+  LLVMContextSetDiagnosticHandler(p->context, report_diagnostic, p);
   define_pure_virtual(p);
   guard_kernels(p);
   publish(p);

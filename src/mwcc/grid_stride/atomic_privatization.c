@@ -89,9 +89,9 @@ static bool observes_to_end(search *s, LLVMValueRef i) {
   return false;
 }
 
-/* Whether any code after the instruction may observe the sum. The search ends at the return, though the body is
-   entered again for the next strip: it need not go on there, since the loop contains no such atomics (is_independent
-   in reduction_state.c). */
+/* Whether any code after the instruction may observe the sum. The search ends at the return, though the body is entered
+   again for the next strip: it need not continue there, since the loop contains no such atomics (is_independent in
+   reduction_state.c). */
 static bool is_observed(const kernel *k, LLVMValueRef i) {
   size_t count = LLVMCountBasicBlocks(k->body);
   search s = {.blocks = mw_alloc((count + 1) * sizeof *s.blocks),

@@ -25,7 +25,8 @@
 /* The guard branches to `before`, the preheader, or to `after`, past the loop. The latch branches to the header or to
    `exit`; the loop has no other exit. */
 typedef struct grid_loop {
-  /* The instructions from here to the guard, in its block, may be computed again. NULL: so may all that precede the guard. */
+  /* The instructions from here to the guard, in its block, may be computed again. NULL: so may all that precede the
+     guard. */
   LLVMValueRef repeat_from;
   LLVMValueRef guard, count, first, next, end; /* count: phi of first and next; end: the bound it is compared with */
   LLVMBasicBlockRef before, header, latch, exit, after;
@@ -56,8 +57,8 @@ enum { MOST_OPERANDS = 16 /* of an instruction that is repeated */ };
 
 /* ---- interchange.c ---- */
 
-/* In elements, one for each thread of the grid and iteration, with the type of the count: how many the iterations so
-   far have covered, and where those end that this call of the body runs. */
+/* The number of elements (one for each thread of the grid and iteration) that earlier iterations have covered, in the
+   count's type; and the number at the end of the iterations that this call of the body runs. */
 LLVMValueRef elements_done(program *p, LLVMBuilderRef b, const grid_loop *l);
 LLVMValueRef elements_limit(program *p, LLVMBuilderRef b, const grid_loop *l);
 /* The thread's count in the first iteration that this call of the body runs. */
@@ -75,7 +76,7 @@ void build_iteration_count(program *p, kernel *k);
 /* ---- reduction_state.c ---- */
 
 enum { STRIP_ITERATIONS = TUNE_STRIP_ITERATIONS };
-/* How many blocks a strip has if each saves so many bytes. */
+/* The number of blocks of a strip if each saves so many bytes. */
 uint32_t blocks_per_strip(uint64_t bytes);
 /* Make the body a strip of iterations, and save what it carries from one strip to the next. False: the loop does not
    allow it. */
@@ -93,6 +94,7 @@ void privatize_atomics(program *p, kernel *k);
 bool privatize_shared(program *p, kernel *k, const grid_loop *l);
 /* The address in shared memory that the instruction loads, stores or updates; or NULL. */
 LLVMValueRef shared_operand(LLVMValueRef instruction);
-uint32_t private_shared_blocks(const kernel *k); /* how many copies of the block's shared memory fit into the budget */
+/* the number of copies of the block's shared memory that fit into the budget */
+uint32_t private_shared_blocks(const kernel *k);
 
 #endif

@@ -103,7 +103,7 @@ static bool is_launch_wide(LLVMValueRef v, int depth) {
 
 /* ---- the loop ---- */
 
-/* Whether the branch goes to `then` exactly as long as `count` < *end, which is set. */
+/* Whether the branch goes to `then` exactly while `count` < *end, which is set. */
 static bool continues_below(LLVMValueRef branch, LLVMBasicBlockRef then, LLVMValueRef count, LLVMValueRef *end,
                             bool *is_signed) {
   if (!LLVMIsABranchInst(branch) || !LLVMIsConditional(branch)) return false;
@@ -131,7 +131,7 @@ static int count_repeatable(LLVMBasicBlockRef block) {
   return count;
 }
 
-/* How many instructions right before the guard can be repeated; *from: as grid_loop.repeat_from. */
+/* The number of instructions right before the guard that can be repeated; *from: as grid_loop.repeat_from. */
 static int count_before_guard(const kernel *k, LLVMValueRef guard, LLVMValueRef *from) {
   int count = 0;
   LLVMValueRef first = guard, before = LLVMGetPreviousInstruction(guard);
@@ -186,7 +186,7 @@ bool is_in_grid_loop(const grid_loop *l, LLVMBasicBlockRef block) {
   return false;
 }
 
-static bool leads_on(const grid_loop *l, LLVMBasicBlockRef block) {
+static bool stays_in_loop(const grid_loop *l, LLVMBasicBlockRef block) {
   LLVMValueRef end = LLVMGetBasicBlockTerminator(block);
   for (unsigned i = 0; i < LLVMGetNumSuccessors(end); i++) {
     LLVMBasicBlockRef next = LLVMGetSuccessor(end, i);
@@ -203,7 +203,7 @@ static void find_blocks(LLVMValueRef function, grid_loop *l) {
   for (size_t before = 0; before < l->block_count;) {
     before = l->block_count;
     for (LLVMBasicBlockRef b = LLVMGetLastBasicBlock(function); b; b = LLVMGetPreviousBasicBlock(b))
-      if (!is_in_grid_loop(l, b) && leads_on(l, b)) l->blocks[l->block_count++] = b;
+      if (!is_in_grid_loop(l, b) && stays_in_loop(l, b)) l->blocks[l->block_count++] = b;
   }
 }
 

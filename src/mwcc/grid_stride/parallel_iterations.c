@@ -1,9 +1,9 @@
 /* DOALL iterations of a grid-stride loop: workers run them in any order.
  *
- * The size of a grid is chosen for a GPU. With its share of the blocks a worker jumps from its part of one iteration
- * to its part of the next; and where there are fewer blocks than workers, some idle. If no iteration depends on
- * another, each iteration of a block can be treated as a block: the launch becomes one of blocks * iterations blocks
- * in the order of memory, and a worker runs a contiguous range of them (mw_frame.iterations).
+ * The size of a grid is chosen for a GPU. A worker that runs some of the blocks jumps from its part of one iteration to
+ * its part of the next; and with fewer blocks than workers, some workers are idle. If no iteration depends on another,
+ * each iteration of a block can be treated as a block: the launch becomes one of blocks * iterations blocks in the
+ * order of memory, and a worker runs a contiguous range of them (mw_frame.iterations).
  *
  * Iterations of different threads are independent, since blocks may run concurrently. Those of one thread may not be:
  * a[i] += a[i - gridDim.x * blockDim.x]. So this is for kernels in which every access is to the element of the

@@ -11,9 +11,10 @@
  * (TUNE_PRIVATE_SHARED_BYTES). The prologue runs in a block's first strip alone. What it computes for later use is
  * computed again in the later strips, so that must be arithmetic.
  *
- * Next to a copy lies another block's, not a guard page: an access out of bounds would go unnoticed. So every access
- * to shared memory has to be in bounds by its value range, assuming that the code has no undefined behaviour (as abs()
- * of the least number). Otherwise the kernel stays as it is, and an access out of bounds faults where it happens. */
+ * Next to a copy lies another block's, not a guard page: an access out of bounds would go unnoticed. So every access to
+ * shared memory has to be in bounds by its value range, assuming that the code has no undefined behaviour (such as
+ * abs() of the least number). Otherwise the kernel stays as it is, and an access out of bounds faults where it
+ * happens. */
 #include "grid_stride.h"
 #include "mwcc/support/predicates.h"
 #include "mwcc/analysis/value_range.h"
@@ -219,7 +220,7 @@ static LLVMValueRef user_after(const prologue *s, LLVMValueRef i) {
   return NULL;
 }
 
-/* How many instructions computing the value again takes; NEVER if it cannot be repeated. */
+/* The number of instructions that compute the value again; NEVER if it cannot be repeated. */
 static int repeat_cost(const prologue *s, LLVMValueRef i, int depth) {
   enum { NEVER = 1 << 16 };
   if (!LLVMIsAInstruction(i) || !is_in_prologue(s, LLVMGetInstructionParent(i))) return 0;

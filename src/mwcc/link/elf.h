@@ -53,7 +53,7 @@ typedef struct object {
   size_t section_count;
   symbol *symbols;
   size_t symbol_count;
-  bool understood; /* read completely, so that what follows may be left to another linker, which supports more */
+  bool understood; /* read completely: another linker may support what this one reports from now on */
 } object;
 
 struct global {
@@ -134,7 +134,7 @@ typedef struct linker {
 
 struct library {
   const char *file; /* "libm.so.6" */
-  bool wanted;      /* the module imports from it */
+  bool is_needed;   /* the module imports from it */
   bool is_missing, is_open;
   const unsigned char *data;
   size_t size;

@@ -198,7 +198,7 @@ static void add_functions(const linker *l, entries *e, const char *name, int64_t
 static void describe(const linker *l, entries *e) {
   uint64_t name = 1;
   for (size_t i = 0; i < l->library_count; i++) {
-    if (!l->libraries[i].wanted) continue;
+    if (!l->libraries[i].is_needed) continue;
     add(e, DT_NEEDED, name);
     name += strlen(l->libraries[i].file) + 1;
   }
@@ -229,7 +229,7 @@ void prepare_dynamic(linker *l) {
   collect_symbols(l);
   mw_text_add(&l->dynamic_names, "", 1);
   for (size_t i = 0; i < l->library_count; i++)
-    if (l->libraries[i].wanted) add_name(&l->dynamic_names, l->libraries[i].file);
+    if (l->libraries[i].is_needed) add_name(&l->dynamic_names, l->libraries[i].file);
   uint16_t *numbers = number_versions(l);
   describe_versions(l, numbers);
   free(numbers);

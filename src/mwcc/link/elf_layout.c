@@ -48,7 +48,7 @@ static output_place place_of(const char *name, uint64_t flags) {
 
 /* Whether a section goes into the result: not those that are input for the linker, that it generates itself, or that
    are notes about one object. */
-static bool is_carried(const linker *l, const object *o, const section *s) {
+static bool is_linked(const linker *l, const object *o, const section *s) {
   bool again = o != l->objects[0] && strcmp(s->name, ".comment") == 0;
   if (s->dropped || s->flags & SHF_EXCLUDE || again || strcmp(s->name, ".eh_frame") == 0) return false;
   switch (s->type) {
@@ -127,7 +127,7 @@ void choose_outputs(linker *l) {
     object *o = l->objects[n];
     for (size_t i = 1; i < o->section_count; i++) {
       section *s = &o->sections[i];
-      if (is_carried(l, o, s)) put(find_output(l, output_name(s->name), s), s);
+      if (is_linked(l, o, s)) put(find_output(l, output_name(s->name), s), s);
     }
   }
   place_commons(l);

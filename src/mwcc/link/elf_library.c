@@ -118,7 +118,7 @@ static const char *version_name(const library *l, unsigned number) {
 }
 
 /* Whether the symbol with that index is the default version of a function of that name. */
-static bool is_it(const library *l, uint64_t number, const char *name, const char **version) {
+static bool is_default_version(const library *l, uint64_t number, const char *name, const char **version) {
   Elf64_Sym entry;
   uint16_t own = 1;
   uint64_t versions = dynamic_value(l, DT_VERSYM);
@@ -145,7 +145,7 @@ static bool find(const library *l, const char *name, const char **version) {
   if (!load(l, buckets + hash % header.buckets * sizeof(uint32_t), &number, sizeof number)) return false;
   for (; number >= header.first; number++) {
     if (!load(l, hashes + (number - header.first) * sizeof(uint32_t), &other, sizeof other)) return false;
-    if ((other | 1) == (hash | 1) && is_it(l, number, name, version)) return true;
+    if ((other | 1) == (hash | 1) && is_default_version(l, number, name, version)) return true;
     if (other & 1) return false;
   }
   return false;

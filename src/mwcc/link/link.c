@@ -16,7 +16,7 @@
 /* ---- what the objects import ---- */
 
 /* Functions of the C library, which every process has loaded: the module need not name a library for them. */
-static bool is_everywhere(const char *name) {
+static bool is_in_c_library(const char *name) {
   static const char *const names[] = {"memcpy", "memmove", "memset", "memcmp", "bcmp"};
   for (size_t i = 0; i < MW_COUNT(names); i++)
     if (strcmp(name, names[i]) == 0) return true;
@@ -52,7 +52,7 @@ static void find_import(const linker *l, library *libraries, size_t count, globa
     if (belongs_elsewhere(&libraries[i], g->name)) continue;
     if (!library_has(&libraries[i], l->machine, is_other_machine(l), g->name, &g->version)) continue;
     g->library = &libraries[i];
-    libraries[i].wanted = true;
+    libraries[i].is_needed = true;
     return;
   }
   if (g->bind != STB_WEAK) die_without(l, libraries, count, g->name);
@@ -65,7 +65,7 @@ static bool find_imports(linker *l, library *libraries, size_t count) {
   bool needs_c = false;
   global **list = linker_imports(l, &imports);
   for (size_t i = 0; i < imports; i++) {
-    if (is_everywhere(list[i]->name))
+    if (is_in_c_library(list[i]->name))
       needs_c = true;
     else
       find_import(l, libraries, count, list[i]);
@@ -102,7 +102,7 @@ static void start_linker(const linker *l, const char *command, bool needs_c, con
     strings_add(&args, file);
   }
   for (size_t i = 0; i < l->library_count; i++)
-    if (l->libraries[i].wanted) strings_add(&args, mw_format("-l:%s", l->libraries[i].file));
+    if (l->libraries[i].is_needed) strings_add(&args, mw_format("-l:%s", l->libraries[i].file));
   if (needs_c) strings_add(&args, "-l:libc.so.6");
   setenv("LC_ALL", "C", 1); /* otherwise 10 % of its time goes into loading translations of its messages */
   mw_child_result result = {0};

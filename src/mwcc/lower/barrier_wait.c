@@ -1,10 +1,10 @@
 /* Waiting for a phase of a cuda::barrier, `__mw_block_wait(&phase, mask, value)`: until phase & mask differs from
  * the value.
  *
- * Where all threads of a block reach the same wait for the same barrier, it is a barrier of the block, since
- * whichever thread ends the phase has done so when all are there. So the analyses treat it as one, and gangs run it
- * as one. Where that is impossible, threads run on fibers, and a wait is a loop that asks the runtime to run other
- * fibers until the phase has changed. This file emits that loop. */
+ * Where all threads of a block reach the same wait for the same barrier, it is a barrier of the block: when all have
+ * arrived, one of them has ended the phase. So the analyses treat it as one, and gangs run it as one. Where that is
+ * impossible, threads run on fibers, and a wait is a loop that calls the runtime to run other fibers until the phase
+ * has changed. This file emits that loop. */
 #include "mwcc/analysis/simt.h"
 #include "mwcc/analysis/analysis.h"
 #include "lower.h"

@@ -22,7 +22,7 @@ static LLVMValueRef places_in(program *p, LLVMBuilderRef b, LLVMValueRef size, L
 }
 
 /* Where threads are followed, every access is a call, in bounds or not. */
-static bool is_always_told(LLVMValueRef call) {
+static bool is_always_reported(LLVMValueRef call) {
   return LLVMConstIntGetZExtValue(LLVMGetOperand(call, FLAGS)) & (MW_ACCESS_WATCHED | MW_ACCESS_UNBOUND);
 }
 
@@ -30,7 +30,7 @@ bool find_check_range(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMValue
                       LLVMValueRef worker, check_range *out) {
   uint64_t size = LLVMConstIntGetZExtValue(LLVMGetOperand(call, SIZE)),
            number = LLVMConstIntGetZExtValue(LLVMGetOperand(call, PARAM));
-  if (is_always_told(call)) return false;
+  if (is_always_reported(call)) return false;
   if (size == MW_OBJECT_ALLOCATION) {
     if (!number) return false;
     LLVMValueRef bounds = load_invariant(p, b, p->pointer, worker, offsetof(mw_worker, bounds));
@@ -86,8 +86,8 @@ LLVMValueRef shadow_distance(program *p, LLVMBuilderRef b, LLVMValueRef worker) 
   return load_invariant(p, b, p->i64, worker, offsetof(mw_worker, shadow));
 }
 
-/* A followed block's shared memory is forgotten by the runtime itself. */
-void tell_block(program *p, LLVMBuilderRef b, LLVMValueRef frame, LLVMValueRef worker, const kernel *k) {
+/* If threads are followed, the runtime resets the block's shared memory itself. */
+void report_block(program *p, LLVMBuilderRef b, LLVMValueRef frame, LLVMValueRef worker, const kernel *k) {
   bool has_shared = k->shared_bytes || k->dynamic_shared;
   if (!(p->options->checks & MW_CHECK_INITIALISATION) || p->follows || !has_shared) return;
   LLVMTypeRef params[] = {p->pointer, p->i32, p->i64};

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* What the object may import: libm, and the memory functions that code generation itself calls. */
+/* The object may import functions of libm, and the memory functions that code generation itself calls. */
 bool is_importable(const char *name) {
   static const char *const roots[] = {
       "acos",  "acosh",   "asin",   "asinh",  "atan",      "atan2",     "atanh", "cbrt",      "ceil",   "copysign",

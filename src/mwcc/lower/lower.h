@@ -31,7 +31,8 @@ LLVMValueRef lower_converge(program *p, LLVMBuilderRef b, LLVMValueRef frame, LL
 typedef struct check_range {
   LLVMValueRef base, places;
 } check_range;
-/* False: the runtime is to be asked. `call`: of CHECK_ACCESS_FUNCTION, for one thread whose object and bytes these are. */
+/* False: only the runtime can decide. `call`: of CHECK_ACCESS_FUNCTION, for one thread whose object and bytes these
+   are. */
 bool find_check_range(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMValueRef object, LLVMValueRef bytes,
                       LLVMValueRef worker, check_range *out);
 uint64_t alignment_checked(LLVMValueRef call);
@@ -44,7 +45,7 @@ LLVMBasicBlockRef begin_failed_check(program *p, LLVMBuilderRef b, LLVMValueRef 
 /* The same if the condition is true. */
 LLVMBasicBlockRef begin_cold(program *p, LLVMBuilderRef b, LLVMValueRef call, LLVMValueRef condition);
 /* With checks of initialisation: at the start of each block. */
-void tell_block(program *p, LLVMBuilderRef b, LLVMValueRef frame, LLVMValueRef worker, const kernel *k);
+void report_block(program *p, LLVMBuilderRef b, LLVMValueRef frame, LLVMValueRef worker, const kernel *k);
 
 void lower_variables(program *p);
 void lower_threads(program *p);

@@ -141,7 +141,7 @@ static const kernel *simd_owner(const program *p, LLVMValueRef function) {
   return NULL;
 }
 
-/* Where several blocks have shared memory side by side: take it from the call that says which block is running. */
+/* If several blocks have adjacent shared memory, the call that names the running block selects its copy. */
 static void choose_own_shared(rewriter *r, const instructions *list) {
   program *p = r->p;
   for (size_t n = 0; n < list->count; n++) {
@@ -234,7 +234,7 @@ static bool split_address(program *p, LLVMValueRef value, size_t *index, int64_t
   return v != NULL;
 }
 
-/* The initial value without the addresses of variables, which are noted: the runtime stores them. */
+/* The initial value without the addresses of variables, which are recorded: the runtime stores them. */
 static LLVMValueRef plain_initial(program *p, variable *v, LLVMValueRef value, size_t offset) {
   if (!mentions(p, value)) return value;
   LLVMTypeRef type = LLVMTypeOf(value);

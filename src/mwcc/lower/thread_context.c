@@ -30,7 +30,7 @@ typedef enum action {
   READ_NTID,
   READ_NCTAID,
   READ_WARPSIZE,
-  READ_ROUND,
+  READ_ITERATION,
   READ_LANE,
   READ_WARP,
   READ_WARPS,
@@ -103,13 +103,13 @@ static const struct builtin {
     {"llvm.nvvm.read.ptx.sreg.cluster.nctaid.y", READ_CLUSTER, 1},
     {"llvm.nvvm.read.ptx.sreg.cluster.nctaid.z", READ_CLUSTER, 2},
     {"llvm.nvvm.read.ptx.sreg.envreg1", READ_COOPERATIVE, 0}, /* what cooperative_groups.h reads */
-    {"llvm.nvvm.read.ptx.sreg.envreg*", READ_ROUND, 0},       /* only in SIMD variants: interchange.c */
+    {"llvm.nvvm.read.ptx.sreg.envreg*", READ_ITERATION, 0},   /* only in SIMD variants: interchange.c */
     {"llvm.nvvm.barrier0", BARRIER, 0},
     {"__mw_barrier.popc", BARRIER_COUNT, 0},
     {"__mw_barrier.and", BARRIER_AND, 0},
     {"__mw_barrier.or", BARRIER_OR, 0},
     {"llvm.nvvm.barrier.cta.sync.aligned.all", BARRIER, 0}, /* from LLVM 21 on */
-    {"llvm.nvvm.barrier.sync", BARRIER, 0},                 /* a named one, of the whole block: whatever its name */
+    {"llvm.nvvm.barrier.sync", BARRIER, 0},                 /* a named one, of the whole block, whatever its number */
     {"llvm.nvvm.barrier.cta.sync.all", BARRIER, 0},         /* the same from LLVM 21 on */
     {BARRIER_SYNC_COUNT, BARRIER_NAMED, 0},
     {BARRIER_ARRIVE, BARRIER_NAMED, 1},
@@ -195,7 +195,7 @@ static LLVMValueRef service(site *s, size_t offset, LLVMTypeRef result, LLVMValu
   return call;
 }
 
-/* A checked run compares the places of barriers: LLVM is to make neither copies of one nor one of two. */
+/* A checked run compares the places of barriers, so LLVM must neither duplicate nor merge them. */
 static LLVMValueRef keep_single(const site *s, LLVMValueRef call) {
   if (s->p->follows) add_call_attribute(s->p, call, "noduplicate"), add_call_attribute(s->p, call, "nomerge");
   return call;
@@ -219,7 +219,7 @@ static LLVMValueRef trap(site *s, mw_trap kind) {
   return service(s, offsetof(mw_services, trap), s->p->void_type, &argument, 1);
 }
 
-/* The service finds the line of the call by its address, so that no two calls may become one. */
+/* The service finds the line of the call by its address, so LLVM must not merge calls. */
 static void check_access(site *s) {
   if (is_screened(s->p)) { /* only vector code notes accesses */
     LLVMValueRef worker = load_worker(s), at = constant_i64(s->p, offsetof(mw_worker, suspicious));
@@ -250,7 +250,7 @@ static LLVMValueRef lower_builtin(site *s, const struct builtin *builtin) {
   case READ_NTID: return frame_id(s, offsetof(mw_frame, block), builtin->axis);
   case READ_NCTAID: return frame_id(s, offsetof(mw_frame, grid), builtin->axis);
   case READ_WARPSIZE: return constant_i32(p, 32);
-  case READ_ROUND: return constant_i32(p, 0);
+  case READ_ITERATION: return constant_i32(p, 0);
   case READ_LANE: return LLVMBuildAnd(s->b, linear_id(s), constant_i32(p, 31), "");
   case READ_WARP: return LLVMBuildLShr(s->b, linear_id(s), constant_i32(p, 5), "");
   case READ_WARPS: return warp_count(s);
@@ -385,7 +385,8 @@ static void lower_unreachable(site *s, LLVMValueRef instruction) {
   trap(s, MW_TRAP_UNREACHABLE);
 }
 
-/* What one lane of a warp writes to volatile shared memory the others read after it, as if all ran in lockstep. */
+/* After a lane has written to volatile shared memory, the others of its warp read the new value, as if all ran in
+   lockstep. */
 static void lower_access(site *s, LLVMValueRef access) {
   LLVMPositionBuilderBefore(s->b, access);
   lower_converge(s->p, s->b, load_frame(s), load_worker(s));

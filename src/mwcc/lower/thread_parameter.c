@@ -1,4 +1,4 @@
-/* The hidden parameter of device functions, by which they know their thread: see thread_context.c. */
+/* The hidden parameter of device functions, which identifies their thread: see thread_context.c. */
 #include "lower.h"
 
 #include <stdlib.h>

@@ -74,8 +74,8 @@ static LLVMValueRef word_of_lane(program *p, LLVMBuilderRef b, const LLVMValueRe
   return LLVMBuildTrunc(b, bits, p->i32, "");
 }
 
-/* Each fiber collects what all lanes have, and computes for all of them: slow, and only for kernels that lanes cannot
-   run. */
+/* Each fiber collects the values of all lanes and computes for all of them: slow, and only for kernels that cannot be
+   widened. */
 LLVMValueRef lower_warp_apply(program *p, LLVMBuilderRef b, LLVMValueRef call, const LLVMValueRef services[2],
                               LLVMValueRef thread, LLVMValueRef lane) {
   unsigned count = LLVMGetNumArgOperands(call) - 1;

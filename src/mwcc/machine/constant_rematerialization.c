@@ -1,6 +1,6 @@
 /* Rematerialisation of vector constants: if they do not all fit into registers, they are used from memory in place.
  *
- * LLVM hoists constants out of loops (MachineLICM) as long as its estimate of register pressure allows. The estimate is
+ * LLVM hoists constants out of loops (MachineLICM) while its estimate of register pressure allows it. The estimate is
  * too low for vector code, so that constants and other values are spilled. On x86-64 an instruction takes a constant
  * from memory as fast as from a register, so hoisting gains nothing then. This pass counts the vector constants and,
  * above the limit, disables hoisting by an option of LLVM. The option holds for the whole process, which is right for

@@ -1,23 +1,24 @@
-/* Workaround for a miscompile of LLVM 19's loop vectoriser: functions with indices that wrap in strides are not vectorised.
+/* Workaround for a miscompile of LLVM 19's loop vectoriser: functions with indices that wrap in strides are not
+ * vectorised.
  *
  *   for (int i = 0; i < 32; i++) out[i] = in[(5 * i) & 31];
  *
  * To ScalarEvolution that index is a recurrence of 5 bits, {0,+,5}, zero-extended. The vectoriser loads it as an
- * interleaved group of stride 5, under the assumption that the recurrence does not wrap, which it tests at run time. But
- * the test of one that begins at 0 and has a positive step is constant ("nothing is below 0" in
- * SCEVExpander::generateOverflowCheck): that the product of step and iterations overflows, too, is left out. So in[35] is
- * loaded where in[3] is meant. A step of one cannot wrap unnoticed, since the number of iterations is tested.
+ * interleaved group of stride 5, under the assumption that the recurrence does not wrap, which it tests at run time.
+ * But the test of one that begins at 0 and has a positive step is constant ("nothing is below 0" in
+ * SCEVExpander::generateOverflowCheck): the test for an overflow of step times iterations is left out as well. So
+ * in[35] is loaded where in[3] is meant. A step of one cannot wrap unnoticed, since the number of iterations is tested.
  *
- * An index is suspicious if a mask of its low bits, a remainder by a power of two, or an extension from 16 bits or fewer
- * is part of it, and something with a stride is part of what is masked: a product, a shift, a variable that grows by more
- * than one. Here variables may still be in memory (slots), and the vectoriser's view is that after all
- * simplifications, so whole functions are kept from it: by the attribute noimplicitfloat, which it and its kin
- * respect, and which no code generation sees. LLVM has no narrower means that is the same after unrolling. */
+ * An index is suspicious if a mask of its low bits, a remainder by a power of two, or an extension from 16 bits or
+ * fewer is part of it, and something with a stride is part of what is masked: a product, a shift, a variable that grows
+ * by more than one. Here variables may still be in memory (slots), and the vectoriser's view is that after all
+ * simplifications, so whole functions are excluded: by the attribute noimplicitfloat, which LLVM's vectorisers respect,
+ * and which is removed before code generation. LLVM has no narrower means that is the same after unrolling. */
 #include "mwcc/mwcc.h"
 #include "mwcc/support/predicates.h"
 #include "machine.h"
 
-/* A search backwards gives up after so many values, and finds a stride. */
+/* A backward search gives up after so many values, and then assumes a stride. */
 enum { DEPTH = 12, MOST_VALUES = 200 };
 
 static bool is_low_mask(LLVMValueRef value) {
@@ -36,8 +37,8 @@ static bool is_shift(LLVMValueRef value) {
   return LLVMIsAInstruction(value) && LLVMGetInstructionOpcode(value) == LLVMShl;
 }
 
-/* What the instruction keeps the low bits of; NULL if it does not. */
-static LLVMValueRef masked(LLVMValueRef i) {
+/* The operand of which the instruction keeps the low bits, or NULL. */
+static LLVMValueRef masked_operand(LLVMValueRef i) {
   if (LLVMGetTypeKind(LLVMTypeOf(i)) != LLVMIntegerTypeKind) return NULL;
   switch (LLVMGetInstructionOpcode(i)) {
   case LLVMAnd: return is_low_mask(LLVMGetOperand(i, 1)) ? LLVMGetOperand(i, 0) : NULL;
@@ -71,8 +72,8 @@ static bool slot_has_stride(LLVMValueRef slot, unsigned depth, unsigned *left) {
   return false;
 }
 
-/* Whether the value may be a recurrence whose step is not one. The steps of a variable are seen at its first visit, so a
-   search that goes round in it may end without another. */
+/* Whether the value may be a recurrence whose step is not one. The steps of a variable are seen at its first visit, so
+   a search that returns to it need not find another. */
 static bool has_stride(LLVMValueRef value, unsigned depth, unsigned *left) {
   if (!LLVMIsAInstruction(value) || !depth) return false;
   if (!*left) return true;
@@ -114,7 +115,7 @@ static bool is_index(LLVMValueRef value, unsigned depth) {
 static bool has_wrapped_stride(LLVMValueRef f) {
   for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block; block = LLVMGetNextBasicBlock(block))
     for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i)) {
-      LLVMValueRef what = masked(i);
+      LLVMValueRef what = masked_operand(i);
       unsigned left = MOST_VALUES;
       if (what && is_index(i, DEPTH) && has_stride(what, DEPTH, &left)) return true;
     }

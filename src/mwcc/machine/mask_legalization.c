@@ -322,7 +322,7 @@ static bool compares_with_zero(LLVMValueRef number) {
 }
 
 /* NEON takes long to pack a mask into one bit per lane. If the packed mask is only compared with zero, to test for any
-   active lane, a byte or more per lane does as well. Returns false if it has other uses. */
+   active lane, a byte or more per lane suffices. Returns false if it has other uses. */
 static bool test_bytes(masks *m, const member *item, LLVMValueRef number) {
   enum { WORD = 64 };
   unsigned lanes = LLVMGetVectorSize(item->type), bits = WORD / lanes;
@@ -363,7 +363,7 @@ static void use_wide(masks *m, const member *item, LLVMValueRef user) {
     if (LLVMGetOperand(user, (unsigned)o) == item->mask) LLVMSetOperand(user, (unsigned)o, bits);
 }
 
-/* Whether the user takes the wide form: not in the block that defines the mask, where the bits are at hand, and not
+/* Whether the user takes the wide form: not in the block that defines the mask, where the bits are available, and not
    from a comparison whose wide form stays in its block. */
 static bool takes_lanes(const masks *m, const member *item, LLVMValueRef user) {
   if (is_derived(m->p, item->mask) || is_shared(item->mask)) return true;

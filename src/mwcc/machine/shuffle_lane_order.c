@@ -40,7 +40,7 @@ static int lower(unsigned i, unsigned lanes) { return (int)(i / 2 + i % 2 * lane
 static int upper(unsigned i, unsigned lanes) { return (int)(lanes / 2 + i / 2 + i % 2 * lanes); }
 
 /* Whether the value is a shuffle in that order, of two vectors or of one vector of twice the length. */
-static bool takes(LLVMValueRef value, order_of_elements *order) {
+static bool is_shuffle_in_order(LLVMValueRef value, order_of_elements *order) {
   if (!LLVMIsAShuffleVectorInst(value)) return false;
   LLVMTypeRef type = LLVMTypeOf(value);
   unsigned lanes = LLVMGetVectorSize(type);
@@ -52,7 +52,7 @@ static bool takes(LLVMValueRef value, order_of_elements *order) {
 }
 
 /* A truncation to half the width takes the even elements as well. */
-static bool takes_halves(const program *p, LLVMValueRef value) {
+static bool is_truncation_to_even(const program *p, LLVMValueRef value) {
   if (!LLVMIsATruncInst(value) || !is_vector_type(LLVMTypeOf(value))) return false;
   LLVMTypeRef from = LLVMTypeOf(LLVMGetOperand(value, 0)), type = LLVMTypeOf(value);
   return LLVMSizeOfTypeInBits(p->layout, LLVMGetElementType(from)) ==
@@ -60,21 +60,21 @@ static bool takes_halves(const program *p, LLVMValueRef value) {
 }
 
 static bool is_split(const program *p, LLVMValueRef value) {
-  return takes(value, even) || takes(value, odd) || takes_halves(p, value);
+  return is_shuffle_in_order(value, even) || is_shuffle_in_order(value, odd) || is_truncation_to_even(p, value);
 }
 
 /* The source element that is element i of a shuffle or truncation. */
-static unsigned taken(LLVMValueRef value, unsigned i) {
+static unsigned source_index(LLVMValueRef value, unsigned i) {
   return (unsigned)(LLVMIsATruncInst(value) ? even(i, 0) : LLVMGetMaskValue(value, i));
 }
 
 static bool interleaves(LLVMValueRef value) {
   bool two = LLVMIsAShuffleVectorInst(value) && LLVMTypeOf(LLVMGetOperand(value, 0)) == LLVMTypeOf(value);
-  return two && (takes(value, lower) || takes(value, upper));
+  return two && (is_shuffle_in_order(value, lower) || is_shuffle_in_order(value, upper));
 }
 
 /* The position of element i after the exchange of the middle quarters; the permutation is its own inverse. */
-static unsigned changed(const cluster *c, unsigned i) {
+static unsigned exchanged_index(const cluster *c, unsigned i) {
   static const unsigned quarters[] = {0, 2, 1, 3};
   unsigned each = QUARTER_BITS / c->bits, vector = i / c->lanes * c->lanes, n = i % c->lanes;
   return vector + quarters[n / each] * each + n % each;
@@ -163,7 +163,7 @@ static bool add_uses(cluster *c, LLVMValueRef value) {
 }
 
 /* Add all values connected with the first member. Returns false if one of them depends on the order of lanes. */
-static bool complete(cluster *c) {
+static bool add_connected(cluster *c) {
   while (c->seen < c->member_count) {
     LLVMValueRef value = c->members[c->seen++];
     if (!is_split(c->p, value) && !add_operands(c, value)) return false;
@@ -191,7 +191,7 @@ static void replace(cluster *c, LLVMBuilderRef b, LLVMValueRef shuffle, const un
 
 static void move_insertion(const cluster *c, LLVMValueRef insertion) {
   unsigned lane = (unsigned)LLVMConstIntGetZExtValue(LLVMGetOperand(insertion, 2));
-  LLVMSetOperand(insertion, 2, constant_i32(c->p, changed(c, lane)));
+  LLVMSetOperand(insertion, 2, constant_i32(c->p, exchanged_index(c, lane)));
 }
 
 static void change_order(cluster *c, LLVMBuilderRef b) {
@@ -199,11 +199,11 @@ static void change_order(cluster *c, LLVMBuilderRef b) {
   for (unsigned m = 0; m < c->member_count; m++) {
     if (LLVMIsAInsertElementInst(c->members[m])) move_insertion(c, c->members[m]);
     if (!is_split(c->p, c->members[m])) continue;
-    for (unsigned i = 0; i < c->lanes; i++) elements[i] = taken(c->members[m], changed(c, i));
+    for (unsigned i = 0; i < c->lanes; i++) elements[i] = source_index(c->members[m], exchanged_index(c, i));
     replace(c, b, c->members[m], elements);
   }
   for (unsigned r = 0; r < c->root_count; r++) {
-    for (unsigned i = 0; i < c->lanes; i++) elements[i] = changed(c, taken(c->roots[r], i));
+    for (unsigned i = 0; i < c->lanes; i++) elements[i] = exchanged_index(c, source_index(c->roots[r], i));
     replace(c, b, c->roots[r], elements);
   }
 }
@@ -223,7 +223,7 @@ static void order_function(program *p, LLVMBuilderRef b, LLVMValueRef function) 
   instructions list = instructions_of_function(function);
   for (size_t i = 0; i < list.count; i++) {
     if (!list.items[i] || !begin(&c, list.items[i])) continue;
-    bool changes = complete(&c);
+    bool changes = add_connected(&c);
     /* visit each cluster once: remove its values from the list */
     for (unsigned m = 0; m < c.member_count; m++)
       for (size_t k = i; k < list.count; k++)

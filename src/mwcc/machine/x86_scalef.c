@@ -6,7 +6,7 @@
  *   before widening, form_ldexp() replaces the body of that function by llvm.ldexp, which is widened as one operation;
  *   after optimisation, form_scalef() replaces llvm.ldexp by scalef.
  * scalef takes n as a floating-point number. Usually n was made from one by the "magic number" conversion, adding 1.5 *
- * 2^23 or 1.5 * 2^52, so that the number is at hand (as_real).
+ * 2^23 or 1.5 * 2^52, so that the number is available (as_real).
  *
  * Scalars are treated like vectors, so that a thread's result does not depend on its tier: both round once. */
 #include "mwcc/mwcc.h"

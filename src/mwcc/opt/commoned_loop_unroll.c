@@ -1,9 +1,9 @@
 /* Straight code instead of a loop whose iterations overlap (predictive_commoning.c), by list scheduling for register
  * pressure.
  *
- * Each vector is loaded once, and everything that can be done with it is done next, so that few vectors are live.
- * For a filter that goes down a picture's rows, the code takes one row of the picture at a time and adds it to each
- * row of the result, rather than one iteration of the loop at a time. */
+ * Each vector is loaded once, and all operations that it makes ready follow at once, so that few vectors are live. For
+ * a vertical filter, the code takes one row of the picture at a time and adds it to each row of the result, rather than
+ * one iteration of the loop at a time. */
 #include "predictive_commoning.h"
 #include "opt.h"
 #include "mwcc/target/target.h"
@@ -46,7 +46,7 @@ static void link_users(commoning *l) {
     }
 }
 
-/* Place an item and all that can follow. Returns how many more values are live then. */
+/* Place an item and all items that become ready. Returns the increase of live values. */
 static int place_item(commoning *l, int which) {
   item *here = &l->items[which];
   int more = here->left || here->root;
@@ -73,8 +73,7 @@ static void take_back(commoning *l, int from) {
   }
 }
 
-/* One load after the other, each with everything that it makes possible; next is the load that leaves the fewest
-   values live. */
+/* Repeatedly the load that leaves the fewest values live, and all items that it makes ready. */
 static void schedule(commoning *l) {
   int *loads = mw_alloc((size_t)(l->count + 1) * sizeof *loads), count = 0, alive = 0;
   l->placed = mw_alloc((size_t)(l->count + 1) * sizeof *l->placed);
@@ -118,10 +117,11 @@ static void drop_flags(program *p, LLVMValueRef i) {
   }
 }
 
-/* ---- splats of scalars from memory ---- A filter's many coefficients do not stay in registers for as long as they
-   are needed. Processors broadcast an element from memory at no cost where it is used, but LLVM loads each once and
-   spills whole vectors. So those that are not among the first few are loaded again at their uses, through a pointer
-   that is made opaque every few loads. */
+/* ---- splats of scalars from memory ---- */
+
+/* A filter's coefficients are too many to stay in registers. Processors broadcast an element from memory at no cost
+   where it is used, but LLVM loads each once and spills whole vectors. So those that are not among the first few are
+   loaded again at their uses, through a pointer that is made opaque every few loads. */
 
 static bool is_constant_place(const commoning *l, const item *pointer) {
   if (!pointer->like || !LLVMIsAGetElementPtrInst(pointer->like) || !l->items[l->operands[pointer->first]].outside)
@@ -133,20 +133,20 @@ static bool is_constant_place(const commoning *l, const item *pointer) {
   return true;
 }
 
-/* Operands precede their users. */
-static void find_reloadable(commoning *l) {
+/* Operands precede their users. */ static void find_reloadable(commoning *l) {
   for (int which = 0; which < l->count; which++) {
     item *i = &l->items[which];
     if (!i->like || i->heavy) continue;
-    if (LLVMIsALoadInst(i->like)) i->again = is_constant_place(l, &l->items[l->operands[i->first]]);
+    if (LLVMIsALoadInst(i->like)) i->reloadable = is_constant_place(l, &l->items[l->operands[i->first]]);
     bool lanes = LLVMIsAInsertElementInst(i->like) || LLVMIsAShuffleVectorInst(i->like);
-    for (int n = 0; lanes && n < i->count; n++) i->again = i->again || l->items[l->operands[i->first + n]].again;
+    for (int n = 0; lanes && n < i->count; n++)
+      i->reloadable = i->reloadable || l->items[l->operands[i->first + n]].reloadable;
   }
 }
 
 static bool is_made(commoning *l, item *i) {
   enum { EPOCH = 16 };
-  if (!i->made || !i->again || i->pinned) return i->made != NULL;
+  if (!i->made || !i->reloadable || i->pinned) return i->made != NULL;
   return i->epoch == l->epoch && l->in_epoch < EPOCH;
 }
 
@@ -195,8 +195,8 @@ static LLVMValueRef make_fused(commoning *l, const item *sum) {
   return NULL;
 }
 
-/* The address that a scalar is loaded from again. */
-static LLVMValueRef place_again(commoning *l, int which) {
+/* The address from which a scalar is reloaded. */
+static LLVMValueRef reload_address(commoning *l, int which) {
   item *i = &l->items[which];
   if (i->outside) return opaque_pointer(l, i->outside);
   LLVMValueRef copy = LLVMInstructionClone(i->like);
@@ -206,8 +206,8 @@ static LLVMValueRef place_again(commoning *l, int which) {
   return copy;
 }
 
-/* A splat is made for the first time, or again. */
-static void begin_lanes(commoning *l, item *i) {
+/* Make a splat, for the first time or again. */
+static void make_splat(commoning *l, item *i) {
   enum { EPOCH = 16 };
   if (!i->made && l->pins > 0) {
     l->pins--;
@@ -220,9 +220,10 @@ static void begin_lanes(commoning *l, item *i) {
   l->base = NULL;
 }
 
-/* ---- prefetching rows ---- Where blocks are narrow, blocks side by side load short stretches of a picture's rows in
-   turns, and hardware prefetchers do not follow those. So each row of the picture is prefetched some blocks' width
-   ahead, which is what a later block loads. */
+/* ---- prefetching rows ---- */
+
+/* Narrow adjacent blocks load short stretches of a picture's rows, row by row, which hardware prefetchers do not
+   follow. So each row is prefetched some blocks' width ahead, where a later block loads it. */
 
 static bool is_step(const item *i) { return i->like && LLVMIsAGetElementPtrInst(i->like) && i->count == 2; }
 
@@ -252,9 +253,9 @@ static void prefetch_blocks_ahead(commoning *l, const item *i, LLVMValueRef load
   program *p = l->p;
   const unsigned *block = p->block;
   uint64_t row = LLVMABISizeOfType(p->layout, LLVMGetElementType(LLVMTypeOf(load))) * block[0];
-  item *asked = row_of(l, i);
-  if (asked->asked || block[1] * block[2] == 1 || row < LINE || row > SHORT) return;
-  asked->asked = true;
+  item *prefetched = row_of(l, i);
+  if (prefetched->prefetched || block[1] * block[2] == 1 || row < LINE || row > SHORT) return;
+  prefetched->prefetched = true;
   for (uint64_t at = 0; at < row; at += LINE) {
     LLVMValueRef distance = constant_i64(p, BLOCKS * row + at);
     LLVMValueRef arguments[] = {LLVMBuildGEP2(l->b, p->i8, LLVMGetOperand(load, 0), &distance, 1, ""),
@@ -273,12 +274,12 @@ static LLVMValueRef make(commoning *l, int which) {
     return i->made = i->base == NONE ? distance : LLVMBuildAdd(l->b, make(l, i->base), distance, "");
   }
   if (i->heavy && (i->made = make_fused(l, i))) return i->made;
-  if (i->again && LLVMIsAShuffleVectorInst(i->like)) begin_lanes(l, i);
+  if (i->reloadable && LLVMIsAShuffleVectorInst(i->like)) make_splat(l, i);
   LLVMValueRef copy = LLVMInstructionClone(i->like);
-  bool reload = i->made && i->again && LLVMIsALoadInst(i->like);
+  bool reload = i->made && i->reloadable && LLVMIsALoadInst(i->like);
   for (int n = 0; n < i->count; n++) {
     int operand = l->operands[i->first + n];
-    LLVMSetOperand(copy, (unsigned)n, reload ? place_again(l, operand) : make(l, operand));
+    LLVMSetOperand(copy, (unsigned)n, reload ? reload_address(l, operand) : make(l, operand));
   }
   drop_flags(l->p, copy);
   if (i->align) LLVMSetAlignment(copy, i->align);

@@ -1,13 +1,13 @@
 /* Dead-store elimination for shared memory.
  *
- * Where a block is one gang, store_to_load_forwarding.c keeps in registers what threads exchange, and often only
- * stores to a shared array remain. LLVM cannot remove them, as it does not know that a block's shared memory ends
- * with the block. Here it is known: where a block begins (which the function notes in the worker), nothing of the
- * block before can be read any more.
+ * If a block is one gang, store_to_load_forwarding.c keeps the values that threads exchange in registers, and often
+ * only stores to a shared array remain. LLVM cannot remove them, as it does not know that a block's shared memory ends
+ * with the block. This pass knows: where a block begins (the function stores its number in the worker), nothing that
+ * the previous block stored can be read.
  *
- * A backward data-flow analysis: a bit for each word of shared memory says whether it may be read before it is
- * written again. All reads must be known: the pass gives up where an address in shared memory leaves the function,
- * and an address at a distance that is not constant counts as all addresses. */
+ * A backward data-flow analysis: a bit for each word of shared memory says whether it may be read before it is written
+ * again. All reads must be known: the pass gives up if an address in shared memory escapes from the function, and an
+ * address at a variable distance counts as all addresses. */
 #include "mwcc/mwcc.h"
 #include "mwcc/support/predicates.h"
 #include "mwcc/analysis/analysis.h"
@@ -125,7 +125,7 @@ static void follow(shared_stores *s, LLVMValueRef address, int64_t offset, bool 
     note_user(s, LLVMGetUser(use), address, offset, known, depth - 1);
 }
 
-/* How the function uses the worker: it reads the address of shared memory, and notes the block. */
+/* How the function uses the worker: it loads the address of shared memory, and stores the block's number. */
 static bool find_accesses(shared_stores *s) {
   LLVMValueRef worker = LLVMGetParam(s->function, 1);
   for (LLVMUseRef use = LLVMGetFirstUse(worker); use && !s->escapes; use = LLVMGetNextUse(use)) {
@@ -182,7 +182,7 @@ static bool some_set(const bits *words, const access *a) {
 }
 
 /* Walk a basic block backwards; true if `removes` and a store was removed. */
-static bool pass(const shared_stores *s, LLVMBasicBlockRef block, bits *words, size_t length, bool removes) {
+static bool scan_block(const shared_stores *s, LLVMBasicBlockRef block, bits *words, size_t length, bool removes) {
   bool removed = false;
   for (LLVMValueRef before, i = LLVMGetLastInstruction(block); i; i = before) {
     before = LLVMGetPreviousInstruction(i);
@@ -231,14 +231,14 @@ static bool remove_unread(const shared_stores *s) {
     for (size_t n = f.count; n-- > 0;) {
       bits *in = f.in + n * f.length;
       at_end(&f, f.blocks[n], words);
-      pass(s, f.blocks[n], words, f.length, false);
+      scan_block(s, f.blocks[n], words, f.length, false);
       changed = changed || memcmp(words, in, f.length * sizeof *words) != 0;
       memcpy(in, words, f.length * sizeof *words);
     }
   }
   for (size_t n = 0; n < f.count; n++) {
     at_end(&f, f.blocks[n], words);
-    removed = pass(s, f.blocks[n], words, f.length, true) || removed;
+    removed = scan_block(s, f.blocks[n], words, f.length, true) || removed;
   }
   free(f.blocks);
   free(f.in);

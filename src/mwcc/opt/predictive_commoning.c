@@ -5,10 +5,10 @@
  *
  * The vectors of a gang are rows y, y + 1, …, so row y + 1 of one iteration is row y of the next.
  *
- * Such a loop, if it is one basic block that changes no memory and has few iterations, becomes straight code in
- * which each vector is loaded once. There are more vectors than registers, so the order matters, too: what is loaded
- * has to be used up at once. Here all values of all iterations are numbered (value numbering), so that equal values
- * have one number; commoned_loop_unroll.c then schedules what remains.
+ * Such a loop, if it is one basic block that changes no memory and has few iterations, becomes straight code in which
+ * each vector is loaded once. There are more vectors than registers, so the order matters, too: all uses of a loaded
+ * vector have to follow its load. Here all values of all iterations are numbered (value numbering), so that equal
+ * values have one number; commoned_loop_unroll.c then schedules what remains.
  *
  * Only in code for a single block size, since it is long. */
 #include "predictive_commoning.h"

@@ -22,9 +22,9 @@ typedef struct item {
   bool heavy;                           /* a vector that is loaded, or made from such */
   bool root;                            /* used after the loop */
   int users, user_count, pending, left; /* heavy items that use it; operands not yet placed; uses not yet placed */
-  bool again;                           /* a scalar from memory, or its splat: can be loaded again */
+  bool reloadable;                      /* a scalar from memory, or its splat: can be loaded again */
   bool pinned;                          /* a splat that stays in a register */
-  bool asked;                           /* a row that has been prefetched for later blocks */
+  bool prefetched;                      /* a row that has been prefetched for later blocks */
   LLVMValueRef made;
   int epoch; /* the epoch that it was made in, if it is not pinned */
 } item;

@@ -68,12 +68,12 @@ bool choose_groups(blocking *t) {
   }
   if (room < 1 || all <= room) return false;
   all += taken;
-  int wanted = (all + room - 1) / room, each = accumulators_of_group(t, room),
+  int group_total = (all + room - 1) / room, each = accumulators_of_group(t, room),
       left = each ? t->carried_count % each : 0;
   for (int k = 0; k < t->carried_count; k++) {
     int weight = registers_of(t, k);
     /* The next group begins where this one and those before it have their proportion of all registers. */
-    bool next = each ? (k - left) % each == 0 : (taken + weight) * wanted > all * t->group_count;
+    bool next = each ? (k - left) % each == 0 : (taken + weight) * group_total > all * t->group_count;
     if (!t->group_count || next) {
       if (t->group_count == MOST_GROUPS) return false;
       t->group_count++;

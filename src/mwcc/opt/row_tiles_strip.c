@@ -1,5 +1,5 @@
-/* The strip loop of a loop whose lanes walk rows (row_tiles.h): copies of an iteration, with columns of tiles instead of
- * gathers.
+/* The strip loop of a loop whose lanes walk rows (row_tiles.h): copies of an iteration, with columns of tiles instead
+ * of gathers.
  *
  *   before -> counted -> tested -> strips -> ended -> left -> exit
  *                 \________\______________________ `-> the loop -^
@@ -45,7 +45,7 @@ static void find_needed(stripping *t) {
   for (int i = 0; i < l->count; i++) {
     bool effect = LLVMIsAStoreInst(l->body[i]) ||
                   (LLVMIsACallInst(l->body[i]) && LLVMGetTypeKind(LLVMTypeOf(l->body[i])) == LLVMVoidTypeKind);
-    /* the loop may go on after the strips, so all phis are needed */
+    /* the original loop may continue after the strips, so all phis are needed */
     if (effect || LLVMIsAPHINode(l->body[i])) need(t, l->body[i]);
     for (LLVMUseRef use = LLVMGetFirstUse(l->body[i]); use; use = LLVMGetNextUse(use))
       if (LLVMGetInstructionParent(LLVMGetUser(use)) != l->block) need(t, l->body[i]);
@@ -121,7 +121,9 @@ static void copy_iteration(stripping *t, int iteration) {
   memcpy(t->now, next, (size_t)l->phi_count * sizeof *next);
 }
 
-/* ---- phis ---- LLVM's C interface does not change a phi's blocks, so a new one is made. */
+/* ---- phis ---- */
+
+/* LLVM's C interface does not change a phi's blocks, so a new one is made. */
 
 static LLVMValueRef new_phi(row_loop *l, LLVMValueRef like, LLVMBasicBlockRef block) {
   LLVMValueRef first = LLVMGetFirstInstruction(block);

@@ -3,7 +3,8 @@
  * Masks of paths begin empty where their region begins: a switch of 1,000 cases has thousands of slots that are set to
  * zero in one place and used in two blocks each. LLVM's mem2reg looks for phis in all blocks that a store dominates, so
  * that its time is the slots times the blocks. Here the zero is stored where the slot's other accesses have their
- * nearest common dominator. Then no load sees what a slot held before, and the undefined values that end its life can go.
+ * nearest common dominator. Then no load reads an earlier value of the slot, and the stores of undefined values that
+ * end its lifetime can be deleted.
  *
  * The zero stays in the loops that it was in: a common dominator in a loop of its own would set the slot again in each
  * iteration. Functions with few slots are left alone. */
@@ -85,7 +86,7 @@ static int meet(const sinker *l, int a, int b) {
   return a;
 }
 
-/* The block where the slot can begin; -1: where it does. */
+/* The block at whose beginning the zero can be stored; -1: where it is. */
 static int best_begin(const sinker *l, const slot *s) {
   int from = number_of(l, LLVMGetInstructionParent(s->begin)), to = -1;
   for (size_t i = 0; i < s->accesses.count; i++) {

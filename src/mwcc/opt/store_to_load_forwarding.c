@@ -1,14 +1,14 @@
-/* Store-to-load forwarding between vectors, for loads a few lanes beside what was stored.
+/* Store-to-load forwarding between vectors, for loads at a distance of a few lanes from a store.
  *
  * Where a block is one gang, `sums[t - step]` after a barrier reads a vector that straddles two stored ones. LLVM
  * forwards only whole values, and processors stall until both stores have reached the cache. So such a load becomes
  * a shuffle of the two vectors, and stores that are not read any more are removed. (LLVM's own dead-store
  * elimination compares accesses pairwise, which is slow where there are hundreds of them, as in prefix sums.)
  *
- * Works on a basic block, and continues into a block that only this one leads to. Known are the vectors at constant
- * distances from one base pointer. A store to elsewhere, a call that may write, and anything atomic or volatile end
- * that. A barrier within one gang has no effect, and no other thread may change between two barriers what this one
- * stores. */
+ * Works on a basic block, and continues into a block that only this one leads to. The pass tracks the vectors at
+ * constant distances from one base pointer. It forgets them at a store to elsewhere, a call that may write, and an
+ * atomic or volatile access. A barrier within one gang has no effect, and between two barriers no other thread may
+ * change what this one stores. */
 #include "mwcc/mwcc.h"
 #include "mwcc/support/predicates.h"
 #include "opt.h"
@@ -207,7 +207,7 @@ static bool forward_to(const memory *m, LLVMBuilderRef b, LLVMValueRef load) {
 
 /* ---- blocks ---- */
 
-static void pass_load(memory *m, LLVMBuilderRef b, LLVMValueRef i) {
+static void process_load(memory *m, LLVMBuilderRef b, LLVMValueRef i) {
   int64_t offset, bytes = bytes_of(m, LLVMTypeOf(i));
   LLVMValueRef base = base_of(m->p, LLVMGetOperand(i, 0), &offset);
   if (!forward_to(m, b, i)) note_read(m, base, offset, bytes);
@@ -221,11 +221,11 @@ static void note_masked_store(memory *m, LLVMBuilderRef b, LLVMValueRef i) {
   m->items[m->count++] = (known){offset, bytes_of(m, LLVMTypeOf(all)), all, NULL, true};
 }
 
-static void pass_call(memory *m, LLVMBuilderRef b, LLVMValueRef i) {
+static void process_call(memory *m, LLVMBuilderRef b, LLVMValueRef i) {
   const char *name = callee_name(i);
   uint64_t effects;
   if (starts_with(name, "llvm.masked.load."))
-    pass_load(m, b, i);
+    process_load(m, b, i);
   else if (starts_with(name, "llvm.masked.store."))
     note_masked_store(m, b, i);
   else if (starts_with(name, "llvm.prefetch."))
@@ -236,12 +236,12 @@ static void pass_call(memory *m, LLVMBuilderRef b, LLVMValueRef i) {
     note_read(m, NULL, 0, 0);
 }
 
-static void pass(memory *m, LLVMBuilderRef b, LLVMValueRef i) {
+static void process(memory *m, LLVMBuilderRef b, LLVMValueRef i) {
   bool loads = LLVMIsALoadInst(i), stores = LLVMIsAStoreInst(i);
   if (LLVMIsACallInst(i))
-    pass_call(m, b, i);
+    process_call(m, b, i);
   else if (loads && is_plain_access(i))
-    pass_load(m, b, i);
+    process_load(m, b, i);
   else if (stores && is_plain_access(i))
     note_store(m, LLVMGetOperand(i, 1), LLVMTypeOf(LLVMGetOperand(i, 0)), LLVMGetOperand(i, 0), i);
   else if (loads || stores || LLVMIsAAtomicRMWInst(i) || LLVMIsAAtomicCmpXchgInst(i) || LLVMIsAFenceInst(i))
@@ -287,7 +287,7 @@ static void visit(walk *w, seen *s) {
   if (before && LLVMGetNumSuccessors(LLVMGetBasicBlockTerminator(before->block)) > 1) note_read(&s->at_end, NULL, 0, 0);
   for (LLVMValueRef next, i = LLVMGetFirstInstruction(s->block); i; i = next) {
     next = LLVMGetNextInstruction(i);
-    pass(&s->at_end, w->b, i);
+    process(&s->at_end, w->b, i);
   }
 }
 

@@ -3,7 +3,7 @@
  *
  * Each iteration of an unrolled loop would be a barrier region of its own, which costs compile time and gains little: a
  * barrier costs more than a branch. Code for one block size (launch_specialization.c) is made for launches that are
- * worth it. There distances between threads become constants, so that more is unrolled than LLVM would by itself. A
+ * frequent. There distances between threads become constants, so that more is unrolled than LLVM would by itself. A
  * #pragma unroll holds in both, unless it makes too much code between barriers: each region loads and saves the values
  * that live across its barriers, and compile time grows faster than the code. */
 #include "mwcc/analysis/simt.h"
@@ -21,7 +21,7 @@ typedef struct blocks {
   bool *divides;            /* has a barrier of the block, which divides the kernel into regions */
   bool *locals;             /* accesses a local array */
   size_t count;
-  size_t *first, *from; /* the predecessors of block i: from[first[i] … first[i + 1] - 1] */
+  size_t *first_pred, *preds; /* the predecessors of block i: preds[first_pred[i] … first_pred[i + 1] - 1] */
 } blocks;
 
 static int by_address(const void *left, const void *right) {
@@ -46,19 +46,19 @@ static void find_barriers(blocks *all, size_t at) {
 }
 
 static void link_predecessors(blocks *all) {
-  all->first = mw_alloc((all->count + 2) * sizeof *all->first);
+  all->first_pred = mw_alloc((all->count + 2) * sizeof *all->first_pred);
   for (int pass = 0; pass < 2; pass++) { /* count them, then enter them */
     for (size_t i = 0; i < all->count; i++) {
       LLVMValueRef end = LLVMGetBasicBlockTerminator(all->items[i]);
       for (unsigned s = 0; s < LLVMGetNumSuccessors(end); s++) {
-        size_t *place = &all->first[number_of(all, LLVMGetSuccessor(end, s)) + (pass ? 1 : 2)];
-        if (pass) all->from[*place] = i;
+        size_t *place = &all->first_pred[number_of(all, LLVMGetSuccessor(end, s)) + (pass ? 1 : 2)];
+        if (pass) all->preds[*place] = i;
         ++*place;
       }
     }
     if (pass) break;
-    for (size_t i = 2; i < all->count + 2; i++) all->first[i] += all->first[i - 1];
-    all->from = mw_alloc((all->first[all->count + 1] + 1) * sizeof *all->from);
+    for (size_t i = 2; i < all->count + 2; i++) all->first_pred[i] += all->first_pred[i - 1];
+    all->preds = mw_alloc((all->first_pred[all->count + 1] + 1) * sizeof *all->preds);
   }
 }
 
@@ -85,8 +85,8 @@ static void free_blocks(blocks *all) {
   free(all->waits);
   free(all->divides);
   free(all->locals);
-  free(all->first);
-  free(all->from);
+  free(all->first_pred);
+  free(all->preds);
 }
 
 static size_t count_instructions(LLVMBasicBlockRef block) {
@@ -120,8 +120,8 @@ static extent_of_loop measure_loop(const blocks *all, size_t header, size_t latc
   }
   while (depth) {
     size_t at = stack[--depth];
-    for (size_t i = all->first[at]; i < all->first[at + 1]; i++) {
-      size_t before = all->from[i];
+    for (size_t i = all->first_pred[at]; i < all->first_pred[at + 1]; i++) {
+      size_t before = all->preds[i];
       if (inside[before]) continue;
       inside[before] = true;
       add_block(all, before, &found);
@@ -162,7 +162,8 @@ static loop_metadata metadata_of(const program *p, LLVMValueRef latch_end) {
   return m;
 }
 
-/* The number of copies that the source requests for a loop with that trip count (0: not known, or many); 0: it requests none. */
+/* The number of copies that the source requests for a loop with that trip count (0: not known, or many); 0: it requests
+   none. */
 static size_t requested_copies(const program *p, LLVMValueRef latch_end, size_t iterations) {
   enum { MANY = TUNE_UNROLL_COPIES };
   loop_metadata m = metadata_of(p, latch_end);

@@ -1,11 +1,11 @@
 /* Thread-block merge: two neighbouring blocks of a grid's row run as one block of twice the width.
  *
  * A wider gang uses more of each cache line and page that it loads. Where a block has too few threads for that, its
- * neighbour supplies as many again (suits_block_merging, cost_model.c). The blocks must not be able to tell: they have
- * no barrier (except one that all threads of a grid reach: tiles.c), shared memory, atomics or calls; they may run in
- * any order; and they use their ids along the row only as blockIdx.x * blockDim.x + threadIdx.x. That is the same
- * number if blocks are twice as wide and half as many, so only a constant changes in the code. Grids with an odd
- * number of blocks in a row have code of their own, without merging (mw_mwo_kernel.merged). */
+ * neighbour supplies as many again (suits_block_merging, cost_model.c). The blocks must not be able to observe the
+ * merge: they have no barrier (except one that all threads of a grid reach: tiles.c), shared memory, atomics or calls;
+ * they may run in any order; and they use their ids along the row only as blockIdx.x * blockDim.x + threadIdx.x. That
+ * is the same number if blocks are twice as wide and half as many, so only a constant changes in the code.
+ * Grids with an odd number of blocks in a row have code of their own, without merging (mw_mwo_kernel.merged). */
 #include "mwcc/analysis/simt.h"
 #include "prepare.h"
 #include "mwcc/target/target.h"
@@ -25,37 +25,38 @@ typedef struct products {
   int count;
 } products;
 
-static bool is(LLVMValueRef value, LLVMOpcode opcode) {
+static bool has_opcode(LLVMValueRef value, LLVMOpcode opcode) {
   return LLVMIsAInstruction(value) && LLVMGetInstructionOpcode(value) == opcode;
 }
 
 static bool is_extension(LLVMValueRef value) { return LLVMIsAZExtInst(value) || LLVMIsASExtInst(value); }
 
-static bool reads(LLVMValueRef value, const char *id) {
+static bool reads_register(LLVMValueRef value, const char *id) {
   while (is_extension(value)) value = LLVMGetOperand(value, 0);
   return LLVMIsACallInst(value) && strcmp(callee_name(value), id) == 0;
 }
 
-/* By how much the instruction multiplies its first operand; 0: not by a constant. */
+/* The constant by which the instruction multiplies its first operand; 0: none. */
 static uint64_t factor_of(LLVMValueRef i) {
   enum { MOST_SHIFT = 16 };
   LLVMValueRef by = LLVMGetNumOperands(i) == 2 ? LLVMGetOperand(i, 1) : NULL;
   if (!by || !LLVMIsAConstantInt(by)) return 0;
   uint64_t number = LLVMConstIntGetZExtValue(by);
-  if (is(i, LLVMMul)) return number;
-  return is(i, LLVMShl) && number <= MOST_SHIFT ? (uint64_t)1 << number : 0;
+  if (has_opcode(i, LLVMMul)) return number;
+  return has_opcode(i, LLVMShl) && number <= MOST_SHIFT ? (uint64_t)1 << number : 0;
 }
 
 static bool is_product(const program *p, LLVMValueRef value) {
   while (is_extension(value)) value = LLVMGetOperand(value, 0);
-  return LLVMIsAInstruction(value) && factor_of(value) == p->block[0] && reads(LLVMGetOperand(value, 0), BLOCK_ID);
+  return LLVMIsAInstruction(value) && factor_of(value) == p->block[0] &&
+         reads_register(LLVMGetOperand(value, 0), BLOCK_ID);
 }
 
 bool is_grid_index(const program *p, LLVMValueRef i) {
-  bool adds = is(i, LLVMAdd) || (is(i, LLVMOr) && LLVMGetIsDisjoint(i));
+  bool adds = has_opcode(i, LLVMAdd) || (has_opcode(i, LLVMOr) && LLVMGetIsDisjoint(i));
   if (!adds) return false;
   LLVMValueRef a = LLVMGetOperand(i, 0), b = LLVMGetOperand(i, 1);
-  return (is_product(p, a) && reads(b, THREAD_ID)) || (is_product(p, b) && reads(a, THREAD_ID));
+  return (is_product(p, a) && reads_register(b, THREAD_ID)) || (is_product(p, b) && reads_register(a, THREAD_ID));
 }
 
 /* Whether the value and its extensions are used only to compute indices; if `by_products`, also by way of products. */
@@ -79,8 +80,8 @@ static bool find_products(products *all, const instructions *code) {
   for (size_t i = 0; i < code->count; i++) {
     LLVMValueRef value = code->items[i];
     if (is_extension(value)) continue;
-    if (reads(value, BLOCK_ID) && !makes_indices(all, value, true)) return false;
-    if (reads(value, THREAD_ID) && !makes_indices(all, value, false)) return false;
+    if (reads_register(value, BLOCK_ID) && !makes_indices(all, value, true)) return false;
+    if (reads_register(value, THREAD_ID) && !makes_indices(all, value, false)) return false;
   }
   return all->count > 0;
 }
@@ -113,7 +114,7 @@ static bool pays(program *p, const kernel *k) {
 static void add_where_disjoint(LLVMBuilderRef b, const instructions *code, const products *all) {
   for (size_t i = 0; i < code->count; i++) {
     LLVMValueRef old = code->items[i];
-    if (!is(old, LLVMOr) || !is_grid_index(all->p, old)) continue;
+    if (!has_opcode(old, LLVMOr) || !is_grid_index(all->p, old)) continue;
     LLVMPositionBuilderBefore(b, old);
     LLVMValueRef sum = LLVMBuildAdd(b, LLVMGetOperand(old, 0), LLVMGetOperand(old, 1), "");
     LLVMReplaceAllUsesWith(old, sum);
@@ -125,7 +126,7 @@ static void widen_products(const products *all) {
   for (int i = 0; i < all->count; i++) {
     LLVMValueRef product = all->of[i], by = LLVMGetOperand(product, 1);
     uint64_t number = LLVMConstIntGetZExtValue(by);
-    number = is(product, LLVMMul) ? MERGED * number : number + 1;
+    number = has_opcode(product, LLVMMul) ? MERGED * number : number + 1;
     LLVMSetOperand(product, 1, LLVMConstInt(LLVMTypeOf(by), number, 0));
   }
 }

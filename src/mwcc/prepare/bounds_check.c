@@ -114,9 +114,9 @@ static LLVMValueRef plain(checker *c, LLVMValueRef pointer) {
   return LLVMBuildAddrSpaceCast(c->b, pointer, c->p->pointer, "");
 }
 
-/* Nothing is known of an address that was converted from an integer, and it is not checked. Addresses of texels are
-   made so: their functions stay in bounds but read whole words, the last of which may extend past the array's last byte
-   within its allocation. */
+/* Nothing is known of an address that was converted from an integer, and it is not checked. The headers compute
+   addresses of texels so: they stay in bounds but read whole words, the last of which may extend past the array's last
+   byte within its allocation. */
 static bool is_converted(LLVMValueRef root, int steps) {
   bool is_phi = LLVMIsAPHINode(root), found = opcode_of(root) == LLVMIntToPtr;
   unsigned count = is_phi ? LLVMCountIncoming(root) : opcode_of(root) == LLVMSelect ? 2 : 0;
@@ -183,11 +183,11 @@ static void add_check(checker *c, LLVMValueRef access, LLVMValueRef address, LLV
     call_check(c, &inner, address, bytes, flags | MW_ACCESS_INNER);
   }
   if (is_screened(c->p) && c->p->options->checks & MW_CHECK_RACES && is_noted(c->p, access, &o))
-    flags |= MW_ACCESS_SCREENED | (is_read_too(c->p, access, &o) ? MW_ACCESS_USED : 0);
+    flags |= MW_ACCESS_SCREENED | (are_reads_noted(c->p, access, &o) ? MW_ACCESS_USED : 0);
   call_check(c, &o, address, bytes, flags);
 }
 
-/* ---- what a checked run is told (--checks) ---- */
+/* ---- events of a checked run (--checks) ---- */
 
 static uint32_t order_of(LLVMAtomicOrdering order) {
   switch (order) {
@@ -206,8 +206,8 @@ bool is_block_scope(LLVMValueRef i) {
   return found;
 }
 
-/* Whether the value is used other than to be moved: conditions, addresses, arithmetic. Bits that are cut out and put
-   together are moved, as bit-fields are; so is what functions of the source get. */
+/* Whether the value is used other than to be moved: in conditions, addresses or arithmetic. Bits that are extracted and
+   combined, as for bit-fields, are only moved, and so are arguments of the source's functions. */
 static bool is_used(LLVMValueRef value, int steps) {
   for (LLVMUseRef use = LLVMGetFirstUse(value); use; use = LLVMGetNextUse(use)) {
     LLVMValueRef user = LLVMGetUser(use);
@@ -258,7 +258,7 @@ static uint32_t alignment_bits(unsigned alignment) {
   return (uint32_t)__builtin_ctz(alignment | 256) << MW_ACCESS_ALIGN_SHIFT;
 }
 
-/* Of a copy: as the types that it copies need it. */
+/* The alignment that a copy's types guarantee. */
 static uint32_t alignment_of_copy(LLVMValueRef call, bool is_store) {
   unsigned kind = LLVMGetEnumAttributeKindForName("align", 5);
   LLVMAttributeRef found = LLVMGetCallSiteEnumAttribute(call, is_store ? 1 : 2, kind);
@@ -287,18 +287,19 @@ static void add_event(checker *c, mw_check_event event, LLVMValueRef value) {
   LLVMBuildCall2(c->b, c->event_type, c->event, arguments, MW_COUNT(arguments), "");
 }
 
-/* __threadfence_block is an acquire-release fence, wider ones are sequentially consistent: device/moonwarp/sync/sync.h. */
-static void tell_fence(checker *c, LLVMValueRef fence) {
+/* __threadfence_block is an acquire-release fence, wider ones are sequentially consistent:
+   device/moonwarp/sync/sync.h. */
+static void add_fence_event(checker *c, LLVMValueRef fence) {
   LLVMPositionBuilderBefore(c->b, fence);
   add_event(c, MW_CHECK_FENCE, constant_i64(c->p, LLVMGetOrdering(fence) != LLVMAtomicOrderingSequentiallyConsistent));
 }
 
-static void tell_membar(checker *c, LLVMValueRef call, const char *name) {
+static void add_membar_event(checker *c, LLVMValueRef call, const char *name) {
   LLVMPositionBuilderBefore(c->b, call);
   add_event(c, MW_CHECK_FENCE, constant_i64(c->p, strcmp(name, "llvm.nvvm.membar.cta") == 0));
 }
 
-static void tell_wait(checker *c, LLVMValueRef call) {
+static void add_wait_event(checker *c, LLVMValueRef call) {
   LLVMPositionBuilderBefore(c->b, LLVMGetNextInstruction(call));
   add_event(c, MW_CHECK_WAITED, LLVMBuildPtrToInt(c->b, plain(c, LLVMGetOperand(call, 0)), c->p->i64, ""));
 }
@@ -313,8 +314,8 @@ static void check_typed(checker *c, LLVMValueRef access, unsigned operand, LLVMT
 static void check_call(checker *c, LLVMValueRef call) {
   const char *name = callee_name(call);
   bool follows = c->p->follows;
-  if (follows && starts_with(name, "llvm.nvvm.membar.")) tell_membar(c, call, name);
-  if (follows && strcmp(name, BLOCK_WAIT) == 0) tell_wait(c, call);
+  if (follows && starts_with(name, "llvm.nvvm.membar.")) add_membar_event(c, call, name);
+  if (follows && strcmp(name, BLOCK_WAIT) == 0) add_wait_event(c, call);
   bool copies = starts_with(name, "llvm.memcpy.") || starts_with(name, "llvm.memmove.") ||
                 strcmp(name, "memcpy") == 0 || strcmp(name, "memmove") == 0;
   if (!copies && !starts_with(name, "llvm.memset.") && strcmp(name, "memset") != 0) return;
@@ -331,13 +332,13 @@ static void check_access(checker *c, LLVMValueRef i) {
   case LLVMAtomicCmpXchg: check_typed(c, i, 0, LLVMTypeOf(LLVMGetOperand(i, 1)), true); return;
   case LLVMCall: check_call(c, i); return;
   case LLVMFence:
-    if (c->p->follows) tell_fence(c, i);
+    if (c->p->follows) add_fence_event(c, i);
     return;
   default: return;
   }
 }
 
-/* Two barriers in the branches of a condition are two, although the code after them may be the same. */
+/* LLVM would merge two barriers in the branches of a condition if the code after them is the same. */
 static void keep_waits(program *p) {
   EACH_FUNCTION(p, f) {
     instructions list = instructions_of_function(f);
@@ -350,7 +351,7 @@ static void keep_waits(program *p) {
   }
 }
 
-/* For code that follows no threads: all but those of values. */
+/* For code that does not follow threads: drops all events but those of values. */
 static void drop_events(program *p) {
   LLVMValueRef function = LLVMGetNamedFunction(p->module, CHECK_EVENT_FUNCTION);
   if (!function) return;
@@ -366,7 +367,7 @@ static bool is_called(const program *p, const char *name) {
   return function && LLVMGetFirstUse(function);
 }
 
-/* A use after free is undefined to LLVM, which then deletes both. */
+/* To LLVM a use after free is undefined, and it deletes both. */
 static void keep_memory_calls(program *p, const char *name) {
   LLVMValueRef function = LLVMGetNamedFunction(p->module, name);
   for (LLVMUseRef use = function ? LLVMGetFirstUse(function) : NULL; use; use = LLVMGetNextUse(use)) {
@@ -377,7 +378,7 @@ static void keep_memory_calls(program *p, const char *name) {
 
 void keep_calls(program *p) {
   unsigned checks = p->options->checks;
-  /* blocks of malloc are known by the thread that asked for them */
+  /* memory from malloc is identified by the thread that allocated it */
   p->follows = !is_screened(p) && (checks & (MW_CHECK_RACES | MW_CHECK_BARRIERS) ||
                                    (checks && (is_called(p, "malloc") || is_called(p, "free"))));
   if (!p->follows && !is_screened(p)) drop_events(p);

@@ -1,9 +1,9 @@
 /* Contraction: a product that only a sum of the same block uses is one instruction with the sum, a fused multiply-add
  * (nvcc's -fmad=true).
  *
- * LLVM's code generator would contract as well, but late: then it depends on the gang's width, on masks and on what
- * else the block contains which products are fused, and with it the last bit of results. Here the code is still that of
- * one thread. So the general code, the code for each launch class and all widths of gangs compute the same bits, which
+ * LLVM's code generator would contract as well, but so late that the choice of products, and with it the last bit of
+ * results, would depend on the gang's width, on masks and on the rest of the block. Here the code is still that of one
+ * thread. So the general code, the code for each launch class and all widths of gangs compute the same bits, which
  * measured candidates rely on (candidates.c).
  *
  * Before: the flag `contract` on sums and products. After: no sum has it; every contraction is an llvm.fma, where the
@@ -62,7 +62,7 @@ static int product_of(LLVMValueRef i) {
 }
 
 /* The same sum without the flag: LLVM's C interface can only add flags. */
-static void forbid(LLVMBuilderRef b, LLVMValueRef sum) {
+static void remove_flag(LLVMBuilderRef b, LLVMValueRef sum) {
   unsigned flags = LLVMGetFastMathFlags(sum) & ~(unsigned)LLVMFastMathAllowContract;
   LLVMPositionBuilderBefore(b, sum);
   LLVMSetCurrentDebugLocation2(b, LLVMInstructionGetDebugLoc(sum));
@@ -83,7 +83,7 @@ static void contract_function(program *p, LLVMBuilderRef b, LLVMValueRef f) {
   free(all.items);
   all = instructions_of_function(f);
   for (size_t i = 0; i < all.count; i++)
-    if (may_contract(all.items[i], LLVMFAdd) || may_contract(all.items[i], LLVMFSub)) forbid(b, all.items[i]);
+    if (may_contract(all.items[i], LLVMFAdd) || may_contract(all.items[i], LLVMFSub)) remove_flag(b, all.items[i]);
   free(all.items);
 }
 

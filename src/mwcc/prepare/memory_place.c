@@ -122,7 +122,7 @@ static bool have_one_base(const place *a, const place *b) {
   return a->base == b->base && a->object == b->object && a->parameter == b->parameter;
 }
 
-/* A pointer that one of several is chosen for, or that a loop advances: all have to have one base. */
+/* A phi or select of pointers, or a pointer that a loop advances: all incoming pointers must have one base. */
 static void find_merged_base(const program *p, const kernel *k, place *s, LLVMValueRef root, int depth) {
   bool chooses = LLVMIsASelectInst(root) != NULL, any = false;
   unsigned count = chooses ? 2 : LLVMCountIncoming(root);

@@ -47,18 +47,19 @@ void drop_scalar_code(program *p); /* deletes the kernel's code for single threa
 bool find_accessed(const program *p, LLVMValueRef address, accessed *out);
 void check_memory(program *p);
 bool is_made_from_integer(LLVMValueRef root);
-/* The innermost array of a struct or of an array of arrays that the address indexes, by a variable: the row in m[i][j], the
-   member in s.cells[i]. Arrays of one element stand for as many as follow the struct. */
+/* The innermost array of a struct or of an array of arrays that the address indexes, by a variable: the row in m[i][j],
+   the member in s.cells[i]. Arrays of one element stand for as many as follow the struct. */
 bool find_inner_array(program *p, LLVMBuilderRef b, LLVMValueRef address, accessed *inner);
 /* "syncscope(\"block\")" of an atomic: LLVM's C interface has no name of a scope. */
 bool is_block_scope(LLVMValueRef atomic);
-/* race_screen.c: which kernels can be screened, and which arrays' accesses these note; whether an access is noted. */
+/* race_screen.c: decides which kernels are screened, and the arrays whose accesses they note; whether an access is
+   noted. */
 void choose_screened(program *p);
 bool is_noted(const program *p, LLVMValueRef access, const accessed *o);
-bool is_read_too(const program *p, LLVMValueRef access, const accessed *o); /* shared memory, or the array */
-bool is_event_of_values(LLVMValueRef call);                                 /* MW_CHECK_UNWRITTEN */
-void mark_watched(program *p);                                              /* watch_markers.c */
-void mark_steps(program *p);                                                /* step_markers.c */
+bool are_reads_noted(const program *p, LLVMValueRef access, const accessed *o); /* so stores note what they read */
+bool is_event_of_values(LLVMValueRef call);                                     /* MW_CHECK_UNWRITTEN */
+void mark_watched(program *p);                                                  /* watch_markers.c */
+void mark_steps(program *p);                                                    /* step_markers.c */
 void keep_calls(program *p);
 void check_values(program *p);    /* value_check.c */
 void promote_scalars(program *p); /* scalar_promotion.c */

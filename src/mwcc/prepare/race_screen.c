@@ -1,12 +1,12 @@
-/* Screened code (--checks=16 and more): vector code that looks for signs of races in a run of its own, before the code
- * that follows each thread, and makes that unnecessary if there are none (src/cpu/check/screen.c).
+/* Screened code (--checks=16 and more): vector code that runs first and looks for signs of races. If it finds none, the
+ * code that follows each thread need not run (src/cpu/check/screen.c).
  *
  * It notes the accesses to shared memory, and to arrays that the kernel stores to, unless all accesses to the array are
- * atomic: widen/calls/race_screening.c. Others are only read, or only accessed by atomics, and cannot race; the runtime makes
- * sure that no two parameters point into one array that is not noted through both. A kernel is screened if plain
+ * atomic: widen/calls/race_screening.c. Others are only read, or only accessed by atomics, and cannot race; the runtime
+ * makes sure that no two parameters point into one array that is not noted through both. A kernel is screened if plain
  * accesses, atomics, barriers of the block, fences and warp functions are all by which its threads interact, and if it
- * can be run again: it prints nothing, and what it writes is known. Fences only order, and never by themselves: without
- * them a launch is the more suspicious. Whatever else it does leaves it to the code that follows threads. */
+ * can be run again: it prints nothing, and what it writes is known. Fences are not noted: without their order, more
+ * launches are suspected, never fewer. All other kernels run only as code that follows threads. */
 #include "mwcc/analysis/analysis.h"
 #include "mwcc/analysis/simt.h"
 #include "mwcc/support/checked_access.h"
@@ -21,7 +21,7 @@ typedef enum access_kind { READS, STORES, ATOMICS, ACCESS_KINDS } access_kind;
 typedef struct screen {
   const program *p;
   uint64_t arrays[ACCESS_KINDS]; /* by parameter */
-  bool fits;
+  bool can_screen;
 } screen;
 
 static uint64_t bit_of(unsigned number) { return 1ull << (number - 1); }
@@ -54,7 +54,7 @@ static void note_address(screen *s, LLVMValueRef address, access_kind kind) {
   LLVMValueRef root = root_of(address);
   if (LLVMIsAAllocaInst(root) || (kind == READS && is_byval_parameter(address))) return;
   if (is_made_from_integer(root)) {
-    s->fits = s->fits && (kind == READS || is_shadow(root));
+    s->can_screen = s->can_screen && (kind == READS || is_shadow(root));
     return;
   }
   bool found = find_accessed(s->p, address, &o);
@@ -64,7 +64,7 @@ static void note_address(screen *s, LLVMValueRef address, access_kind kind) {
     return;
   }
   if (LLVMIsAGlobalVariable(root) && (kind == READS || is_shared(s->p, root))) return;
-  s->fits = false;
+  s->can_screen = false;
 }
 
 static void note_copy(screen *s, LLVMValueRef call, bool copies) {
@@ -78,7 +78,7 @@ static void note_copy(screen *s, LLVMValueRef call, bool copies) {
       LLVMValueRef source = root_of(LLVMGetOperand(call, 1));
       local = local && (LLVMIsAAllocaInst(source) || is_shadow(source) || LLVMIsAGlobalVariable(source));
     }
-    s->fits = s->fits && local;
+    s->can_screen = s->can_screen && local;
     return;
   }
   note_address(s, LLVMGetOperand(call, 0), STORES);
@@ -93,7 +93,7 @@ static bool is_block_barrier(LLVMValueRef call) {
   return is_barrier(call) && !is_block_wait(call) && !is_named_barrier(callee_name(call));
 }
 
-/* It touches nothing that is noted, and names who takes part. */
+/* It accesses no noted memory, and its mask names the participating lanes. */
 static bool is_screened_warp_call(const char *name) {
   const warp_call *kind = find_warp_call(name);
   return kind && kind->mask >= 0;
@@ -105,25 +105,26 @@ static void note_call(screen *s, LLVMValueRef call) {
   if (copies || starts_with(name, "llvm.memset."))
     note_copy(s, call, copies);
   else if (strcmp(name, CHECK_EVENT_FUNCTION) == 0)
-    s->fits = s->fits && is_event_of_values(call);
+    s->can_screen = s->can_screen && is_event_of_values(call);
   else if (!touches_no_memory(call) && !is_block_barrier(call) && !is_screened_warp_call(name) &&
            !starts_with(name, "llvm.assume") && !starts_with(name, "llvm.prefetch"))
-    s->fits = false;
+    s->can_screen = false;
 }
 
 static void note_instruction(screen *s, LLVMValueRef i) {
   switch (LLVMGetInstructionOpcode(i)) {
   case LLVMLoad:
-    s->fits = s->fits && is_plain_access(i);
+    s->can_screen = s->can_screen && is_plain_access(i);
     note_address(s, LLVMGetOperand(i, 0), READS);
     return;
   case LLVMStore:
-    s->fits = s->fits && is_plain_access(i);
+    s->can_screen = s->can_screen && is_plain_access(i);
     note_address(s, LLVMGetOperand(i, 1), STORES);
     return;
   case LLVMAtomicRMW:
   case LLVMAtomicCmpXchg:
-    s->fits = s->fits && !LLVMGetVolatile(i) && (!is_block_scope(i) || is_shared(s->p, root_of(LLVMGetOperand(i, 0))));
+    s->can_screen =
+        s->can_screen && !LLVMGetVolatile(i) && (!is_block_scope(i) || is_shared(s->p, root_of(LLVMGetOperand(i, 0))));
     note_address(s, LLVMGetOperand(i, 0), ATOMICS);
     return;
   case LLVMCall: note_call(s, i); return;
@@ -134,11 +135,11 @@ static void note_instruction(screen *s, LLVMValueRef i) {
 void choose_screened(program *p) {
   for (size_t k = 0; k < p->kernel_count; k++) {
     kernel *owner = &p->kernels[k];
-    screen s = {.p = p, .fits = !p->follows};
+    screen s = {.p = p, .can_screen = !p->follows};
     instructions list = instructions_of_function(owner->body);
-    for (size_t n = 0; n < list.count && s.fits; n++) note_instruction(&s, list.items[n]);
+    for (size_t n = 0; n < list.count && s.can_screen; n++) note_instruction(&s, list.items[n]);
     free(list.items);
-    owner->screened = s.fits;
+    owner->screened = s.can_screen;
     owner->reads = s.arrays[READS];
     owner->writes = s.arrays[STORES] | s.arrays[ATOMICS];
     owner->notes = s.arrays[STORES] | (s.arrays[ATOMICS] & s.arrays[READS]);
@@ -163,7 +164,7 @@ bool is_noted(const program *p, LLVMValueRef access, const accessed *o) {
 }
 
 /* Another parameter may point into the same array, if the accesses through both are noted. */
-bool is_read_too(const program *p, LLVMValueRef access, const accessed *o) {
+bool are_reads_noted(const program *p, LLVMValueRef access, const accessed *o) {
   const kernel *owner = screened_kernel(p, access);
   return owner && (is_shared(p, o->base) || owner->reads & owner->notes);
 }

@@ -34,8 +34,8 @@ static LLVMValueRef divided_by_zero(LLVMBuilderRef b, LLVMValueRef dividend) {
   return LLVMBuildSelect(b, is_short, low_half, LLVMConstAllOnes(type), "");
 }
 
-/* Only the divisor is replaced, by something that depends on it alone: what is the same for all lanes stays so. By -1
-   a sign is changed instead. */
+/* Only the divisor is replaced, by a value that depends on it alone, so that a uniform divisor stays uniform. Division
+   by -1 becomes a negation. */
 static void define_division(LLVMBuilderRef b, LLVMValueRef i) {
   LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
   LLVMValueRef dividend = LLVMGetOperand(i, 0), divisor = LLVMGetOperand(i, 1);

@@ -12,9 +12,9 @@
  *     meanwhile without a data race;
  *   - the memory is accessed in each execution of the loop: by an access that precedes all exits in the first
  *     iteration, or one before the loop. So the load before the loop does not fault where the source would not.
- * Where no store precedes all exits, nor the loop, a flag says whether there was one: memory that the source does not
- * write is not written. Each exit stores the last value; the order of a thread's own operations is unchanged. Loops are
- * taken from the outside to the inside. Values become registers by mem2reg. */
+ * If no store precedes the loop or all of its exits, a flag records whether one was executed: memory that the source
+ * does not write is not written. Each exit stores the last value; the order of a thread's own operations is unchanged.
+ * Loops are taken from the outside to the inside. Values become registers by mem2reg. */
 #include "mwcc/analysis/simt.h"
 #include "mwcc/read/read.h"
 #include "mwcc/support/predicates.h"
@@ -165,7 +165,7 @@ static void hoist(const loop_search *s, LLVMValueRef value) {
 
 /* ---- what can be promoted ---- */
 
-/* A place of the loop, its accesses, and what its promotion takes. */
+/* A place of the loop, its accesses, and what its promotion requires. */
 typedef struct candidate {
   const access *first;            /* a store */
   bool equal[MOST_ACCESSES];      /* by access: to this place */
@@ -240,7 +240,7 @@ static bool is_promotable(loop_search *s, const access *store, candidate *c) {
   }
   c->first = store;
   c->is_read = c->is_read || !c->is_stored;
-  /* What the thread has written before, and no other thread may have written since, it may write again. */
+  /* The thread may write again what it has written before, if no other thread can have written since. */
   bool is_alone_there = !s->k->waits && s->k->any_order;
   c->is_stored = c->is_stored || (is_alone_there && is_accessed_before(s, address, at, true));
   if (c->certain || is_accessed_before(s, address, at, false)) return true;
@@ -320,7 +320,7 @@ static void add_separate(kernel *k, uint32_t stored, uint32_t other) {
   k->separate[k->separate_count++] = (mw_mwo_separate){stored, other};
 }
 
-/* Promote what can be promoted in one loop; whether there was something. */
+/* Promote what can be promoted in one loop; false: nothing. */
 static bool promote_in_loop(loop_search *s) {
   candidate found[MOST_PROMOTED];
   bool seen[MOST_ACCESSES] = {0};

@@ -1,6 +1,6 @@
 /* Stepped code (--observe=step): at each line of the source a call names the line, at each declaration one gives the
- * variable's address, and others stand where functions begin and end. The runtime records what happens from line to line
- * (src/cpu/watch/steps.c).
+ * variable's address, and others stand where functions begin and end. The runtime records what happens from line to
+ * line (src/cpu/watch/steps.c).
  *
  * The pass runs on clang's code, before anything is inlined. The calls may read all memory whose address is known, so
  * whatever is optimised later, variables are in memory, with the values that the source gives them, at each line.
@@ -165,7 +165,7 @@ static char *list_visible(const stepper *s, LLVMValueRef at) {
   for (; scope; scope = outer_scope(s->p, scope))
     for (size_t i = 0; i < s->count; i++)
       if (s->locals[i].scope == scope) mw_text_addf(&out, "%zu ", s->locals[i].site);
-  for (size_t i = 0; i < s->count; i++) /* of the file, or of a namespace */
+  for (size_t i = 0; i < s->count; i++) /* variables of the file or of a namespace */
     if (s->p->sites[s->locals[i].site].of.space == MW_SPACE_GLOBAL) mw_text_addf(&out, "%zu ", s->locals[i].site);
   return out.data ? out.data : mw_strdup("");
 }

@@ -167,8 +167,8 @@ static void mark_other_access(marker *m, LLVMValueRef i) {
 
 static LLVMValueRef address_of(LLVMValueRef access) { return LLVMGetOperand(access, LLVMIsAStoreInst(access) ? 1 : 0); }
 
-/* Whether a write may change what a load from `address` gives: not if one is to shared memory and the other through a
-   kernel's parameter. */
+/* Whether a write may change the value of a load from `address`: not if one accesses shared memory and the other is
+   through a kernel's parameter. */
 static bool may_change(LLVMValueRef write, LLVMValueRef address) {
   if (!LLVMIsAStoreInst(write)) return !touches_no_memory(write) && !LLVMIsALoadInst(write);
   memory_kind to = memory_of(address_of(write)), from = memory_of(address);
@@ -177,7 +177,7 @@ static bool may_change(LLVMValueRef write, LLVMValueRef address) {
   return to == from || to == MEMORY_UNKNOWN || from == MEMORY_UNKNOWN;
 }
 
-/* Whether the load gives what an earlier one in its block gave: nvcc keeps that in a register. */
+/* Whether the load repeats an earlier one of its block, whose value nvcc keeps in a register. */
 static bool is_repeated(const instructions *block, size_t n) {
   LLVMValueRef load = block->items[n];
   for (size_t i = n; i-- > 0;) {

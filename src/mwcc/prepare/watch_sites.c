@@ -69,7 +69,7 @@ static uint32_t space_of(LLVMValueRef address) {
   }
 }
 
-/* Whether a value plainly does not depend on the thread. */
+/* Whether a value obviously does not depend on the thread. */
 static bool is_uniform(LLVMValueRef value, int depth) {
   if (LLVMIsAConstant(value) || LLVMIsAArgument(value)) return true;
   if (depth == 0 || !LLVMIsAInstruction(value)) return false;
@@ -96,8 +96,9 @@ static void set_access(program *p, watched_site *s, LLVMValueRef address, uint64
   if (!find_accessed(p, address, &object)) return;
   /* a kernel's parameter points to global memory, whatever that is on this device */
   if (object.param && s->of.space == MW_SPACE_NONE) s->of.space = MW_SPACE_GLOBAL;
-  s->name = mw_strdup(object.name);                /* the name of a variable that later passes delete */
-  s->of.is_texture = is_from_integer(object.base); /* addresses of texels and of textures' records are made so */
+  s->name = mw_strdup(object.name); /* the name of a variable that later passes delete */
+  /* the headers compute addresses of texels and of textures' records so */
+  s->of.is_texture = is_from_integer(object.base);
 }
 
 size_t add_access_site(program *p, LLVMValueRef function, LLVMValueRef access, uint64_t bytes) {

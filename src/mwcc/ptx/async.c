@@ -1,8 +1,8 @@
-/* Inline PTX: barriers that count arrivals and bytes (mbarrier), and bulk copies, of memory and of tensors (PTX ISA 8.0,
- * chapters 9.7.8.24 and 9.7.13.15).
+/* Inline PTX: barriers that count arrivals and bytes (mbarrier), and bulk copies, of memory and of tensors (PTX ISA
+ * 8.0, chapters 9.7.8.24 and 9.7.13.15).
  *
  * Barriers are functions of the device headers (moonwarp/sync/ptx_mbarrier.h), copies a service of the runtime
- * (mw_services.bulk), which does them at once: so waits for groups of them are nothing. */
+ * (mw_services.bulk), which does them at once, so that waiting for groups of them does nothing. */
 #include "ptx.h"
 
 #include <stdio.h>
@@ -40,7 +40,7 @@ static bool translate_arrival(const ptx_source *x) {
   return state != NULL;
 }
 
-/* test_wait, try_wait: p, [at], state or parity, a hint of time; await, of parse.c's: [at], state or parity. */
+/* test_wait, try_wait: p, [at], state or parity, a time hint; await (wait_loop.c): [at], state or parity. */
 static bool translate_wait(const ptx_source *x) {
   const ptx_instruction *i = x->i;
   bool awaits = is(i, 1, "await"), by_parity = ptx_has_modifier(i, "parity");
@@ -208,15 +208,15 @@ bool ptx_translate_async(ptx_statement *s, const ptx_instruction *i) {
   if (!is(i, 0, "cp")) return false;
   bool reduces = is(i, 1, "reduce");
   int bulk_word = reduces ? 3 : 2;
-  if (is(i, 1, "async") && is(i, 2, "mbarrier")) { /* the thread's copies are done */
+  if (is(i, 1, "async") && is(i, 2, "mbarrier")) { /* an arrival when the thread's copies are done */
     if (!ptx_has_modifier(i, "noinc")) return true;
     LLVMValueRef arguments[] = {barrier_at(&x, 0), constant_i32(s->p, 1)};
     return arguments[0] && ptx_call(&x, "mbarrier_arrive", arguments, 2);
   }
   if (!is(i, bulk_word, "bulk")) return false;
-  if (is(i, 3, "commit_group")) ptx_tell(&x, MW_CHECK_COMMIT, constant_i32(s->p, 0));
+  if (is(i, 3, "commit_group")) ptx_report(&x, MW_CHECK_COMMIT, constant_i32(s->p, 0));
   if (is(i, 3, "wait_group") && i->operand_count == 1)
-    ptx_tell(&x, MW_CHECK_COPIED, ptx_read(s, i->operands[0], s->p->i32));
+    ptx_report(&x, MW_CHECK_COPIED, ptx_read(s, i->operands[0], s->p->i32));
   if (is(i, 3, "commit_group") || is(i, 3, "wait_group") || is(i, 3, "prefetch")) return true;
   if (is(i, bulk_word + 1, "tensor")) return translate_tensor(&x, bulk_word + 2, reduces);
   return translate_copy(&x, bulk_word + 1, reduces);

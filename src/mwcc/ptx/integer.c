@@ -207,7 +207,7 @@ static LLVMValueRef low_bits(const ptx_source *x, LLVMValueRef count) { /* 2^cou
   return LLVMBuildSelect(b, whole, all, mask, "");
 }
 
-/* Of a position or length, the low 8 bits count. */
+/* Only the low 8 bits of a position or length are used. */
 static LLVMValueRef byte_operand(const ptx_source *x, int n) {
   LLVMValueRef value = LLVMBuildAnd(x->s->b, ptx_operand_i32(x, n), constant_i32(x->s->p, 255), "");
   return LLVMBuildIntCast2(x->s->b, value, x->t.type, 0, "");

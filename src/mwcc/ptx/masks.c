@@ -1,5 +1,5 @@
-/* Inline PTX: masks and extensions whose position is an operand, which wraps or is clamped (PTX ISA 8.0, chapters 9.7.1.21
- * and 9.7.1.22). */
+/* Inline PTX: masks and extensions whose position is an operand, which wraps or is clamped (PTX ISA 8.0, chapters
+ * 9.7.1.21 and 9.7.1.22). */
 #include "ptx.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static LLVMValueRef ones_from(const ptx_source *x) {
   return LLVMBuildShl(b, ones, from, "");
 }
 
-/* szext: operand 1 of which the lowest bits, as many as operand 2 says, are extended; of no bits it is 0. */
+/* szext: the lowest bits of operand 1, as many as operand 2 says, extended; 0 if there are none. */
 static LLVMValueRef extended(const ptx_source *x) {
   LLVMBuilderRef b = x->s->b;
   program *p = x->s->p;

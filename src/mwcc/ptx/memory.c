@@ -161,7 +161,7 @@ static LLVMValueRef change(const ptx_source *x, const char *name, LLVMValueRef a
   return ptx_call(x, name[0] == 'i' ? "atom_inc_u32" : "atom_dec_u32", arguments, 2);
 }
 
-/* atom d, [a], b and red [a], b. Whatever order and scope is written, the operation is sequentially consistent. */
+/* atom d, [a], b and red [a], b. The operation is sequentially consistent, whatever its order and scope. */
 static bool translate_atomic(const ptx_source *x, bool result) {
   static const char *const orders[] = {"relaxed", "acquire", "release", "acq_rel"};
   const LLVMAtomicOrdering order = LLVMAtomicOrderingSequentiallyConsistent;
@@ -193,28 +193,28 @@ static bool translate_atomic(const ptx_source *x, bool result) {
 
 /* ---- copies ---- */
 
-void ptx_tell(const ptx_source *x, mw_check_event event, LLVMValueRef value) {
+void ptx_report(const ptx_source *x, mw_check_event event, LLVMValueRef value) {
   program *p = x->s->p;
   LLVMTypeRef params[] = {p->i32, p->i64}, type = LLVMFunctionType(p->void_type, params, 2, 0);
   LLVMValueRef arguments[] = {constant_i32(p, event), LLVMBuildZExt(x->s->b, value, p->i64, "")};
   LLVMBuildCall2(x->s->b, type, ptx_declared(x->s, CHECK_EVENT_FUNCTION, type), arguments, 2, "");
 }
 
-/* cp.async.commit_group, wait_group n, wait_all: only a checked run follows them. */
+/* cp.async.commit_group, wait_group n, wait_all: only a checked run uses them. */
 static bool translate_async_wait(const ptx_source *x) {
   static const char *const done[] = {"commit_group", "wait_group", "wait_all"};
   program *p = x->s->p;
   const char *what = x->i->words[2];
   if (x->i->word_count != 3 || !is_among(what, done, MW_COUNT(done))) return false;
-  if (strcmp(what, "wait_group") != 0) ptx_tell(x, MW_CHECK_COMMIT, constant_i32(p, 0));
-  if (strcmp(what, "wait_all") == 0) ptx_tell(x, MW_CHECK_COPIED, constant_i32(p, 0));
+  if (strcmp(what, "wait_group") != 0) ptx_report(x, MW_CHECK_COMMIT, constant_i32(p, 0));
+  if (strcmp(what, "wait_all") == 0) ptx_report(x, MW_CHECK_COPIED, constant_i32(p, 0));
   if (strcmp(what, "wait_group") == 0 && x->i->operand_count == 1)
-    ptx_tell(x, MW_CHECK_COPIED, ptx_read(x->s, x->i->operands[0], p->i32));
+    ptx_report(x, MW_CHECK_COPIED, ptx_read(x->s, x->i->operands[0], p->i32));
   return true;
 }
 
-/* cp.async.ca.shared.global [to], [from], bytes, given. The copy is synchronous. Of `bytes`, those past the first
-   `given` are set to 0. */
+/* cp.async.ca.shared.global [to], [from], bytes, given. The copy is synchronous. Bytes after the first `given` are set
+   to 0. */
 bool ptx_translate_copy(ptx_statement *s, const ptx_instruction *i) {
   ptx_source x = {.s = s, .i = i};
   program *p = s->p;
@@ -227,9 +227,9 @@ bool ptx_translate_copy(ptx_statement *s, const ptx_instruction *i) {
   uint64_t bytes = LLVMIsAConstantInt(size) ? LLVMConstIntGetZExtValue(size) : 0;
   if (!to || !from || (bytes != 4 && bytes != 8 && bytes != 16)) return false;
   if (i->operand_count == 3) {
-    ptx_tell(&x, MW_CHECK_ASYNC, constant_i32(p, 1));
+    ptx_report(&x, MW_CHECK_ASYNC, constant_i32(p, 1));
     LLVMBuildMemCpy(s->b, to, (unsigned)bytes, from, (unsigned)bytes, LLVMConstInt(p->i64, bytes, 0));
-    ptx_tell(&x, MW_CHECK_ASYNC, constant_i32(p, 0));
+    ptx_report(&x, MW_CHECK_ASYNC, constant_i32(p, 0));
     return true;
   }
   LLVMValueRef arguments[] = {LLVMBuildAddrSpaceCast(s->b, to, p->pointer, ""),

@@ -1,4 +1,4 @@
-/* Inline PTX: numbers of fewer bits that LLVM does not compute with here, bfloat16, tf32 and the two formats of 8 bits.
+/* Inline PTX: narrow formats without LLVM instructions: bfloat16, tf32 and the two formats of 8 bits.
  *
  *   cvt.rn.satfinite.e4m3x2.f32 d, a, b;     d = { b, a } as two bytes
  *   fma.rn.bf16x2 d, a, b, c;
@@ -26,7 +26,7 @@ static LLVMTypeRef type_of(const ptx_source *x, const char *name) {
 }
 
 /* cvt.to.from d, a or d, a, b, where a is the upper element. The function's last argument is whether negative results
-   are 0. Values are always cut to the finite numbers of 8 bits. */
+   are 0. Values are always clamped to the finite numbers of 8 bits. */
 static bool convert(const ptx_source *x) {
   const ptx_instruction *i = x->i;
   char name[PTX_NAME * 3];

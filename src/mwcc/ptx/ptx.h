@@ -89,13 +89,14 @@ LLVMValueRef ptx_operand(const ptx_source *x, int n);
 LLVMValueRef ptx_operand_i32(const ptx_source *x, int n);
 LLVMValueRef ptx_number(const ptx_source *x, uint64_t value);
 void ptx_result(const ptx_source *x, LLVMValueRef value);
+/* Report an event to a checked run (memory.c). */
+void ptx_report(const ptx_source *x, mw_check_event event, LLVMValueRef value);
 /* Call a function of the device headers (moonwarp/ptx_functions.h); NULL if they have none of that name. */
-void ptx_tell(const ptx_source *x, mw_check_event event, LLVMValueRef value); /* checked runs; memory.c */
 LLVMValueRef ptx_call(const ptx_source *x, const char *name, LLVMValueRef *arguments, unsigned count);
 /* The address "[$1+8]" in the address space that the instruction names; NULL if it is not written so. */
 LLVMValueRef ptx_address(const ptx_source *x, const char *text);
-/* The same as a number of 64 bits. in_shared: a register of 32 bits has an address in shared memory, of any block of the
-   cluster. */
+/* The same as a number of 64 bits. in_shared: a register of 32 bits has an address in shared memory, of any block of
+   the cluster. */
 LLVMValueRef ptx_flat_address(const ptx_source *x, const char *text, bool in_shared);
 /* Declare a function that a later pass lowers. */
 LLVMValueRef ptx_declared(ptx_statement *s, const char *name, LLVMTypeRef type);
@@ -115,7 +116,8 @@ bool ptx_translate_tensor(ptx_statement *s, const ptx_instruction *i); /* matric
 bool ptx_translate_video(ptx_statement *s, const ptx_instruction *i);
 LLVMValueRef ptx_cluster_register(ptx_statement *s, const char *name); /* or NULL */
 bool ptx_translate_async(ptx_statement *s, const ptx_instruction *i);  /* mbarrier, bulk copies */
-/* Of a loop by labels that only waits for an mbarrier: the wait alone. True: it was one. (wait_loop.c) */
+/* Replaces a loop of labels and branches that only waits for an mbarrier by the wait; true if it was one.
+   (wait_loop.c) */
 bool ptx_shorten_wait_loop(char *text);
 bool ptx_translate_cluster(ptx_statement *s, const ptx_instruction *i); /* mapa, getctarank, barrier.cluster */
 bool ptx_translate_narrow(ptx_statement *s, const ptx_instruction *i);  /* bfloat16 and numbers of 8 bits */

@@ -51,7 +51,7 @@ static bool select_bits(const video *v, int n, char name[PTX_NAME], unsigned *sh
   return *shift < 32;
 }
 
-/* Operand n, of vmad also a negated one, extended. */
+/* Operand n, extended; vmad's may be negated. */
 static LLVMValueRef operand(const video *v, int n) {
   char name[PTX_NAME];
   unsigned shift, bits;
@@ -160,8 +160,8 @@ static LLVMValueRef scalar(video *v, char target[PTX_NAME]) {
   return third ? combined(v, value, third) : NULL;
 }
 
-/* An operand's name without its selector. from[e]: the element of { a, b }, numbered through, that element e is taken
-   from; without a selector it is a's own, or b's. */
+/* An operand's name without its selector. from[e]: the number of the element of { a, b } from which element e is taken;
+   without a selector, that of a or b itself. */
 static bool select_elements(const video *v, int n, char name[PTX_NAME], unsigned from[4]) {
   strcpy(name, v->x->i->operands[n]);
   char *selector = strchr(name, '.');

@@ -162,13 +162,13 @@ static char *with_sign(const char *name, const char *sign) {
   return mw_format("%.*s%s%s%s", (int)at, name, tight ? "" : " ", sign, name + at);
 }
 
-/* The function type that a type is, by whatever names, or NULL. */
+/* The function type that a chain of typedefs names, or NULL. */
 static LLVMMetadataRef function_of(program *p, LLVMMetadataRef node) {
   while (node && LLVMGetDINodeTag(node) == TAG_TYPEDEF) node = metadata_operand(p, node, OPERAND_BASE_TYPE);
   return node && LLVMGetDINodeTag(node) == TAG_FUNCTION ? node : NULL;
 }
 
-/* A pointer to what a function type of C is: bytes that have no type, by the name of a pointer to the function. */
+/* A pointer to a function: a pointer to bytes without a type, with the name of the pointer to the function. */
 static ctype *function_pointer_type(program *p, LLVMMetadataRef node, LLVMMetadataRef function, const char *sign) {
   ctype *type = new_type(MW_TYPE_POINTER, 8, NULL);
   remember(node, type);
@@ -311,7 +311,7 @@ static ctype *enumeration_type(program *p, LLVMMetadataRef node) {
   return type;
 }
 
-/* CUDA's handles keep their names: they are numbers to C, and what a number stands for is all that there is to know. */
+/* CUDA's handles keep their names: to C they are numbers, and only the name says what they stand for. */
 static ctype *typedef_type(program *p, LLVMMetadataRef node) {
   static const char *const handles[] = {"cudaTextureObject_t", "cudaSurfaceObject_t", "CUtexObject", "CUsurfObject",
                                         "cudaGraphConditionalHandle"};

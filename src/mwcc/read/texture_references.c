@@ -19,8 +19,10 @@ static variable *find_variable(program *p, LLVMValueRef global) {
   return NULL;
 }
 
-/* ---- declarations ---- They follow from the class templates in texture_types.h: the name "texture<uchar4, 2,
-   (cudaTextureReadMode)1>", and the member __mw_element, an array of no pointers to the element type. */
+/* ---- declarations ---- */
+
+/* They follow from the class templates in texture_types.h: the name "texture<uchar4, 2, (cudaTextureReadMode)1>", and
+   the member __mw_element, an array of no pointers to the element type. */
 
 static const ctype *element_of(const ctype *type) {
   for (size_t i = 0; i < type->type.count; i++)
@@ -28,7 +30,7 @@ static const ctype *element_of(const ctype *type) {
   return NULL;
 }
 
-/* What follows the last comma but `skip` of the name; the type before may contain commas. */
+/* The template argument at place `skip` from the end of the name; the type before may contain commas. */
 static const char *argument_in(const char *name, int skip) {
   const char *at = name + strlen(name);
   for (; skip >= 0 && at > name; skip--)

@@ -1,5 +1,5 @@
-/* What addresses of tiles are made of (staging.h): values that are uniform in the block or the grid, and the slope of
- * a value: by how much it grows with a thread's id or with the counter of tiles. */
+/* The parts of tiles' addresses (staging.h): values that are uniform in the block or the grid, and slopes: how much a
+   value grows with a thread's id or with the counter of tiles. */
 #include "staging.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ typedef enum whole { OF_BLOCK, OF_GRID } whole;
 static bool is_uniform(const tile_loop *t, LLVMValueRef value, whole of, int depth) {
   static const char prefix[] = "llvm.nvvm.read.ptx.sreg.";
   if (!LLVMIsAInstruction(value)) return true;
-  if (depth == 0 || --*t->patience < 0 || LLVMGetNumOperands(value) > MOST_OPERANDS) return false;
+  if (depth == 0 || --*t->visits_left < 0 || LLVMGetNumOperands(value) > MOST_OPERANDS) return false;
   if (LLVMIsACallInst(value)) {
     const char *name = callee_name(value);
     if (!starts_with(name, prefix)) return false;
@@ -87,7 +87,7 @@ static slope slope_of(LLVMValueRef value, counting v, int depth) {
   if (value == v.t->counter) return (slope){true, v.axis == NEITHER, NULL};
   if (LLVMIsACallInst(value) && axis_of(value) != NEITHER) return (slope){true, axis_of(value) == v.axis, NULL};
   if (is_common(v.t, value)) return flat;
-  if (depth == 0 || --*v.t->patience < 0) return unknown;
+  if (depth == 0 || --*v.t->visits_left < 0) return unknown;
   LLVMValueRef a = LLVMGetOperand(value, 0), b = LLVMGetNumOperands(value) > 1 ? LLVMGetOperand(value, 1) : NULL;
   if (is_addition(value) || is_operation(value, LLVMSub))
     return add_slopes(slope_of(a, v, depth - 1), slope_of(b, v, depth - 1), is_operation(value, LLVMSub));
@@ -126,7 +126,7 @@ bool steps_match(const tile_loop *t, LLVMValueRef value, int axis) { return step
 
 static bool extended_steps_match(const tile_loop *t, LLVMValueRef value, int axis, int depth) {
   if (!LLVMIsAInstruction(value) || value == t->counter || LLVMIsACallInst(value)) return true;
-  if (depth == 0 || --*t->patience < 0) return false;
+  if (depth == 0 || --*t->visits_left < 0) return false;
   if (is_extension(value) && !steps_match_within(t, LLVMGetOperand(value, 0), axis, depth)) return false;
   for (int i = 0; i < LLVMGetNumOperands(value) && !is_common(t, value); i++)
     if (!extended_steps_match(t, LLVMGetOperand(value, (unsigned)i), axis, depth - 1)) return false;

@@ -13,14 +13,13 @@
  *
  * Conditions: all threads of the grid reach the loop and branch uniformly in it. In an iteration each thread stores
  * one element, at its id, before any is read, and reads only elements of threads of the block. The kernel stores to no
- * other memory before the loop or in it. Without the barriers, what it stores after the loop may be read too early by
- * the loads of other threads that are still in the loop. That concerns - the rows' source, and other addresses that
- * are the same for all threads. But all blocks load all of these, so that with several
- *    blocks the kernel had that race before; and grids of one block are excluded;
- * - elements that other threads load for themselves. So each such access may only be to the thread's own element, by
- * its number in the
- *    grid, and at the launch the memory that is stored to is compared with the memory that is loaded (footprint.h,
- *    kernel.row_footprints).
+ * other memory before the loop or in it. Without the barriers, other threads that are still in the loop may load too
+ * late what it stores after the loop. That concerns
+ *   - the rows' source, and other addresses that are the same for all threads. All blocks load these, so with several
+ *     blocks the kernel had that race before; and grids of one block are excluded;
+ *   - elements that other threads load for themselves. So each such access may only be to the thread's own element, by
+ *     its number in the grid, and at the launch the memory that is stored to is compared with the memory that is
+ *     loaded (footprint.h, kernel.row_footprints).
  *
  * By itself this gains nothing: reading shared memory is a little faster. So it is done for grids of few blocks only,
  * whose blocks workers then share (gang_loop.c). */
@@ -78,7 +77,7 @@ typedef struct assumed_uniform { /* phis that are assumed to be uniform, optimis
 
 static bool is_grid_uniform(const row_loop *l, LLVMValueRef value, assumed_uniform *taken, int depth) {
   if (!LLVMIsAInstruction(value)) return true;
-  if (depth == 0 || --*l->t.patience < 0 || LLVMGetNumOperands(value) > MOST_OPERANDS) return false;
+  if (depth == 0 || --*l->t.visits_left < 0 || LLVMGetNumOperands(value) > MOST_OPERANDS) return false;
   if (LLVMIsAPHINode(value)) {
     for (int i = 0; i < taken->count; i++)
       if (taken->phis[i] == value) return true;
@@ -188,7 +187,7 @@ static bool is_of_piece(const row_loop *l, LLVMValueRef load) {
 
 /* Whether the access is right without the barriers, between loads in or before the loop and stores after it (see
    above). */
-static bool is_noted(const row_loop *l, const footprint_search *s, LLVMValueRef i) {
+static bool is_safe_without_barriers(const row_loop *l, const footprint_search *s, LLVMValueRef i) {
   bool loads = LLVMIsALoadInst(i);
   if (!loads && !LLVMIsAStoreInst(i)) return true;
   if (is_read(l, i) || is_of_piece(l, i) || is_store_to_row(l, i)) return true;
@@ -209,7 +208,7 @@ static bool is_isolated(const row_loop *l, kernel *k) {
       good = is_unrelated(&l->t, i);
     else if (mentions_array(i))
       good = LLVMIsAGetElementPtrInst(i) ? is_for_rows(l, i) : is_read(l, i);
-    good = good && is_noted(l, &s, i);
+    good = good && is_safe_without_barriers(l, &s, i);
   }
   free(all.items);
   return good && are_elements(&k->row_footprints);
@@ -260,7 +259,7 @@ static void remove_access(LLVMValueRef i, LLVMValueRef address) {
 
 static void rewrite(row_loop *l) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(l->t.p->context);
-  *l->t.patience = INT32_MAX; /* the searches succeeded before, and are repeated */
+  *l->t.visits_left = INT32_MAX; /* the searches succeeded before, and are repeated */
   for (int n = 0; n < l->read_count; n++) make_read(l, b, &l->reads[n]);
   for (int n = 0; n < l->read_count; n++) remove_access(l->reads[n].load, LLVMGetOperand(l->reads[n].load, 0));
   for (int n = 0; n < l->piece_count; n++) {
@@ -283,10 +282,10 @@ bool eliminate_staged_rows(program *p, kernel *k) {
   row_read *reads = mw_alloc(MOST_READS * sizeof *reads);
   bool found = false;
   for (LLVMBasicBlockRef head = LLVMGetFirstBasicBlock(function); head && !found; head = LLVMGetNextBasicBlock(head)) {
-    int patience = MOST_VALUES;
-    row_loop l = {.t = {.p = p, .function = function, .patience = &patience, .head = head}, .reads = reads};
+    int visits_left = MOST_VALUES;
+    row_loop l = {.t = {.p = p, .function = function, .visits_left = &visits_left, .head = head}, .reads = reads};
     found = find_loop(&l) && find_rows(&l) && branches_are_uniform(&l) && is_uniform_to(&l.t, l.t.before) &&
-            is_isolated(&l, k) && patience >= 0;
+            is_isolated(&l, k) && visits_left >= 0;
     p->few_pays = found;
     found = found && o->launch_few && !o->launch_one;
     if (found) rewrite(&l);

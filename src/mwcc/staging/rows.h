@@ -1,7 +1,7 @@
 /* Staged rows: elements of an array that a block copies to shared memory, one for each thread, and that all its
  * threads read. rows.c finds and rewrites the loop, rows_elements.c matches what is stored and read. */
-#ifndef UNSTAGE_LINES_H
-#define UNSTAGE_LINES_H
+#ifndef MWCC_STAGING_ROWS_H
+#define MWCC_STAGING_ROWS_H
 
 #include "staging.h"
 

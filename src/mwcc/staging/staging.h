@@ -4,15 +4,15 @@
  *
  *   tiles.c           matches the loop over tiles of a matrix product
  *   tiles_rewrite.c   makes it one loop that reads the matrices
- *   affine.c          what addresses are made of: uniform values, and slopes along ids and counters
+ *   affine.c          the parts of addresses: uniform values, and slopes along ids and counters
  *   rows.c            matches and rewrites the loop over rows (rows.h)
  *   rows_elements.c   matches the elements of rows
  *
  * The rule of both: an element of shared memory holds what the thread with a known id has loaded, so a read of it
  * is that load with the id replaced. Each file states what else has to hold. Only for kernels compiled for one block
  * size. */
-#ifndef UNSTAGE_H
-#define UNSTAGE_H
+#ifndef MWCC_STAGING_H
+#define MWCC_STAGING_H
 
 #include "mwcc/analysis/simt.h"
 
@@ -29,7 +29,7 @@ typedef struct tile {
 typedef struct tile_loop {
   program *p;
   LLVMValueRef function;
-  int *patience; /* how many values may still be visited; below 0 the loop is left as it is */
+  int *visits_left; /* the number of values that may still be visited; below 0 the loop is left as it is */
   LLVMBasicBlockRef before, head, inner, latch, after;
   LLVMValueRef barrier;                                 /* one of the loop's */
   LLVMValueRef counter, counter_first, counter_next, k; /* counter: of tiles; k: in a tile */

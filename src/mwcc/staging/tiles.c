@@ -354,13 +354,13 @@ static void eliminate_staged_tiles(program *p, kernel *k) {
   const options *o = p->options;
   LLVMValueRef function = k->body;
   for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block; block = LLVMGetNextBasicBlock(block)) {
-    int patience = MOST_VALUES;
-    tile_loop t = {.p = p, .function = function, .patience = &patience, .inner = block};
+    int visits_left = MOST_VALUES;
+    tile_loop t = {.p = p, .function = function, .visits_left = &visits_left, .inner = block};
     if (!find_blocks(&t) || !find_counter(&t) || !find_k(&t) || !find_sum(&t) || !suits_blocks(&t)) continue;
     if (!find_tiles(&t) || !is_by_rows(&t) || !find_end(&t) || !is_uniform_to(&t, t.before) || !is_isolated(&t))
       continue;
-    if (patience < 0) continue;
-    patience = INT_MAX;
+    if (visits_left < 0) continue;
+    visits_left = INT_MAX;
     /* Rows of only one cache line are faster with tiles; two merged blocks have rows of two lines (block_merge.c). */
     bool joins = p->block[X] < 2 * LINE;
     p->even_pays = joins;

@@ -112,7 +112,8 @@ bool has_mask_registers(const program *p) {
 
 bool has_half_units(const program *p) { return strcmp(p->cpu, "znver4") == 0 && has_mask_registers(p); }
 
-/* Of hosts of another kind nothing is known. One of this kind most likely has as much as this one. */
+/* Nothing is known about hosts of another architecture. A host of this one most likely maps as much memory as this
+   machine. */
 static void choose_reach(program *p) {
   const options *o = p->options;
   bool given = o->reach != MWCC_REACH_UNKNOWN;

@@ -1,15 +1,15 @@
 /* Gangs of one lane: up to the next barrier, one thread after the other (pocl: work-item loops).
  *
- * For kernels that wait at barriers and that lanes are bad at: what they access are mostly gathers (thread_cost.c). A gang of
- * one lane has neither masks nor gathers: its values are scalars and its branches are branches, since all shapes of one
- * lane are uniform. Which region follows at a barrier, and what is saved there, is the same as for other gangs: the gangs of
- * a block run a region before any begins the next. So each thread does the same operations in the same order. LLVM's whole
- * pipeline then optimises the code, without its vectoriser of straight-line code (codegen.c).
+ * For kernels with barriers whose accesses would mostly be gathers (thread_cost.c). A gang of one lane has neither
+ * masks nor gathers: its values are scalars and its branches are branches, since all shapes of one lane are uniform.
+ * Regions and barrier state are as for other gangs: the gangs of a block run a region before any begins the next. So
+ * each thread does the same operations in the same order. LLVM's whole pipeline then optimises the code, without its
+ * vectoriser of straight-line code (codegen.c).
  *
- * Rematerialisation. What is live across a barrier is saved for each thread of the block, and read back. Most of that are
- * indices and addresses, made of ids, parameters and constants by a few operations, which cost less than the loads. Their
- * users in other nodes get copies of their own. A copy has the same value wherever it stands, since ids, parameters and
- * constants do not change while a thread runs. */
+ * Rematerialisation. Values that are live across a barrier are saved for each thread of the block, and loaded again.
+ * Most are indices and addresses that are computed from ids, parameters and constants by a few operations, which cost
+ * less than the loads. Their users in other nodes get copies of their own. A copy has the same value wherever it
+ * stands, since ids, parameters and constants do not change while a thread runs. */
 #include "mwcc/analysis/analysis.h"
 #include "mwcc/support/predicates.h"
 #include "mwcc/widen/widen.h"
@@ -31,20 +31,20 @@ typedef struct copies {
   size_t count;
 } copies;
 
-/* The number of operations that make the value of ids, parameters and constants; more than `most` where it is not made of
-   these, or of too many. */
-static int operations_to_make(LLVMValueRef value, int most) {
+/* The number of operations that compute the value from ids, parameters and constants; more than `most` if it depends on
+   other values, or takes too many. */
+static int operations_to_compute(LLVMValueRef value, int most) {
   if (!LLVMIsAInstruction(value)) return 0;
   if (LLVMIsACallInst(value)) return starts_with(callee_name(value), "llvm.nvvm.read.ptx.sreg.") ? 1 : most + 1;
   bool simple = is_integer_operation(value) || LLVMIsAGetElementPtrInst(value) || LLVMIsAAddrSpaceCastInst(value);
   int sum = 1;
   for (int i = 0; simple && i < LLVMGetNumOperands(value) && sum <= most; i++)
-    sum += operations_to_make(LLVMGetOperand(value, (unsigned)i), most - sum);
+    sum += operations_to_compute(LLVMGetOperand(value, (unsigned)i), most - sum);
   return simple ? sum : most + 1;
 }
 
 static bool is_simple(LLVMValueRef value) {
-  return LLVMIsAInstruction(value) && operations_to_make(value, MOST_OPERATIONS) <= MOST_OPERATIONS;
+  return LLVMIsAInstruction(value) && operations_to_compute(value, MOST_OPERATIONS) <= MOST_OPERATIONS;
 }
 
 /* The value's copy in the node, where its users follow: at its beginning, after the copies of its operands. */
@@ -111,8 +111,8 @@ static bool may_run_by_threads(const program *p, const kernel *k) {
   return k->waits && !k->sees_warp && !k->has_block_wait;
 }
 
-/* Whether threads are clearly cheaper than lanes. The estimate is rough, and rougher where blocks have several gangs; where
-   it leaves doubt, long launches measure. */
+/* Whether threads are clearly cheaper than lanes. The estimate is rough, and rougher where blocks have several gangs;
+   in doubt, long launches measure both. */
 static bool prefers_threads(const program *p, kernel *k, const graph *g, const liveness *live, int lanes) {
   enum { ONE_GANG = 13, SEVERAL = 20, DOUBTFUL = 7 }; /* tenths */
   long by_lanes, by_threads;

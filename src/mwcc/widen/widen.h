@@ -16,7 +16,7 @@
  *   warp_intrinsics.c                         shuffles, votes and other functions of a warp
  *   thread_ids.c                              threadIdx and lane ids
  *   watch.c, tally.c                          markers of watched code; counting in place
- *   checks.c, screen.c                        bounds of accesses; signs of races
+ *   checks.c, race_screening.c                bounds of accesses; signs of races
  *   vector_math.c                             mathematical functions on all lanes
  *   cold_calls.c                              calls of cold helpers
  *   reduction_state.c, privatized_atomics.c   sums and atomic additions that outlive an iteration
@@ -39,14 +39,14 @@
  * `width` elements for each vector of the gang.
  *
  * Invariants. A value that is used outside of its node has slots on the stack, which mem2reg promotes. So this code
- * makes no phis and may emit a node more than once. Lanes that are not active hold arbitrary values, and a vector
- * may have no active lane: neither a branch nor an access of an active lane may depend on what they hold. */
+ * makes no phis and may emit a node more than once. Lanes that are not active hold arbitrary values, and a vector may
+ * have no active lane: neither a branch nor an access of an active lane may depend on their values. */
 #ifndef WIDEN_H
 #define WIDEN_H
 
 #include "mwcc/divergence/linearization.h"
 
-/* Something for each vector of a gang; what all vectors share is of[0] alone. */
+/* A value for each vector of a gang; if all vectors share one, it is of[0] alone. */
 typedef struct vectors {
   LLVMValueRef of[MOST_VECTORS];
 } vectors;
@@ -68,7 +68,7 @@ typedef struct mask {
 /* Bytes of the worker's stack (8 MiB) for the local arrays of a running gang, and for those of all gangs of a block
    and the values that they save at barriers. The number of gangs in a block is known at the launch: see
    variant_dispatch.c. */
-enum { LOCAL_MOST = 2 << 20, WAITING_MOST = 4 << 20 };
+enum { LOCAL_MOST = 2 << 20, SAVED_MOST = 4 << 20 };
 
 typedef struct lane_prefetches { /* the prefetches that were emitted before the last load: prefetch.c */
   LLVMValueRef load, distance;
@@ -87,11 +87,11 @@ typedef struct deferred_prefetches {
   row_prefetch rows[4]; /* for each load, as many rows as vectors */
 } deferred_prefetches;
 
-/* Values with shapes that most gangs have though they cannot be proved, and all shapes that follow from them. */
+/* Values with shapes that most gangs have but that cannot be proved, and all shapes that follow from them. */
 typedef struct speculation {
   given *list;
   int count;
-  bool divides;  /* by numbers that are not constant: where these are small, the test fails in many gangs */
+  bool divides;  /* by numbers that are not constant: if these are small, the test fails in many gangs */
   shapes shapes; /* where there are any */
   /* For gangs in which a row ends, that are run row by row, or NULL; and the proved shapes of a gang that begins at any
      thread. */
@@ -146,7 +146,7 @@ struct widener {
   LLVMBasicBlockRef gang_begins; /* the first block of a gang's code; NULL: in the fallback */
   bool streams;                  /* there are streaming stores */
   bool fallback;                 /* this is the fallback: divergent_fallback.c */
-  bool mostly_full;              /* mostly all lanes are active here, though masks do not show it: mask_elision.c */
+  bool mostly_full;              /* usually all lanes are active here, but masks do not show it: mask_elision.c */
   /* the number of elements, where a grid-stride loop is interchanged (interchange.c); or NULL */
   LLVMValueRef elements;
   privatised_add adds[MOST_SAVED];
@@ -170,18 +170,19 @@ bool may_fall_back(const program *p, const kernel *k, const graph *g, const cut 
 LLVMValueRef iteration_word(widener *w, const char *name);
 
 /* ---- reduction_state.c ---- */
-/* at the function's start: how many blocks are strip-mined together, by what their gangs save */
+/* at the function's start: the number of blocks that are strip-mined together, by the bytes that their gangs save */
 void choose_strip_blocks(widener *w);
-void note_strip_block(widener *w, LLVMValueRef number); /* which of the blocks that are strip-mined together is run */
-/* a call about a sum that is saved between iterations; false: it is no such call */
+/* sets which of the blocks that are strip-mined together is run */
+void select_strip_block(widener *w, LLVMValueRef number);
+/* a call that loads or saves a sum between strips; false: it is no such call */
 bool widen_saved(widener *w, LLVMValueRef call);
 
 /* ---- atomic_privatization.c ---- */
 bool widen_private_add(widener *w, LLVMValueRef call, mask m); /* false: it is no such call */
 
 /* ---- block_loop.c ---- */
-/* Whether the first rows of all blocks that are side by side are run first, then all second ones, … */
 void choose_lane_axis(program *p); /* lane_axis.c */
+/* Whether the first rows of all adjacent blocks are run first, then all second rows, … */
 bool takes_rows_of_blocks(const kernel *k, const shapes *s);
 
 /* ---- values.c ---- */
@@ -195,7 +196,7 @@ bool is_vector_affine(const widener *w, LLVMValueRef value); /* its form is a sc
 bool is_varying(const widener *w, LLVMValueRef value);       /* its form is vectors */
 /* Whether lane l of every vector has its lane 0's value plus l * stride; 0: all lanes of a vector have the same. */
 bool has_stride(const widener *w, LLVMValueRef value, int64_t stride);
-/* How many elements the form of a value has, and the type of each. */
+/* The number of elements of a value's form, and the type of each. */
 int form_count(const widener *w, LLVMValueRef value);
 LLVMTypeRef form_type(const widener *w, LLVMValueRef value);
 /* A value in its form; as the scalar of the gang's lane 0 (uniform and affine values); of vector u's lane 0 (all but
@@ -222,8 +223,8 @@ vectors new_slots(widener *w, LLVMTypeRef type, int count);
 LLVMValueRef first_id(widener *w, unsigned axis); /* threadIdx of the gang's lane 0 */
 vectors load_slots(widener *w, LLVMTypeRef type, vectors slots, int count);
 void store_slots(widener *w, vectors values, vectors slots, int count);
-/* The same for values saved in memory while other gangs run, where they have another type: waiting_type. */
-LLVMTypeRef waiting_type(const widener *w, LLVMTypeRef type);
+/* The same for values saved in memory while other gangs run, where they have another type: stored_type_of. */
+LLVMTypeRef stored_type_of(const widener *w, LLVMTypeRef type);
 vectors load_waiting(widener *w, LLVMTypeRef type, vectors places, int count);
 void store_waiting(widener *w, LLVMTypeRef type, vectors values, vectors places, int count);
 /* Masks, of one vector and of all. */
@@ -261,7 +262,7 @@ bool widen_watch(widener *w, LLVMValueRef call, mask m);
 /* A bounds check; false: the call is none. */
 bool widen_check(widener *w, LLVMValueRef call, mask m);
 
-/* ---- screen.c: in screened code ---- */
+/* ---- race_screening.c: in screened code ---- */
 void screen_access(widener *w, LLVMValueRef call, mask m);     /* after its bounds were checked */
 void screen_block(widener *w, LLVMValueRef block);             /* a block begins */
 void screen_barrier(widener *w);                               /* all its threads have passed a barrier */
@@ -269,8 +270,8 @@ void screen_warp_call(widener *w, LLVMValueRef named, mask m); /* of a warp func
 
 /* ---- thread_ids.c ---- */
 LLVMValueRef first_thread(widener *w); /* the linear id of the gang's lane 0; the other threads follow it */
-/* A read of a register (its name after "sreg.") that tells a thread's place in its warp; or of threadIdx, where lanes
-   have no regular ids. */
+/* A read of a register (its name after "sreg.") for a thread's place in its warp; or of threadIdx, if lanes have no
+   regular ids. */
 bool widen_warp_register(widener *w, LLVMValueRef call, const char *name);
 /* threadIdx of threads by their linear ids, a scalar or a vector. */
 LLVMValueRef scattered_id(widener *w, LLVMValueRef threads, unsigned axis);
@@ -281,7 +282,7 @@ LLVMValueRef number_like(widener *w, LLVMValueRef like, unsigned value);
 /* A barrier where a block is one gang (graph.seamless): there is nothing to wait for, and votes are counted at once.
    False: the call is none. */
 bool widen_barrier(widener *w, LLVMValueRef call, mask m);
-/* What `sum`, the votes of the vectors before, becomes with the votes of vector u at a barrier that counts. */
+/* Adds the votes of vector u at a counting barrier to `sum`, the votes of the vectors before. */
 LLVMValueRef vote_of_vector(widener *w, const char *name, LLVMValueRef predicate, mask m, int u, LLVMValueRef sum);
 
 /* ---- vector_math.c ---- */
@@ -292,7 +293,7 @@ bool has_vector_math(program *p, const char *root, LLVMTypeRef type);
 /* Its value for all lanes; false where only the scalar function is exact enough. */
 bool call_vector_math(widener *w, LLVMValueRef call, const char *root, mask m, vectors *result);
 
-/* ---- cold_helpers.c ---- */
+/* ---- cold_calls.c ---- */
 void call_cold(widener *w, LLVMValueRef call); /* by all lanes */
 
 /* ---- widen/memory/memory.c ---- */
@@ -311,7 +312,7 @@ void prefetch_next_block(widener *w, LLVMValueRef load, uint64_t bytes);
 void prefetch_deferred_rows(widener *w, LLVMValueRef load);
 /* As prefetch_ahead, for a load that all vectors share. */
 void prefetch_shared_row(widener *w, LLVMValueRef load, uint64_t bytes);
-/* The load is serialised, and this is one lane's, from the address: the prefetches are, too, one for each line. */
+/* For one lane of a serialised load, from its address: the prefetches are serialised as well, one for each line. */
 void prefetch_by_lanes(widener *w, LLVMValueRef load, LLVMValueRef address);
 
 /* ---- address_stride.c ---- */
@@ -336,8 +337,8 @@ void widen_store(widener *w, LLVMValueRef store, mask m);
 bool stays_in_place(LLVMValueRef access);
 
 /* ---- thread_regions.c ---- */
-/* Whether gangs are to have one lane: of one (--width=1), if that can be done, or where `lanes` would be slower. The code
-   is prepared for it. */
+/* Whether gangs have one lane: with --width=1 if that is possible, or if `lanes` would be slower. Prepares the code for
+   it. */
 bool run_by_threads(program *p, kernel *k, int lanes);
 
 /* ---- speculative_shapes.c ---- */
@@ -351,11 +352,10 @@ void free_speculation(speculation *x);
 LLVMValueRef build_shape_test(widener *w, const speculation *x);
 /* i1: whether rows are so long that it pays to run them one by one. */
 LLVMValueRef build_row_choice(widener *w, const speculation *x);
-/* How many of the first `left` lanes are in lane 0's row (i32, at least 1), and in *holds whether these have the
-   speculated shapes. w's shapes are those that are proved for gangs that begin at any
-   thread. */
+/* The number of the first `left` lanes that are in lane 0's row (i32, at least 1), and in *holds whether these have the
+   speculated shapes. w's shapes are those proved for gangs that begin at any thread. */
 LLVMValueRef build_row_test(widener *w, const speculation *x, LLVMValueRef left, LLVMValueRef *holds);
-/* On the speculative path: the value that a clamped one is made from by adding constants and clamping, if it is
+/* On the speculative path: the value from which a clamped one is computed by adding constants and clamping, if it is
    available in node `at`; the constants are added to *distance. Neither wraps. Else the value itself. */
 LLVMValueRef unclamped_base(const widener *w, LLVMValueRef value, int at, int64_t *distance);
 /* On the speculative path: the operand that a clamp returns in all lanes; or NULL. */
@@ -380,7 +380,7 @@ LLVMValueRef rematerialize(widener *w, LLVMValueRef value, LLVMValueRef lane);
 
 /* ---- flow/block_packing.c ---- */
 bool can_pack_blocks(const program *p, const kernel *k, int lanes);
-/* Between the two the kernel's body, and p->block, are those of a pack of blocks, whose number is returned. The body
+/* Between the two, the kernel's body and p->block are those of a pack of blocks, whose number is returned. The body
    remains so. */
 unsigned begin_packing(program *p, kernel *k, int lanes);
 void end_packing(program *p);
@@ -389,7 +389,8 @@ bool packing_pays(const program *p, const shapes *packed, int gathers); /* gathe
 
 /* ---- flow/candidates.c ---- */
 
-/* List gangs to measure besides the kernel's own, the most promising first. `s`: the shapes of gangs of one vector. */
+/* List gangs to measure in addition to the kernel's own, the most promising first. `s`: the shapes of gangs of one
+   vector. */
 void list_candidates(const program *p, kernel *k, const graph *g, const order *o, const shapes *s);
 void report_candidates(const kernel *k);
 

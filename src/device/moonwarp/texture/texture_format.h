@@ -64,8 +64,9 @@ __mw_device_template __mw_words __mw_tex_load(const unsigned int *base, int row,
   return texel;
 }
 
-/* ---- conversion to numbers in the format's own scale ----
-   In one of three ways. Unused components are 0, so that no code is generated for them. */
+/* ---- conversion to numbers in the format's own scale ---- */
+
+/* In one of three ways. Unused components are 0, so that no code is generated for them. */
 
 enum __mw_manner { __mw_as_floats, __mw_as_halves, __mw_as_integers };
 
@@ -97,8 +98,10 @@ __mw_device __mw_floats __mw_tex_light(const __mw_floats &v) {
   return {__mw_linear_light(v.x), __mw_linear_light(v.y), __mw_linear_light(v.z), v.w / 255};
 }
 
-/* ---- conversion to the scale of the fetch ---- As measured on an H100 (docs/build/texture_arithmetic.md). Filtering
-   leaves 8 fraction bits, so that everything up to the last division is exact in a float. */
+/* ---- conversion to the scale of the fetch ---- */
+
+/* As measured on an H100 (docs/build/texture_arithmetic.md). Filtering leaves 8 fraction bits, so that everything up to
+   the last division is exact in a float. */
 
 /* A select that never becomes a branch. */
 __mw_device float __mw_tex_either(bool first, float a, float b) {

@@ -2,13 +2,13 @@
  *
  *   sext(columns * row + x)   ->   sext(columns * row) + sext(x)
  *
- * `nsw` tells that the sum of a thread does not wrap, so both are equal where the thread computes it. For lanes they
- * are not the same: the address of a vector is made from lane 0, which may be inactive, and its 32-bit sum may wrap
- * where those of active lanes do not. So the extension of such a sum is not known to be contiguous, though each of its
- * terms is. A sum of 64 bits may wrap, as addresses do.
+ * `nsw` guarantees that a thread's sum does not wrap, so both forms are equal where the thread computes it. For lanes
+ * they differ: the address of a vector is computed from lane 0, which may be inactive, and whose 32-bit sum may wrap
+ * although those of active lanes do not. So the extension of such a sum is not known to be contiguous, though each of
+ * its terms is. A sum of 64 bits may wrap, as addresses do.
  *
  * Only sums that differ between lanes are changed, and only where all terms are the same for all lanes or are known not
- * to wrap in any: others stay 32-bit indices, of which gathers take more at a time. */
+ * to wrap in any: others stay 32-bit indices, since one gather takes more of them. */
 #include "mwcc/analysis/simt.h"
 #include "mwcc/support/predicates.h"
 #include "mwcc/prepare/prepare.h"
@@ -36,8 +36,7 @@ static bool is_candidate(LLVMValueRef i) {
   return LLVMGetIntTypeWidth(LLVMTypeOf(i)) == 64 && LLVMGetIntTypeWidth(LLVMTypeOf(from)) == 32 && is_exact_sum(from);
 }
 
-/* Whether the value is the same for all lanes, or does not wrap in any: in general, or as branches before the node tell
-   of active lanes. */
+/* Whether the value is uniform, or does not wrap in any lane, or in any active lane by the branches before the node. */
 static bool is_term(const shapes *s, LLVMValueRef value, int at) {
   const int64_t margin = 1 << 24;
   shape a = shape_of(s, value);

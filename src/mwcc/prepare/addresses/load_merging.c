@@ -3,12 +3,12 @@
  *
  *   p[0], p[1], p[2], p[3]   ->   w = *(int *)p;  w, w >> 8, w >> 16, w >> 24, each truncated to 8 bits
  *
- * A gather of bytes loads each by itself, as each lane's loads are in different lines; one gather of 32 bits has all
- * four. The thread reads the same bytes: the loads are in one basic block, so that all are executed or none, and
- * between them nothing writes, waits, or may not return. Their order does not matter then.
+ * If lanes are far apart, the bytes take four gathers, and one word a single gather. The thread reads the same bytes:
+ * the loads are in one basic block, so that all are executed or none, and between them nothing writes, waits, or may
+ * not return. So their order does not matter.
  *
- * Where lanes have neighbouring bytes, loads of vectors of bytes are better; so only bytes are merged whose addresses
- * lie four or more apart in lanes, or anywhere. All hosts are little-endian. */
+ * If neighbouring lanes load neighbouring bytes, vector loads of bytes are better. So bytes are merged only if the
+ * lanes' addresses are at least four bytes apart, or not affine. All hosts are little-endian. */
 #include "mwcc/analysis/simt.h"
 #include "mwcc/support/predicates.h"
 #include "mwcc/prepare/prepare.h"
@@ -23,7 +23,7 @@ typedef struct byte_load {
   LLVMValueRef load, base, terms[MOST_TERMS];
   int term_count;
   int64_t offset;
-  int run; /* loads of one run have nothing between them that matters */
+  int run; /* loads with one number have nothing between them that prevents merging */
   bool merged;
 } byte_load;
 

@@ -2,13 +2,13 @@
  *
  * MemorySanitizer computes beside each value a shadow: a set bit is a bit that nothing has written. It tests shadows
  * where a value decides something: conditions, addresses, arguments. This pass adds tests where computed values are
- * stored, and where a number is copied to global memory; moving bytes, as of a struct's padding, is no use. It then
- * turns MemorySanitizer's calls into those of the runtime (src/cpu/check/initialised.c).
+ * stored, and where a number is copied to global memory; moving bytes, such as a struct's padding, is not a use. It
+ * then turns MemorySanitizer's calls into those of the runtime (src/cpu/check/initialised.c).
  *
  * An origin is the line of the load that read the unwritten value from memory.
  *
  * Before: all calls are inlined, and variables are in memory. After: scalar variables are in registers, and nothing has
- * been simplified, since LLVM takes an undefined value to be whatever suits it. */
+ * been simplified, since LLVM may replace an undefined value by any value. */
 #include "value_check.h"
 #include "mwcc/prepare/prepare.h"
 
@@ -71,7 +71,7 @@ static void begin_unwritten(value_check *c, LLVMValueRef local, LLVMValueRef bef
   LLVMBuildStore(c->b, LLVMBuildLoad2(c->b, LLVMGetAllocatedType(local), c->unwritten, ""), local);
 }
 
-/* A variable begins with a value that nothing has written, each time that its scope is entered. */
+/* A variable is unwritten each time its scope is entered. */
 static void begin_variable(value_check *c, LLVMValueRef local) {
   if (!LLVMIsAConstantInt(LLVMGetOperand(local, 0)) || !is_register(c, local)) return;
   LLVMValueRef next = LLVMGetNextInstruction(local);
@@ -85,7 +85,8 @@ static void begin_variable(value_check *c, LLVMValueRef local) {
 
 /* ---- uses ---- */
 
-/* Whether a value is computed, rather than moved; bits that are cut out and put together, as of bit-fields, are moved. */
+/* Whether a value is computed, rather than moved; bits that are extracted and combined, as for bit-fields, are
+   moved. */
 static bool is_computed(LLVMValueRef value, int steps) {
   if (!LLVMIsAInstruction(value) || steps == 0) return false;
   unsigned first = 0, count = (unsigned)LLVMGetNumOperands(value);
@@ -157,7 +158,7 @@ static void test_store(value_check *c, LLVMValueRef store) {
   if (!is_computed(value, STEPS) && (is_shared(c->p, root) || !is_number(value))) return;
   LLVMPositionBuilderBefore(c->b, store);
   call_use(c, value);
-  LLVMSetOperand(store, 0, LLVMBuildFreeze(c->b, value, FOUND)); /* which is written: one finding is enough */
+  LLVMSetOperand(store, 0, LLVMBuildFreeze(c->b, value, FOUND)); /* frozen, and so written: one report is enough */
 }
 
 static void test_atomic(value_check *c, LLVMValueRef i) {
@@ -170,7 +171,7 @@ static void test_atomic(value_check *c, LLVMValueRef i) {
   call_use(c, old);
 }
 
-/* A shuffle moves values, which MemorySanitizer does not know. What an absent lane gives is unwritten. */
+/* A shuffle moves values, which MemorySanitizer does not know. A value from an absent lane is unwritten. */
 static void hide_shuffle(value_check *c, LLVMValueRef call) {
   LLVMTypeRef type = LLVMTypeOf(call);
   unsigned callee = (unsigned)LLVMGetNumOperands(call) - 1;
@@ -247,7 +248,7 @@ static bool is_own_header(LLVMMetadataRef place) {
   return name && strstr(name, "share/moonwarp/device");
 }
 
-/* What a lambda in the device headers does is the line's that called the header. */
+/* Code of a lambda in the device headers is attributed to the line that called the header. */
 static void show_callers(LLVMValueRef f) {
   instructions list = instructions_of_function(f);
   for (size_t n = 0; n < list.count; n++) {
@@ -259,7 +260,7 @@ static void show_callers(LLVMValueRef f) {
   free(list.items);
 }
 
-/* MemorySanitizer strengthens the orders of atomic accesses, which a checked run tells apart. */
+/* MemorySanitizer strengthens the orders of atomic accesses, but a checked run distinguishes them. */
 typedef struct ordered {
   LLVMValueRef *items;
   LLVMAtomicOrdering *orders;
@@ -294,7 +295,7 @@ static void restore_orders(ordered *all) {
   free(all->orders);
 }
 
-/* Functions that stay functions pass on what is not written. */
+/* Whether functions remain that are not inlined: unwritten values may be passed through them. */
 static bool has_functions(program *p) {
   bool found = false;
   EACH_FUNCTION(p, f) {

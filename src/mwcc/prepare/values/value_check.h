@@ -25,10 +25,10 @@ typedef struct value_check {
   LLVMBuilderRef b;
   alignments *copies;
   size_t copy_count, next_copy;
-  LLVMValueRef unwritten, absent; /* memory of which nothing, or what an absent lane gave, is unwritten */
+  LLVMValueRef unwritten, absent; /* memory whose shadow is unwritten: uninitialised, or from an absent lane */
   LLVMValueRef shadow, event;
   LLVMTypeRef shadow_type, event_type;
-  LLVMValueRef sharing, shared; /* the function whose slot the latter is */
+  LLVMValueRef sharing, shared; /* the function to which the slot `shared` belongs */
 } value_check;
 
 static inline bool is_named(LLVMValueRef call, const char *prefix) { return starts_with(callee_name(call), prefix); }

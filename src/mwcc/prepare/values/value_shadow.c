@@ -30,7 +30,8 @@ static LLVMValueRef slot(value_check *c, LLVMValueRef call, unsigned bytes) {
   return made;
 }
 
-/* Whether what `part` points to is loaded and stored only, after the call and before the next one in its basic block. */
+/* Whether what `part` points to is loaded and stored only, after the call and before the next one in its basic
+   block. */
 static bool is_used_at_once(LLVMValueRef call, LLVMValueRef part) {
   size_t uses = 0, found = 0;
   for (LLVMUseRef use = LLVMGetFirstUse(part); use; use = LLVMGetNextUse(use)) uses++;
@@ -96,8 +97,8 @@ static LLVMValueRef shadow_distance(value_check *c) {
   return LLVMBuildCall2(c->b, type, f, NULL, 0, "");
 }
 
-/* An element's shadow is the same element of its array's shadow, so that widening knows of it what it knows of the
-   element: an index that may be contiguous is tested (widen/memory/tested_access.c). */
+/* An element's shadow is the same element of its array's shadow, so that widening finds the same shape for both: an
+   index that may be contiguous is tested (widen/memory/tested_access.c). */
 static LLVMValueRef shadow_address(value_check *c, LLVMValueRef address) {
   enum { MOST = 8 };
   program *p = c->p;
@@ -119,7 +120,8 @@ static bool has_shadow(const value_check *c, LLVMValueRef root) {
   return !LLVMIsAGlobalVariable(root) || !LLVMIsGlobalConstant(root);
 }
 
-/* A shadow is stored where it differs: mostly all is written, and then its memory is only read, and takes no pages. */
+/* A shadow is stored only if it changes. Mostly all values are written; then the shadow's memory is only read, and
+   needs no pages. */
 static void store_changed(value_check *c, LLVMValueRef store) {
   program *p = c->p;
   LLVMValueRef value = LLVMGetOperand(store, 0), address = LLVMGetOperand(store, 1);
@@ -170,7 +172,8 @@ static void place_metadata(value_check *c, LLVMValueRef call, bool stores) {
   if (stored && has_shadow(c, root)) store_changed(c, stored);
 }
 
-/* if (condition) warn(origin) -> an event of those for which the condition is true. False: it has another form. */
+/* if (condition) warn(origin) -> a conditional event of the threads for which it is true. False: it has another
+   form. */
 static bool make_event(value_check *c, LLVMValueRef call) {
   program *p = c->p;
   LLVMBasicBlockRef block = LLVMGetInstructionParent(call);
@@ -205,7 +208,7 @@ static bool make_event(value_check *c, LLVMValueRef call) {
   return true;
 }
 
-/* Functions are inlined: what they would be given and return is not looked at. */
+/* All functions are inlined, so shadows of arguments and results are not used. */
 static void forget_state(LLVMValueRef address) {
   for (LLVMUseRef use = LLVMGetFirstUse(address), next; use; use = next) {
     next = LLVMGetNextUse(use);
@@ -298,7 +301,7 @@ static void make_copy(value_check *c, LLVMValueRef call, const char *what) {
   call_shadow(c, sets ? MW_SHADOW_CLEAN : MW_SHADOW_COPY, target, bytes, sets ? LLVMConstNull(c->p->pointer) : from);
 }
 
-/* A local variable begins, unwritten, or as what a caller wrote. */
+/* A local variable's scope begins: it is unwritten, or holds what a caller wrote. */
 static void begin_local(value_check *c, LLVMValueRef call, bool is_written) {
   LLVMValueRef address = LLVMGetOperand(call, 0), bytes = LLVMGetOperand(call, 1);
   if (c->p->follows)
@@ -307,7 +310,7 @@ static void begin_local(value_check *c, LLVMValueRef call, bool is_written) {
     LLVMBuildMemSet(c->b, shadow_address(c, address), LLVMConstInt(c->p->i8, is_written ? 0 : 0xff, 0), bytes, 1);
 }
 
-/* True: the call is to go. */
+/* True: delete the call. */
 static bool rewrite(value_check *c, LLVMValueRef call) {
   const char *name = callee_name(call);
   if (starts_with(name, USE) || strcmp(name, "llvm.donothing") == 0) return true;

@@ -1,5 +1,6 @@
-/* Checks of a gang's accesses (bounds_check.c): its addresses are compared with where they may lie, those of regular
- * accesses by their first and last lane. Only lanes that are out of bounds then call the runtime, one by one. */
+/* Checks of a gang's accesses (bounds_check.c): its addresses are compared with the range in which they may lie, those
+   of regular accesses by their first and last lane. Only lanes that are out of bounds then call the runtime, one by
+   one. */
 #include "mwcc/widen/widen.h"
 #include "mwcc/lower/lower.h"
 #include "mwcc/target/target.h"
@@ -21,18 +22,18 @@ static LLVMValueRef sum(widener *w, LLVMValueRef number, int64_t distance) {
 
 static LLVMValueRef either(widener *w, LLVMValueRef a, LLVMValueRef b) { return a ? LLVMBuildOr(w->b, a, b, "") : b; }
 
-/* Whether an end of a run of lanes is out of bounds, or, from either end, all lanes are in bounds. */
+/* Whether an end of a run of lanes is out of bounds; if neither is, all of its lanes are in bounds. */
 static LLVMValueRef run_leaves(widener *w, const check_range *where, LLVMValueRef first, int64_t distance,
                                LLVMValueRef low_bits) {
   LLVMValueRef number = number_of(w, first), leaves = is_out_of_range(w->b, where, number, low_bits);
   if (!distance) return leaves;
-  /* the last lane's address is as well aligned, if strides are */
+  /* the last lane's address is as aligned as the first one's, if strides are */
   LLVMValueRef none = LLVMConstNull(LLVMTypeOf(low_bits));
   return LLVMBuildOr(w->b, leaves, is_out_of_range(w->b, where, sum(w, number, distance), none), "");
 }
 
-/* Whether any lane of the gang, active or not, may be out of bounds, from the ends of its runs of lanes; NULL: its
-   addresses are in no runs. */
+/* Whether any lane of the gang, active or not, may be out of bounds, by the ends of its runs of lanes; NULL: its
+   addresses form no runs. */
 static LLVMValueRef runs_leave(widener *w, LLVMValueRef address, const check_range *where, uint64_t align) {
   if (is_varying(w, address)) return NULL;
   shape s = shape_of(w->shapes, address);
@@ -68,14 +69,14 @@ static LLVMBasicBlockRef begin_block(widener *w, const char *name) {
   return LLVMAppendBasicBlockInContext(w->p->context, w->function, name);
 }
 
-/* Go on in the cold block if the condition is true. */
-static void enter_if(widener *w, LLVMValueRef condition, LLVMBasicBlockRef cold, LLVMBasicBlockRef rest) {
+/* Branch to the cold block if the condition is true. */
+static void branch_if(widener *w, LLVMValueRef condition, LLVMBasicBlockRef cold, LLVMBasicBlockRef rest) {
   build_likely(w->p, w->b, LLVMBuildNot(w->b, condition, ""), rest, cold);
   LLVMPositionBuilderAtEnd(w->b, cold);
 }
 
 static bool call_failed(widener *w, LLVMValueRef call, mask failed, LLVMBasicBlockRef out, LLVMBasicBlockRef rest) {
-  enter_if(w, any_lane(w, failed.lanes), out, rest);
+  branch_if(w, any_lane(w, failed.lanes), out, rest);
   bool made = widen_call_by_lanes(w, call, failed);
   LLVMBuildBr(w->b, rest);
   LLVMPositionBuilderAtEnd(w->b, rest);
@@ -117,7 +118,7 @@ bool widen_check(widener *w, LLVMValueRef call, mask m) {
   LLVMValueRef leaves = common ? runs_leave(w, address, &where, align) : NULL;
   LLVMBasicBlockRef cold = begin_block(w, "check.lanes"), out = begin_block(w, "check.out"),
                     rest = begin_block(w, "checked");
-  if (leaves) enter_if(w, leaves, cold, rest);
+  if (leaves) branch_if(w, leaves, cold, rest);
   mask failed = {.lanes = lanes_out(w, address, common ? NULL : object, &where, align, m)};
   if (!leaves) LLVMDeleteBasicBlock(cold);
   if (!call_failed(w, call, failed, out, rest)) return false;

@@ -52,9 +52,9 @@ static void emit_body(widener *w, LLVMValueRef f, const given *list) {
   return_wide(w, LLVMGetOperand(i, 0));
 }
 
-/* The callee preserves half of the vector registers, so that the lanes' values stay there. LLVM zeroes the upper
-   halves of AVX registers before a call that takes none of them, and where a function returns none, whether they are
-   preserved or not: so only where each vector is such a register. */
+/* The callee preserves half of the vector registers, so that the lanes' values stay there. LLVM zeroes the upper halves
+   of AVX registers before calls that take no such register, and in functions that return none, even if they are
+   preserved. So this convention is only used if each vector is such a register. */
 static unsigned convention(const widener *w) {
   const char *features = w->p->features;
   int bytes = w->width * 4, most = strstr(features, "+avx512f") ? 64 : strstr(features, "+avx") ? 32 : 16;
@@ -118,7 +118,7 @@ static bool is_straight(program *p, LLVMValueRef f) {
   return true;
 }
 
-/* NULL, with a refusal: it cannot be widened. */
+/* The variant that takes vectors; NULL, with a refusal: it cannot be widened. */
 static LLVMValueRef vector_function(widener *w, LLVMValueRef f) {
   size_t length;
   char *name = mw_format("lanes%d.%s", w->width, LLVMGetValueName2(f, &length));

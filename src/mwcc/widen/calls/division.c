@@ -131,11 +131,11 @@ static LLVMValueRef whole_part(const division *d, LLVMValueRef number) {
   return call_intrinsic(d->w->p, d->b, "llvm.trunc", &type, 1, &number, 1);
 }
 
-/* Of up to 32 bits. */
+/* Numbers of up to 32 bits. */
 static LLVMValueRef divide_in(const division *d, LLVMTypeRef real, LLVMValueRef a, LLVMValueRef by) {
   widener *w = d->w;
   bool in_floats = LLVMGetTypeKind(real) == LLVMFloatTypeKind;
-  /* as numbers of 32 bits, of which floats only get small ones */
+  /* converted as 32-bit numbers; floats are used for small ones only */
   LLVMTypeRef i32 = w->p->i32;
   bool narrow = LLVMGetIntTypeWidth(d->scalar) < 32, is_signed = d->is_signed || narrow || in_floats || d->positive;
   LLVMOpcode widen = d->is_signed ? LLVMSExt : LLVMZExt;

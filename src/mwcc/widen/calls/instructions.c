@@ -22,8 +22,8 @@ static void drop_flags(LLVMValueRef copy) {
   if (opcode == LLVMOr) LLVMSetIsDisjoint(copy, 0);
 }
 
-/* Whether an active lane computes exactly what is computed here, so that flags may stay. */
-static bool is_sound(const widener *w, LLVMValueRef i, mask m) {
+/* Whether an active lane computes exactly the same, so that flags may stay. */
+static bool may_keep_flags(const widener *w, LLVMValueRef i, mask m) {
   for (int n = 0; n < LLVMGetNumOperands(i) && !m.all; n++)
     if (!is_uniform(w, LLVMGetOperand(i, (unsigned)n))) return false;
   return true;
@@ -34,7 +34,7 @@ static LLVMValueRef copy_instruction(widener *w, LLVMValueRef i, const LLVMValue
   LLVMValueRef copy = LLVMInstructionClone(i);
   int count = LLVMGetNumOperands(i);
   for (int n = 0; n < count; n++) LLVMSetOperand(copy, (unsigned)n, operands[n]);
-  if (!is_sound(w, i, m)) drop_flags(copy);
+  if (!may_keep_flags(w, i, m)) drop_flags(copy);
   LLVMInstructionSetDebugLoc(copy, NULL); /* the builder's, if it has one, is of this function */
   LLVMInsertIntoBuilder(w->b, copy);
   return copy;
@@ -55,7 +55,7 @@ static bool extended_sum(widener *w, LLVMValueRef i, mask m, int u, LLVMValueRef
   bool extends = LLVMIsASExtInst(i) || (LLVMIsAZExtInst(i) && LLVMGetNNeg(i));
   LLVMValueRef sum = extends ? LLVMGetOperand(i, 0) : NULL;
   if (!sum || !LLVMIsAInstruction(sum) || LLVMGetInstructionOpcode(sum) != LLVMAdd || !LLVMGetNSW(sum)) return false;
-  if (graph_node_of(w->g, sum) != graph_node_of(w->g, i) || !is_sound(w, sum, m)) return false;
+  if (graph_node_of(w->g, sum) != graph_node_of(w->g, i) || !may_keep_flags(w, sum, m)) return false;
   bool common = false;
   for (unsigned n = 0; n < 2; n++) {
     LLVMUseRef use = LLVMGetFirstUse(LLVMGetOperand(sum, n));
@@ -105,7 +105,7 @@ static LLVMValueRef on_scalars(widener *w, LLVMValueRef i, mask m, int u) {
   if (LLVMGetInstructionOpcode(i) == LLVMZExt && counts_up) {
     /* lane 0 may be inactive and negative: the other lanes and vectors continue from its sign-extension */
     result = LLVMBuildSExt(w->b, operands[0], LLVMTypeOf(i), "");
-  } else if (LLVMGetInstructionOpcode(i) == LLVMOr && LLVMGetIsDisjoint(i) && !is_sound(w, i, m)) {
+  } else if (LLVMGetInstructionOpcode(i) == LLVMOr && LLVMGetIsDisjoint(i) && !may_keep_flags(w, i, m)) {
     /* a sum, which LLVM writes as `or` where active lanes' operands have no bit in common; an inactive lane 0's may */
     result = LLVMBuildAdd(w->b, operands[0], operands[1], "");
   } else {
@@ -133,9 +133,9 @@ static LLVMValueRef widen_gep(widener *w, LLVMValueRef i, int u) {
 }
 
 /* Inactive lanes may have any divisor, and must not trap. Lanes are known by number in code for one block size and for
-   warps. A selection there may be between constants of which one has a 0 in a lane that is not selected. LLVM
-   concludes that this one is never a divisor, in any lane: it folds the division into each side of the selection, and
-   a division by a vector with a 0 is undefined. So the origin of such divisors is hidden from it. */
+   warps. A selection there may be between constants of which one has a 0 in a lane that is not selected. LLVM folds the
+   division into each side of the selection, and a division by a vector with a 0 in any lane is undefined. So the origin
+   of such divisors is hidden from it. */
 static LLVMValueRef safe_divisor(widener *w, LLVMValueRef i, LLVMValueRef divisor, mask m, int u) {
   LLVMTypeRef type = LLVMTypeOf(divisor);
   LLVMValueRef one = splat(w, LLVMConstInt(LLVMGetElementType(type), 1, 0));
@@ -200,7 +200,8 @@ static void on_vectors(widener *w, LLVMValueRef i, mask m) {
 }
 
 /* An affine number compared with a uniform one: the distance from lane 0 is computed once, and each vector compares it
-   with its steps, which are constants. Not where numbers would wrap, and for few vectors it gains nothing. */
+   with its steps, which are constants. False if numbers may wrap, or there are so few vectors that nothing is
+   gained. */
 static bool compare_steps(widener *w, LLVMValueRef i) {
   enum { WORTH = TUNE_COUNTED_VECTORS, FAR = 1 << 30 };
   program *p = w->p;

@@ -1,14 +1,15 @@
-/* What threads add to memory when several blocks are done (grid_stride/atomic_privatization.c), in lanes. */
+/* Atomic sums that are added to memory when several blocks are done (grid_stride/atomic_privatization.c), in lanes. */
 #include "mwcc/grid_stride/grid_stride.h"
 #include "mwcc/widen/widen.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* In each byte of a place where nothing is to be added: no array gets there, but a mistake may be NULL. */
+/* Each byte of an address to which nothing is to be added: no array lies there. NULL will not do, since a mistaken
+   address may be NULL. */
 enum { NOTHING = 0xff };
 
-/* For all lanes of a block, with the same in each byte. */
+/* Memory for all lanes of a block, with this value in each byte. */
 static LLVMValueRef new_memory_of(widener *w, LLVMTypeRef type, LLVMValueRef count, int byte) {
   enum { LINE = 64 };
   LLVMValueRef memory = LLVMBuildArrayAlloca(w->entry, type, count, "added");

@@ -1,15 +1,15 @@
-/* Screened code (prepare/race_screen.c): a gang notes its accesses in the cells of the words that it touches (mwo.h,
- * MW_CHECKED_SCREEN), and compares what is there.
+/* Screened code (prepare/race_screen.c): a gang records its accesses in the cells of the words that it accesses (mwo.h,
+ * MW_CHECKED_SCREEN), and compares them with what it finds there.
  *
- * Two accesses are in order if one thread makes both, or if a barrier of their block is between them. Else they need no
- * order if both only read, or both are atomic. Whatever else the cells show makes the launch suspicious: also what
- * would be in order by means that cells do not know. So a launch that is not suspicious has no race within a block. Of
- * blocks, each word is touched by one only; since two may do so at the same time, the cells that a block finds empty are
- * claims, which the runtime counts in the end.
+ * Two accesses are in order if one thread makes both, or if a barrier of their block is between them. They need no
+ * order if both only read, or both are atomic. Any other pair makes the launch suspicious, even if something orders
+ * them that cells do not record. So a launch that is not suspicious has no race within a block. Between blocks, a
+ * launch is only unsuspicious if a single block accesses each word. Two blocks may access a word at the same time, so
+ * each cell that a block finds empty is a claim, and the runtime counts the claims in the end.
  *
- * A warp function has nothing to report if all lanes of its warp call it together and name all of them: then each lane
- * that it names takes part, and those that a shuffle reads from are there. Anything else is suspicious. That warp
- * functions and fences order accesses, too, cells do not know: what only they order is suspicious. */
+ * A warp function is correct if all lanes of its warp call it together and name all of them: then each named lane takes
+ * part, and so does each lane that a shuffle reads from. Anything else is suspicious. Cells do not record the order
+ * that warp functions and fences create, so accesses that only these order are suspicious. */
 #include "mwcc/widen/widen.h"
 #include "mwcc/lower/lower.h"
 #include "mwcc/support/checked_access.h"
@@ -25,16 +25,16 @@ enum { WORD = 4, WIDEST = 16, WRITES = 0, READS = 1 /* mw_worker.cells and .clai
 /* An access of a gang. */
 typedef struct noted {
   widener *w;
-  bool is_global, stores, is_atomic, is_read; /* is_read: what is stored to is read, too */
+  bool is_global, stores, is_atomic, is_read; /* is_read: the array that is stored to is also read */
   LLVMValueRef tag, thread_bits, block_bits;  /* of thread 0; scalars */
   LLVMValueRef bad;                           /* whether there may be a race: an i1 */
 } noted;
 
-/* The cells that one vector of code looks at. */
+/* The cells of one vector of accesses. */
 typedef struct cells {
   LLVMTypeRef type;    /* a vector of i32 */
   LLVMValueRef at[2];  /* of writes and of reads: a pointer, or a vector of pointers */
-  LLVMValueRef tags;   /* of whom */
+  LLVMValueRef tags;   /* who accesses */
   LLVMValueRef active; /* a mask; NULL: all */
   bool distinct;       /* no two are the same */
 } cells;
@@ -72,7 +72,7 @@ static LLVMValueRef filled(const noted *n, const cells *c, LLVMValueRef scalar) 
   return fill(n->w->b, n->w->p, c->type, scalar);
 }
 
-/* Where tags differ by their threads only: another thread between the same barriers. */
+/* Whether the tags differ in their threads only: another thread has accessed the word between the same barriers. */
 static LLVMValueRef is_other_thread(const noted *n, const cells *c, LLVMValueRef differs) {
   LLVMBuilderRef b = n->w->b;
   LLVMValueRef one = filled(n, c, constant_i32(n->w->p, 1));
@@ -92,7 +92,7 @@ static LLVMValueRef is_other_block(const noted *n, const cells *c, LLVMValueRef 
 
 /* ---- cells ---- */
 
-/* Inactive lanes are poison, which a mask does not take away: they are frozen before a branch depends on them. */
+/* Inactive lanes are poison even under a mask, so they are frozen before a branch depends on them. */
 static LLVMValueRef load_cells(const noted *n, const cells *c, int which) {
   widener *w = n->w;
   LLVMValueRef at = c->at[which], active = c->active;
@@ -149,14 +149,14 @@ static void claim(const noted *n, const cells *c, int which, LLVMValueRef lanes)
   LLVMBuildStore(w->b, LLVMBuildAdd(w->b, LLVMBuildLoad2(w->b, w->p->i64, at, ""), count, ""), at);
 }
 
-/* Whether what was found there rules out that the accesses are in order. */
+/* Whether the tags that were found show accesses that are not in order. */
 static LLVMValueRef conflicts(const noted *n, const cells *c, LLVMValueRef found) {
   LLVMBuilderRef b = n->w->b;
   LLVMValueRef differs = LLVMBuildXor(b, found, c->tags, ""), bad = is_other_thread(n, c, differs);
   return n->is_global ? LLVMBuildOr(b, bad, is_other_block(n, c, found, differs), "") : bad;
 }
 
-/* Of several readers between two barriers, the cell has a tag of no thread. */
+/* If several threads read between two barriers, the cell gets a tag without a thread. */
 static void note_reads(noted *n, const cells *c) {
   LLVMBuilderRef b = n->w->b;
   suspect(n, c, conflicts(n, c, load_cells(n, c, WRITES)));
@@ -185,7 +185,7 @@ static void note_writes(noted *n, const cells *c) {
 
 static void note_cells(noted *n, cells *c) {
   program *p = n->w->p;
-  if (n->is_atomic) { /* whichever thread it is */
+  if (n->is_atomic) { /* a tag without a thread */
     c->tags = LLVMBuildOr(n->w->b, c->tags, filled(n, c, n->thread_bits), "");
     c->tags = LLVMBuildSub(n->w->b, c->tags, filled(n, c, constant_i32(p, 1)), "");
   }
@@ -194,7 +194,7 @@ static void note_cells(noted *n, cells *c) {
 
 /* ---- which cells ---- */
 
-/* From an address, or addresses, to the cells'. */
+/* The addresses of the cells for an address, or for a vector of them. */
 static void find_cells(const noted *n, cells *c, LLVMValueRef address, uint64_t distance, bool rounds) {
   widener *w = n->w;
   bool lanes = LLVMGetTypeKind(LLVMTypeOf(address)) == LLVMVectorTypeKind;
@@ -211,7 +211,7 @@ static void find_cells(const noted *n, cells *c, LLVMValueRef address, uint64_t 
   }
 }
 
-/* One word, or a few, by all lanes of the vectors from `begin` on. */
+/* An access to one word, or a few, by all lanes of the vectors from `begin` on. */
 static void note_uniform(noted *n, LLVMValueRef address, unsigned words, bool rounds, mask m, int begin, int end) {
   widener *w = n->w;
   program *p = w->p;
@@ -330,7 +330,7 @@ void screen_access(widener *w, LLVMValueRef call, mask m) {
 
 /* ---- warp functions ---- */
 
-/* Frozen: in lanes that a mask leaves out it may be poison. */
+/* Whether the mask `named` names all lanes. Frozen, since it may be poison in inactive lanes. */
 static LLVMValueRef are_all_named(widener *w, LLVMValueRef named) {
   if (is_uniform(w, named)) {
     LLVMValueRef lanes = LLVMBuildFreeze(w->b, value_scalar(w, named), "");
@@ -346,7 +346,7 @@ static LLVMValueRef are_all_named(widener *w, LLVMValueRef named) {
   return all;
 }
 
-/* No lane calls it, or all do, and name all. */
+/* Suspicious unless no lane calls it, or all do and name all. */
 void screen_warp_call(widener *w, LLVMValueRef named, mask m) {
   if (!is_screened(w->p)) return;
   LLVMValueRef whole = are_all_named(w, named);

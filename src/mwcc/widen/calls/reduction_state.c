@@ -21,7 +21,7 @@ static void note_shared_block(widener *w, LLVMValueRef number) {
   LLVMBuildCall2(w->b, type, function, &number, 1, "");
 }
 
-void note_strip_block(widener *w, LLVMValueRef number) {
+void select_strip_block(widener *w, LLVMValueRef number) {
   if (!w->k->saves_state) return;
   if (!w->saved_block) w->saved_block = LLVMBuildAlloca(w->entry, w->p->i32, "saved");
   number = LLVMBuildTrunc(w->b, number, w->p->i32, "");

@@ -1,8 +1,8 @@
 /* Calls that lanes cannot make together: each lane makes its own, in order. See widen.h.
  *
- * That is correct for every callee that does not wait for other threads (cfg.c refuses those). A callee that may
- * read ids, as each function of the source may, has a thread context for the time of the call (thread_context.c).
- * The runtime is told, too, so that a fault in the callee is reported with the thread's name. */
+ * That is correct for every callee that does not wait for other threads (cfg.c refuses those). A callee that may read
+ * ids, as each function of the source may, has a thread context for the time of the call (thread_context.c). The
+ * worker's current thread is set, too, so that a fault in the callee is reported with the thread's id. */
 #include "mwcc/widen/widen.h"
 #include "mwcc/lower/lower.h"
 
@@ -32,8 +32,8 @@ LLVMValueRef serial_thread(widener *w) {
   return w->thread;
 }
 
-/* A call of a function of the source from vector code. The verifier wants a location of a call whose callee has one; where
-   the code before it has none, it is the kernel's line. */
+/* A call of a function of the source from vector code. LLVM's verifier requires a location of a call whose callee has
+   one; if the code before it has none, it is the kernel's line. */
 LLVMValueRef call_source_function(widener *w, LLVMTypeRef type, LLVMValueRef callee, LLVMValueRef *arguments,
                                   unsigned count) {
   LLVMValueRef call = LLVMBuildCall2(w->b, with_thread(w->p, type), callee, arguments, count, "");
@@ -50,8 +50,8 @@ static void set_running(widener *w, LLVMValueRef linear) {
   LLVMBuildStore(w->b, linear, LLVMBuildInBoundsGEP2(w->b, w->p->i8, w->worker, &at, 1, ""));
 }
 
-/* `lane` counts the gang's: see struct cut. */
-static void become(widener *w, LLVMValueRef lane) {
+/* Set the thread context to that of a lane of the gang: see struct cut. */
+static void set_thread(widener *w, LLVMValueRef lane) {
   program *p = w->p;
   LLVMValueRef thread = serial_thread(w), ids[3];
   LLVMValueRef across[3] = {lane, NULL, NULL};
@@ -90,14 +90,14 @@ static LLVMValueRef call_one(widener *w, LLVMValueRef lane, void *context) {
   callee_kind kind = kind_of(call);
   unsigned count = LLVMGetNumArgOperands(call), hidden = kind == CALLEE_OWN;
   LLVMValueRef *arguments = mw_alloc((count + 1) * sizeof *arguments);
-  if (kind != CALLEE_PLAIN) become(w, lane);
+  if (kind != CALLEE_PLAIN) set_thread(w, lane);
   if (hidden) arguments[0] = serial_thread(w);
   for (unsigned i = 0; i < count; i++) arguments[i + hidden] = lane_of(w, LLVMGetOperand(call, i), lane);
   LLVMTypeRef type = LLVMGetCalledFunctionType(call);
   if (kind == CALLEE_BUILTIN) {
     result = lower_service_builtin(w->p, w->b, callee_name(call), arguments, count, serial_thread(w));
   } else if (kind == CALLEE_OWN) {
-    /* functions of the source receive the parameter in lower_threads, as all do */
+    /* functions of the source get the parameter in lower_threads */
     if (!LLVMIsAFunction(callee)) callee = function_of(w, callee, lane);
     result = call_source_function(w, type, callee, arguments, count + 1);
     copy_attributes(call, result, true);

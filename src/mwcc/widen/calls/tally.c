@@ -1,7 +1,7 @@
-/* Counting in place: in code that is watched for basic blocks (--observe=code), a gang adds to the worker's mw_tally of a
- * site instead of calling the runtime. Branches and basic blocks add to sums. An access by a whole warp in one run adds
- * to the count of its residue; any other is compared with a pattern of the site's, and the runtime is called if it
- * differs, to put the new pattern in its place. */
+/* Counting in place: in code that is watched for basic blocks (--observe=code), a gang adds to the worker's mw_tally of
+ * a site instead of calling the runtime. Branches and basic blocks add to sums. An access by a whole warp in one run
+ * adds to the count of its residue; any other is compared with the site's pattern, and if it differs, the runtime is
+ * called to replace the pattern. */
 #include "tally.h"
 
 #include <stddef.h>
@@ -140,7 +140,7 @@ LLVMValueRef count_in_place(widener *w, const watch_call *c, LLVMBasicBlockRef t
   LLVMBasicBlockRef not_counted = told;
   if (!c->m.all) not_counted = LLVMAppendBasicBlockInContext(p->context, w->function, "watch.new");
   build_likely(p, w->b, may, counted, not_counted);
-  if (!c->m.all) { /* perhaps since no lane is active */
+  if (!c->m.all) { /* perhaps because no lane is active */
     LLVMPositionBuilderAtEnd(w->b, not_counted);
     LLVMBuildCondBr(w->b, are_equal(w, c->lanes, constant_i32(p, 0)), rest, told);
   }

@@ -1,4 +1,4 @@
-/* Thread ids in lanes: a thread's place in its warp, and in its block where a gang's threads are anywhere in it.
+/* Thread ids in lanes: a thread's place in its warp, and in its block if a gang's threads may be anywhere in the block.
  *
  * Both follow from the linear id, by which warps are cut: the threads of such a gang have consecutive linear ids,
  * whatever its cut. */

@@ -72,7 +72,7 @@ static LLVMValueRef pick(widener *w, LLVMValueRef vector, unsigned from, unsigne
 }
 
 /* `vector` with the lanes from `from` on replaced by `part`. */
-static LLVMValueRef put(widener *w, LLVMValueRef vector, LLVMValueRef part, unsigned from, unsigned lanes) {
+static LLVMValueRef insert_lanes(widener *w, LLVMValueRef vector, LLVMValueRef part, unsigned from, unsigned lanes) {
   LLVMValueRef indices[64], spread[64], poison = LLVMGetPoison(w->p->i32);
   unsigned width = (unsigned)w->width;
   for (unsigned i = 0; i < width; i++) spread[i] = i < lanes ? constant_i32(w->p, i) : poison;
@@ -82,7 +82,7 @@ static LLVMValueRef put(widener *w, LLVMValueRef vector, LLVMValueRef part, unsi
   return LLVMBuildShuffleVector(w->b, vector, part, LLVMConstVector(indices, width), "");
 }
 
-/* Call it for one vector's lanes, as many at a time as the function takes. */
+/* Call the function for one vector's lanes, as many at a time as it takes. */
 static LLVMValueRef call_vector(widener *w, LLVMValueRef call, LLVMValueRef callee, unsigned lanes, LLVMValueRef active,
                                 bool all, int u) {
   unsigned width = (unsigned)w->width, arguments = LLVMGetNumArgOperands(call);
@@ -98,7 +98,7 @@ static LLVMValueRef call_vector(widener *w, LLVMValueRef call, LLVMValueRef call
     for (unsigned a = 0; a < arguments; a++)
       pieces[a] = lanes == width ? operands[a] : pick(w, operands[a], from, lanes);
     LLVMValueRef piece = LLVMBuildCall2(w->b, LLVMGlobalGetValueType(callee), callee, pieces, arguments, "");
-    result = lanes == width ? piece : put(w, result, piece, from, lanes);
+    result = lanes == width ? piece : insert_lanes(w, result, piece, from, lanes);
   }
   return result;
 }

@@ -2,9 +2,9 @@
  *
  *   {d0 | d1 << 32, d2 | d3 << 32} = __mw_warp_apply(f, x0, …, xN)
  *
- * becomes a call f(in, out), where in[32 * n + lane] is a lane's xn and out[32 * n + lane] what it gets as dn; all are 32
- * bits. f is a function of memory alone: it neither reads ids nor waits. All lanes of the warp take part; what
- * inactive ones hold may be anything. */
+ * becomes a call f(in, out), where in[32 * n + lane] is a lane's xn and out[32 * n + lane] its dn; all are 32 bits. f
+ * depends on memory alone: it neither reads ids nor waits. All lanes of the warp take part; the values of inactive ones
+ * are arbitrary. */
 #include "mwcc/widen/widen.h"
 #include "mwcc/lower/lower.h"
 #include "mwcc/target/target.h"

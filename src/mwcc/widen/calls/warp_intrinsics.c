@@ -1,8 +1,8 @@
 /* Warp functions in lanes, where a gang is a warp.
  *
- * Lane l of vector u of the gang is lane u * W + l of the warp. Sets of lanes are words of 32 bits, like the
- * program's masks; the bits of inactive lanes, and of those that a block's last warp lacks, are 0. What such a lane
- * holds may be anything, even poison: it is frozen before another lane may read it.
+ * Lane l of vector u of the gang is lane u * W + l of the warp. Sets of lanes are words of 32 bits, like the program's
+ * masks; the bits of inactive lanes, and of those that a block's last warp lacks, are 0. The value of such a lane may
+ * be anything, even poison, so it is frozen before another lane may read it.
  *
  * Where all lanes name one mask, a result is computed once, on scalars; where masks differ, as those of tiles do,
  * lane by lane in vectors. */
@@ -44,7 +44,7 @@ static LLVMValueRef active_lanes(widener *w, vectors yes, mask m) {
 }
 
 /* A value for all lanes, in the form of the call's. */
-static void give(widener *w, LLVMValueRef call, LLVMValueRef value) {
+static void set_result(widener *w, LLVMValueRef call, LLVMValueRef value) {
   vectors form = {{value}};
   if (!is_uniform(w, call))
     for (int u = 0; u < w->vectors; u++) form.of[u] = u ? form.of[0] : splat(w, value);
@@ -58,7 +58,7 @@ static vectors safe_values(widener *w, LLVMValueRef value, mask m) {
   return values;
 }
 
-/* Stored in memory, from which any lane's can be read. */
+/* The values stored in memory, from which any lane's can be read. */
 static LLVMValueRef laid_out(widener *w, vectors values) {
   LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(values.of[0]));
   LLVMValueRef memory = LLVMBuildAlloca(w->entry, LLVMArrayType2(type, WARP_LANES), "");
@@ -133,14 +133,14 @@ static LLVMValueRef permute_words(widener *w, LLVMValueRef first, LLVMValueRef s
   return call_intrinsic(w->p, w->b, "llvm.x86.avx512.vpermi2var.d.512", NULL, 0, arguments, 3);
 }
 
-/* Half of each number of 64 bits. */
+/* The lower or upper half of each 64-bit number. */
 static LLVMValueRef half_of(widener *w, LLVMValueRef numbers, bool upper) {
   LLVMValueRef by = splat(w, constant_i64(w->p, 32));
   if (upper) numbers = LLVMBuildLShr(w->b, numbers, by, "");
   return LLVMBuildTrunc(w->b, numbers, vector_type(w, w->p->i32), "");
 }
 
-/* Numbers of 64 bits by halves: those that were put together from two words, as structs are, are taken apart again. */
+/* Permutes the halves of 64-bit numbers: those that were combined from two words, as structs are, are split again. */
 static LLVMValueRef permute_wide(widener *w, vectors values, LLVMValueRef from) {
   LLVMTypeRef type = LLVMTypeOf(values.of[0]), wide = vector_type(w, w->p->i64), words = vector_type(w, w->p->i32);
   bool is_word = LLVMSizeOfTypeInBits(w->p->layout, LLVMGetElementType(type)) == 32;
@@ -167,7 +167,7 @@ static void shuffle(widener *w, LLVMValueRef call, const warp_call *kind, mask m
   LLVMTypeRef type = LLVMTypeOf(call);
   vectors values = safe_values(w, LLVMGetOperand(call, (unsigned)kind->value), m), from = {0}, result = {0};
   if (is_uniform(w, call)) { /* all lanes read one lane */
-    give(w, call, read_lane(w, type, laid_out(w, values), value_scalar(w, lane)));
+    set_result(w, call, read_lane(w, type, laid_out(w, values), value_scalar(w, lane)));
     return;
   }
   bool known = LLVMIsAConstantInt(lane) && LLVMIsAConstantInt(segments);
@@ -205,7 +205,8 @@ static void vote(widener *w, LLVMValueRef call, const warp_call *kind, mask m) {
   LLVMValueRef voters = active_word(w, m);
   if (is_uniform(w, named)) {
     LLVMValueRef all = value_scalar(w, named);
-    give(w, call, outcome(w, kind->call, LLVMBuildAnd(w->b, votes, all, ""), LLVMBuildAnd(w->b, voters, all, "")));
+    set_result(w, call,
+               outcome(w, kind->call, LLVMBuildAnd(w->b, votes, all, ""), LLVMBuildAnd(w->b, voters, all, "")));
     return;
   }
   for (int u = 0; u < w->vectors; u++) {
@@ -216,7 +217,7 @@ static void vote(widener *w, LLVMValueRef call, const warp_call *kind, mask m) {
   set_value(w, call, result);
 }
 
-/* ---- for each group of lanes that have the same ---- */
+/* ---- for each group of lanes with equal values ---- */
 
 typedef struct groups {
   LLVMBasicBlockRef head, done;
@@ -229,7 +230,7 @@ static LLVMBasicBlockRef new_block(widener *w, const char *name) {
   return LLVMAppendBasicBlockInContext(w->p->context, w->function, name);
 }
 
-/* The lanes, of `among`, whose value is what lane `leader` has. */
+/* The lanes of `among` that have the value of lane `leader`. */
 static LLVMValueRef lanes_like(widener *w, vectors values, LLVMValueRef memory, LLVMValueRef leader,
                                LLVMValueRef among) {
   LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(values.of[0]));
@@ -239,7 +240,7 @@ static LLVMValueRef lanes_like(widener *w, vectors values, LLVMValueRef memory, 
   return LLVMBuildAnd(w->b, word_of(w, same), among, "");
 }
 
-/* Leaves the builder where a group is handled; `values` are frozen. */
+/* Begin a loop over groups; the builder is left in its body. `values` are frozen. */
 static groups begin_groups(widener *w, vectors values, LLVMValueRef among) {
   groups g = {.head = new_block(w, "groups"), .done = new_block(w, "groups.done")};
   LLVMBasicBlockRef body = new_block(w, "group");
@@ -262,7 +263,7 @@ static void end_groups(widener *w, const groups *g) {
 }
 
 /* Set the value of the group's lanes. */
-static void give_group(widener *w, const groups *g, LLVMValueRef value, vectors slots) {
+static void set_group_result(widener *w, const groups *g, LLVMValueRef value, vectors slots) {
   vectors lanes = lanes_of(w, g->word);
   for (int u = 0; u < w->vectors; u++) {
     LLVMValueRef old = LLVMBuildLoad2(w->b, vector_type(w, LLVMTypeOf(value)), slots.of[u], "");
@@ -278,11 +279,11 @@ static vectors new_answer(widener *w) {
 
 /* ---- matches ---- */
 
-/* For each lane those of its mask that have its value. */
+/* For each lane, the lanes of its mask that have the same value. */
 static vectors matching(widener *w, LLVMValueRef call, const warp_call *kind, mask m) {
   vectors values = safe_values(w, LLVMGetOperand(call, (unsigned)kind->value), m), slots = new_answer(w);
   groups g = begin_groups(w, values, active_word(w, m));
-  give_group(w, &g, g.word, slots);
+  set_group_result(w, &g, g.word, slots);
   end_groups(w, &g);
   vectors found = load_slots(w, vector_type(w, w->p->i32), slots, w->vectors);
   for (int u = 0; u < w->vectors; u++)
@@ -358,12 +359,12 @@ static void reduce(widener *w, LLVMValueRef call, const warp_call *kind, mask m)
   LLVMValueRef named = LLVMGetOperand(call, (unsigned)kind->mask), present = active_word(w, m);
   vectors values = value_vectors(w, LLVMGetOperand(call, (unsigned)kind->value));
   if (is_uniform(w, named)) {
-    give(w, call, reduced(w, kind->call, values, LLVMBuildAnd(w->b, present, value_scalar(w, named), "")));
+    set_result(w, call, reduced(w, kind->call, values, LLVMBuildAnd(w->b, present, value_scalar(w, named), "")));
     return;
   }
   vectors slots = new_answer(w); /* lanes that reduce together have one mask */
   groups g = begin_groups(w, safe_values(w, named, m), present);
-  give_group(w, &g, reduced(w, kind->call, values, g.word), slots);
+  set_group_result(w, &g, reduced(w, kind->call, values, g.word), slots);
   end_groups(w, &g);
   set_value(w, call, load_slots(w, vector_type(w, w->p->i32), slots, w->vectors));
 }
@@ -379,7 +380,7 @@ bool widen_warp(widener *w, LLVMValueRef call, mask m) {
     return true;
   }
   if (!kind) {
-    give(w, call, active_word(w, m));
+    set_result(w, call, active_word(w, m));
     return true;
   }
   if (kind->mask >= 0) screen_warp_call(w, LLVMGetOperand(call, (unsigned)kind->mask), m);

@@ -1,6 +1,6 @@
-/* Markers of watched code, where a gang is a warp: one call of the runtime for all lanes, with the set of active ones and
- * a word for each. See watch_markers.c, mw_services.watch. Where a site is counted in place (tally.c), the call is made
- * only if that could not be done. */
+/* Markers of watched code, where a gang is a warp: one call of the runtime for all lanes, with the set of active ones
+ * and a word for each. See watch_markers.c, mw_services.watch. If a site is counted in place (tally.c), the call is
+ * made only if counting fails. */
 #include "tally.h"
 #include "mwcc/analysis/watched_site.h"
 #include "mwcc/support/predicates.h"
@@ -37,7 +37,7 @@ static LLVMValueRef lanes_that_take(widener *w, LLVMValueRef word, LLVMValueRef 
   return active_word(w, takes);
 }
 
-/* The first address of each run of lanes, where the analysis knows how far apart lanes are; false: it does not. */
+/* The first address of each run of lanes, if the analysis knows the distances between lanes; else false. */
 static bool find_runs(widener *w, LLVMValueRef address, watch_call *c) {
   if (is_varying(w, address)) return false;
   shape s = shape_of(w->shapes, address);

@@ -1,6 +1,6 @@
-/* The results of the analyses as text (mwcc --dump=graph|shapes|rows|plane|live, and --report): why an access is a gather,
- * which branches are divergent, which values are live across a barrier. One line a fact: position in the source, result,
- * instruction. */
+/* The results of the analyses as text (mwcc --dump=graph|shapes|rows|plane|live, and --report): why an access is a
+ * gather, which branches are divergent, which values are live across a barrier. One line a fact: position in the
+ * source, result, instruction. */
 #include "mwcc/analysis/simt.h"
 #include "mwcc/analysis/analysis.h"
 #include "mwcc/read/read.h"
@@ -125,7 +125,7 @@ static char *describe_place(const shapes *s, LLVMValueRef address, long long byt
   return mw_strdup(load ? "gather" : "scatter");
 }
 
-/* Of memory, or how lanes divide; NULL: neither. */
+/* The access class of a load or store, or the method of a division; NULL: neither. */
 static char *describe_access(const shapes *s, LLVMValueRef i) {
   const char *division = describe_division(s, i);
   if (division) return mw_strdup(division);

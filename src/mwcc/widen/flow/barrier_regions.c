@@ -1,12 +1,12 @@
 /* The barrier regions of a kernel (pocl: parallel regions; Karrenberg 2015), and which region a gang continues with.
  *
- * A region begins at the kernel's entry or after a barrier, and ends at barriers and returns. All gangs run it
- * before any continues, which is what a barrier requires. Lanes that have returned do not take part in barriers any
- * more. All gangs provably reach the same barrier where the branches to it are block-uniform; other kernels are
- * refused, and run as fibers.
+ * A region begins at the kernel's entry or after a barrier, and ends at barriers and returns. All gangs run it before
+ * any continues, which is what a barrier requires. Lanes that have returned no longer take part in barriers. All gangs
+ * provably reach the same barrier where the branches to it are block-uniform; other kernels are refused, and run as
+ * fibers.
  *
- * Where only a data race can make such a branch differ (raced_loads.c), each gang has a state of its own. A region
- * is run for the gangs whose state it is, and the first region that any gang is to continue with is next. So a gang
+ * Where only a data race can make such a branch differ (raced_loads.c), each gang has a state of its own. A region is
+ * run for the gangs in whose state it is, and the next region is the first one with which any gang continues. So a gang
  * never runs code that its threads did not reach, on values that it never computed. */
 #include "emission.h"
 #include "mwcc/support/checked_access.h"

@@ -17,19 +17,19 @@ static bool is_block_uniform(const emission *e, LLVMValueRef value) {
 /* A value is saved in one entry for each gang. A block-uniform value has one entry to read and one to write, so that a
    gang does not see what an earlier one stored in the same region. */
 static LLVMTypeRef saved_type(emission *e, LLVMValueRef value) {
-  return LLVMArrayType2(waiting_type(&e->w, form_type(&e->w, value)), (uint64_t)form_count(&e->w, value));
+  return LLVMArrayType2(stored_type_of(&e->w, form_type(&e->w, value)), (uint64_t)form_count(&e->w, value));
 }
 
 /* Whether its saved form differs from its form in registers. */
 static bool is_converted(emission *e, LLVMValueRef value) {
   LLVMTypeRef type = form_type(&e->w, value);
-  return waiting_type(&e->w, type) != type;
+  return stored_type_of(&e->w, type) != type;
 }
 
-/* For each lane. */
+/* The saved bytes of each lane. */
 static uint64_t saved_bytes(emission *e, LLVMValueRef value) {
   LLVMTypeRef type = LLVMTypeOf(value);
-  if (is_converted(e, value)) type = LLVMGetElementType(waiting_type(&e->w, form_type(&e->w, value)));
+  if (is_converted(e, value)) type = LLVMGetElementType(stored_type_of(&e->w, form_type(&e->w, value)));
   return LLVMABISizeOfType(e->w.p->layout, type);
 }
 
@@ -63,7 +63,7 @@ static LLVMValueRef saved_place(emission *e, LLVMValueRef value, bool writing) {
 static vectors saved_slots(emission *e, LLVMValueRef value, bool writing) {
   vectors slots = {0};
   LLVMValueRef place = saved_place(e, value, writing);
-  LLVMTypeRef type = waiting_type(&e->w, form_type(&e->w, value));
+  LLVMTypeRef type = stored_type_of(&e->w, form_type(&e->w, value));
   for (int u = 0; u < form_count(&e->w, value); u++) {
     LLVMValueRef at = constant_i32(e->w.p, (unsigned)u);
     slots.of[u] = LLVMBuildInBoundsGEP2(e->w.b, type, place, &at, 1, "");

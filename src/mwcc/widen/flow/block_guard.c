@@ -5,13 +5,13 @@
  * with such a comparison, too; then the block returns. The test depends on blockIdx and parameters alone: it is
  * scalar code before the loop over gangs, and a block whose threads all fail costs little more than a branch.
  *
- * Intervals are computed in 64 bits from 32-bit values as the comparison interprets them, signed or unsigned. Where
- * the source's arithmetic may wrap, the test also asks whether both ends are in the type's range; if not, threads may
- * pass. The block's code still has its own condition: the test only decides that nothing remains to be done.
+ * Intervals are computed in 64 bits from 32-bit values as the comparison interprets them, signed or unsigned. Where the
+ * source's arithmetic may wrap, the test also checks that both ends are in the type's range; if not, threads may pass.
+ * The block's code still has its own condition: the test only decides that nothing remains to be done.
  *
- * Only for code of one block class, and for conditions that keep whole blocks away: comparisons from below (i > k),
- * or with more than a parameter (i < n - k). Grids are as large as `i < n` needs, so such a test would cost and never
- * gain. */
+ * Only for code of one block class, and for conditions that exclude whole blocks: comparisons from below (i > k), or
+ * with more than a parameter (i < n - k). Grids are just large enough for `i < n`, so a test of that would never
+ * succeed. */
 #include "mwcc/analysis/analysis.h"
 #include "emission.h"
 
@@ -24,7 +24,7 @@ typedef struct guard_builder {
   LLVMValueRef *ctaid;   /* the block's, by axis */
   bool is_signed;        /* how the comparison at hand interprets its operands */
   LLVMValueRef in_range; /* i1, or NULL: all arithmetic of the comparison keeps its range */
-  bool skips_blocks;     /* a comparison of a kind that keeps whole blocks away */
+  bool skips_blocks;     /* a comparison of a kind that excludes whole blocks */
 } guard_builder;
 
 typedef struct interval {
@@ -59,7 +59,7 @@ static bool is_common(LLVMValueRef value, int depth) {
   return true;
 }
 
-/* Its computation again, for the block. The kernel may not reach the original; so the copy must not be poison. */
+/* A copy of its computation, for the block. The kernel may not reach the original; so the copy must not be poison. */
 static LLVMValueRef copy_common(const guard_builder *g, LLVMValueRef value) {
   if (LLVMIsAArgument(value)) return widened_of(g->w, value)->saved;
   if (LLVMIsACallInst(value)) return g->ctaid[callee_name(value)[sizeof registers + 5] - 'x'];
@@ -92,7 +92,7 @@ static void require(guard_builder *g, LLVMValueRef condition) {
   g->in_range = g->in_range ? LLVMBuildAnd(g->b, g->in_range, condition, "") : condition;
 }
 
-/* That a 32-bit operation's interval is what its result is, without wrapping. */
+/* Require that the operation does not wrap, so that its result lies in the interval. */
 static interval checked(guard_builder *g, LLVMValueRef operation, interval found) {
   bool flagged = g->is_signed ? LLVMGetNSW(operation) : LLVMGetNUW(operation);
   if (flagged) return found;

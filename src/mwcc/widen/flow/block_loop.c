@@ -1,8 +1,8 @@
 /* The loop over the blocks that a worker was given.
  *
- * As a rule blocks are run one after the other. Kernels that do little with much memory are faster when memory is
- * accessed in order: blocks of several rows that lie side by side are run together, first the first row of all, then
- * the second, and so on. So each row is one long stretch, which hardware prefetchers follow.
+ * As a rule blocks are run one after the other. Kernels that are bound by memory are faster if memory is accessed in
+ * order: adjacent blocks of several rows are run together, first the first row of all, then the second, and so on. So
+ * each row is one long stretch, which hardware prefetchers follow.
  *
  * That is for kernels whose threads are independent: no barrier, shared memory, atomics or calls; and no loops, in
  * which a block reads again what it has just read, and which might wait for another block. */
@@ -13,7 +13,7 @@
 
 enum { MOST_TOGETHER = TUNE_BLOCK_ROWS };
 
-/* In blocks, or in merged ones; gangs are counted within them. */
+/* The size of the grid in blocks, or in merged blocks. */
 static LLVMValueRef grid_size(widener *w, unsigned axis) {
   LLVMValueRef size =
       load_invariant(w->p, w->b, w->p->i32, w->frame, offsetof(mw_frame, grid) + axis * sizeof(uint32_t));
@@ -21,17 +21,17 @@ static LLVMValueRef grid_size(widener *w, unsigned axis) {
   return axis ? size : LLVMBuildUDiv(w->b, size, constant_i64(w->p, w->p->merged), "");
 }
 
-/* Merged blocks are run with the first of them. */
+/* The merged block that begins with this block: its parts run together. */
 static LLVMValueRef joined_from(widener *w, LLVMValueRef block) {
   LLVMValueRef merged = constant_i64(w->p, w->p->merged), before = constant_i64(w->p, w->p->merged - 1);
   return LLVMBuildUDiv(w->b, LLVMBuildAdd(w->b, block, before, ""), merged, "");
 }
 
 /* Fault reports and the runtime read the running block from the worker. */
-static void note_block(widener *w, LLVMValueRef block) {
+static void store_block(widener *w, LLVMValueRef block) {
   LLVMValueRef at = constant_i64(w->p, offsetof(mw_worker, block));
   LLVMBuildStore(w->b, block, LLVMBuildInBoundsGEP2(w->b, w->p->i8, w->worker, &at, 1, ""));
-  tell_block(w->p, w->b, w->frame, w->worker, w->k);
+  report_block(w->p, w->b, w->frame, w->worker, w->k);
   screen_block(w, block);
 }
 
@@ -55,7 +55,7 @@ bool takes_rows_of_blocks(const kernel *k, const shapes *s) {
 
 /* ---- the loop ---- */
 
-/* Go on with the next block, or with those after `count` gangs, if no thread of this one has anything to do. */
+/* Continue with the next block, or with those after `count` gangs, if no thread of this one has anything to do. */
 static void skip_empty_block(emission *e, const block_loop *l, LLVMValueRef count) {
   widener *w = &e->w;
   LLVMValueRef ctaid[3];
@@ -90,8 +90,8 @@ void begin_blocks(emission *e, block_loop *l) {
   continue_at(e, body);
   l->count = e->shared_gangs ? begin_block_range(e, block, end, &block) : constant_i64(p, 1);
   if (p->packed > 1) l->count = constant_i64(p, p->packed);
-  note_block(w, p->packed > 1 ? LLVMBuildOr(w->b, block, constant_i64(p, MW_PACKED_BLOCKS), "")
-                              : LLVMBuildMul(w->b, block, constant_i64(p, p->merged), ""));
+  store_block(w, p->packed > 1 ? LLVMBuildOr(w->b, block, constant_i64(p, MW_PACKED_BLOCKS), "")
+                               : LLVMBuildMul(w->b, block, constant_i64(p, p->merged), ""));
   LLVMValueRef gx = grid_size(w, 0), gy = grid_size(w, 1), rest = LLVMBuildUDiv(w->b, block, gx, "");
   LLVMValueRef ids[3] = {LLVMBuildURem(w->b, block, gx, ""), LLVMBuildURem(w->b, rest, gy, ""),
                          LLVMBuildUDiv(w->b, rest, gy, "")};
@@ -99,7 +99,7 @@ void begin_blocks(emission *e, block_loop *l) {
     LLVMBuildStore(w->b, LLVMBuildTrunc(w->b, ids[axis], p->i32, ""), w->ctaid[axis]);
   skip_empty_block(e, l, l->count);
   save_for_fallback(e);
-  note_strip_block(w, LLVMBuildSub(w->b, block, e->first_block, ""));
+  select_strip_block(w, LLVMBuildSub(w->b, block, e->first_block, ""));
   if (takes_rows_of_blocks(w->k, w->shapes)) {
     LLVMValueRef left = lesser(w, LLVMBuildSub(w->b, gx, ids[0], ""), LLVMBuildSub(w->b, end, block, ""));
     l->count = lesser(w, left, constant_i64(p, MOST_TOGETHER));
@@ -127,7 +127,7 @@ counted begin_adjacent_blocks(emission *e) {
   LLVMValueRef adjacent = load_slot(e, w->p->i32, e->row_of_blocks);
   LLVMBuildStore(w->b, LLVMBuildAdd(w->b, e->row_column, adjacent, ""), w->ctaid[0]);
   save_for_fallback(e);
-  note_block(w, LLVMBuildAdd(w->b, e->row_first, LLVMBuildZExt(w->b, adjacent, w->p->i64, ""), ""));
+  store_block(w, LLVMBuildAdd(w->b, e->row_first, LLVMBuildZExt(w->b, adjacent, w->p->i64, ""), ""));
   return c;
 }
 

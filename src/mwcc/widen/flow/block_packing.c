@@ -1,9 +1,9 @@
 /* Block packing: small blocks side by side share a gang.
  *
  * A block of one, two or four threads leaves most lanes of a register unused. Where the threads of a grid's blocks are
- * independent, the lanes may as well belong to several blocks: blockIdx.x differs between lanes then. Code for one block
- * size has two block functions in this case: the packed one for as many whole packs as there are among the blocks of a
- * row that a worker was given, and the usual one, block by block, for what is left of the row.
+ * independent, the lanes can belong to several blocks; then blockIdx.x differs between lanes. Code for one block size
+ * has two block functions in this case: the packed one for as many whole packs as there are among the blocks of a row
+ * that a worker was given, and the usual one, block by block, for what is left of the row.
  *
  * The kernel's body becomes that of a block which is wider by the factor PACK. With t for the wider block's threadIdx.x
  * and b for the pack's first block,
@@ -11,9 +11,9 @@
  *   blockIdx.x = b + t / blockDim.x        threadIdx.x = t % blockDim.x
  *   blockIdx.x * blockDim.x + threadIdx.x = b * blockDim.x + t
  *
- * and blockDim is the constant that it was. So each thread computes from the same ids, in the same order, and a pack has
- * all the threads of its blocks and no others. Blocks cannot tell that they run together: they may run in any order, and
- * have no barrier, warp function, shared memory, or call that knows the block. */
+ * and blockDim is the constant that it was. So each thread computes from the same ids, in the same order, and a pack
+ * has all the threads of its blocks and no others. Blocks cannot observe that they run together: they may run in any
+ * order, and have no barrier, warp function, shared memory, or call that knows the block. */
 #include "mwcc/analysis/analysis.h"
 #include "mwcc/analysis/simt.h"
 #include "mwcc/prepare/prepare.h"

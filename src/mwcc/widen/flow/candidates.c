@@ -1,11 +1,10 @@
 /* Measured candidates: other gangs for a kernel, where the cost model is unsure of its choice.
  *
  * The model (cost_model.c) counts registers and operations. It does not know how often lanes diverge, which gathers hit
- * the cache, or what LLVM makes of long code. Where a kernel has much of these, the runtime compiles it for other gangs
- * as well, times each on some blocks of long launches, and keeps the fastest (src/cpu/schedule/trial.c).
+ * the cache, or how well LLVM compiles long code. Where a kernel has much of these, the runtime compiles it for other
+ * gangs as well, times each on some blocks of long launches, and keeps the fastest (src/cpu/schedule/trial.c).
  *
- * Results are the same bits with every candidate, so it does not matter which one runs a block, nor when the choice is
- * made:
+ * Results are the same bits with every candidate, so the choice and its time have no visible effect:
  *   - each thread does the same operations in the same order. Widening never reorders a thread's own operations, and
  *     sums and products were contracted before (contraction.c). The flags of -use_fast_math allow LLVM to reorder, and
  *     libmvec's functions differ by the number of lanes: with either, there are no candidates.
@@ -27,7 +26,7 @@ typedef struct profile {
 } profile;
 
 /* Whether its result depends on how it is vectorised. */
-static bool has_loose_bits(program *p, LLVMValueRef i) {
+static bool is_order_dependent(program *p, LLVMValueRef i) {
   if (LLVMCanValueUseFastMathFlags(i) &&
       LLVMGetFastMathFlags(i) & (LLVMFastMathAllowReassoc | LLVMFastMathAllowReciprocal | LLVMFastMathApproxFunc))
     return true;
@@ -36,7 +35,7 @@ static bool has_loose_bits(program *p, LLVMValueRef i) {
 
 static void count_instruction(profile *f, const graph *g, const order *o, const shapes *s, int number) {
   LLVMValueRef i = g->values[number];
-  if (has_loose_bits(g->program, i)) f->has_same_bits = false;
+  if (is_order_dependent(g->program, i)) f->has_same_bits = false;
   if (f->has_loops && o->innermost[g->node_of[number]] < 0) return;
   f->instructions++;
   bool load = LLVMIsALoadInst(i);
@@ -74,7 +73,7 @@ static uint64_t carried_words(const graph *g, const order *o, const shapes *s) {
   return most;
 }
 
-/* Whether it carries more than fit into registers, with gangs of so many threads. */
+/* Whether loops carry more vectors than fit into registers, in gangs of so many threads. */
 static bool carries_many_vectors(const graph *g, const order *o, const shapes *s, int threads) {
   uint64_t registers = carried_words(g, o, s) * (uint64_t)threads / (uint64_t)register_lanes(g->program);
   return registers > (uint64_t)vector_registers(g->program);
@@ -89,8 +88,8 @@ static void add(kernel *k, int lanes, int each) {
   if (k->candidate_count < MW_MOST_CANDIDATES) k->candidates[k->candidate_count++] = gang;
 }
 
-/* Whether the code may run in place of another's, block for block. */
-static bool may_compete(const program *p, const kernel *k) {
+/* Whether candidates may replace the code, block by block. */
+static bool may_have_candidates(const program *p, const kernel *k) {
   const options *all = p->options;
   if (!has_pass(p, PASS_CANDIDATES) || !has_pass(p, PASS_CONTRACTION)) return false;
   if (!all->launch_kernel || all->launch_one || all->width || !k->any_order || k->sees_warp || k->iterations_end)
@@ -100,7 +99,7 @@ static bool may_compete(const program *p, const kernel *k) {
 
 void list_candidates(const program *p, kernel *k, const graph *g, const order *o, const shapes *s) {
   enum { RARE = TUNE_CANDIDATE_GATHERS, LONG = TUNE_VECTORS_MUCH_CODE };
-  if (!may_compete(p, k)) return;
+  if (!may_have_candidates(p, k)) return;
   profile f = profile_of(g, o, s);
   const cut *own = &k->variants[0].cut;
   int native = register_lanes(p);

@@ -63,13 +63,13 @@ static LLVMBasicBlockRef after_item(emission *e, int level, int item) {
 
 typedef struct edge {
   int level, from, to;             /* items of the level that holds both ends */
-  int control_level, control_item; /* the innermost place where control continues as it must: see resolve */
+  int control_level, control_item; /* the level and item where control continues: see resolve */
   bool back;                       /* to the header of loop `level` */
   bool uniform;                    /* all lanes of the class take it at once */
 } edge;
 
-/* Follow an edge outwards through the loops that it leaves. Lanes leave a divergent loop one by one: control stays in
-   the loop. */
+/* Follow an edge outwards through the loops that it leaves. Lanes leave a divergent loop in different iterations, so
+   control stays in the loop. */
 static edge resolve(emission *e, int source, int target, bool uniform) {
   const plan *p = &e->path->plan;
   edge g = {.level = p->order.innermost[source], .from = source, .uniform = uniform};
@@ -106,7 +106,7 @@ static LLVMBasicBlockRef take_edge(emission *e, int source, int target, bool uni
   int from = plan_class_of_item(p, g.level, g.from), led = plan_class_led(p, g.level, g.to);
   bool same = from == plan_class_of_item(p, g.level, g.to) && g.uniform;
   /* A value that leaves a divergent loop may be stored for all lanes still in it: each lane overwrites its own when it
-     leaves. So the mask that exists anyway serves. */
+     leaves. So the mask of the loop suffices. */
   int l = p->order.innermost[source];
   bool leaves = l >= 0 && p->divergent_loop[l] && g.level != l;
   bool plain = same || plan_is_first(p, g.level, source, target);
@@ -119,8 +119,8 @@ static LLVMBasicBlockRef take_edge(emission *e, int source, int target, bool uni
 
 /* ---- nodes ---- */
 
-/* A condition one half of which is uniform: `a && uniform`, where a must not matter if that is false. left == NULL: it
-   is none. */
+/* A condition with a uniform half: `a && uniform`, where `a` must have no effect if that is false. left == NULL: it is
+   none. */
 static logic uniform_half(const emission *e, int n) {
   const widener *w = &e->w;
   LLVMValueRef condition = LLVMGetCondition(w->g->nodes[n].last);
@@ -331,26 +331,26 @@ void free_path(path *of) {
   *of = (path){0};
 }
 
-/* Whether a branch leads to the block, and it has not been emitted. */
-static bool is_wanted(LLVMBasicBlockRef block) {
+/* Whether a branch leads to the block, but it has not been emitted. */
+static bool is_pending(LLVMBasicBlockRef block) {
   return !LLVMGetBasicBlockTerminator(block) && LLVMGetFirstUse(LLVMBasicBlockAsValue(block));
 }
 
-/* Emit the blocks that emitted code branches to: one of two paths has little of the code after both meet. False: there
-   were none. */
-static bool emit_wanted(emission *e) {
+/* Emit the blocks to which emitted code branches: of two paths, one has little of the code after they meet. False:
+   there were none. */
+static bool emit_pending(emission *e) {
   const path *of = e->path;
   bool found = false, more = true;
   while (more && !e->w.why) {
     more = false;
     for (int l = 0; l < of->plan.order.loop_count && !e->w.why; l++) {
-      if (is_wanted(of->enters[l])) emit_enter(e, l), more = true;
-      if (is_wanted(of->latches[l])) emit_latch(e, l), more = true;
+      if (is_pending(of->enters[l])) emit_enter(e, l), more = true;
+      if (is_pending(of->latches[l])) emit_latch(e, l), more = true;
     }
     for (int c = 0; c < of->plan.class_count && !e->w.why; c++)
-      if (is_wanted(of->guards[c])) emit_guard(e, c), more = true;
+      if (is_pending(of->guards[c])) emit_guard(e, c), more = true;
     for (int i = 0; i < of->plan.order.rpo_count && !e->w.why; i++)
-      if (is_wanted(of->bodies[of->plan.order.rpo[i]])) emit_node(e, of->plan.order.rpo[i]), more = true;
+      if (is_pending(of->bodies[of->plan.order.rpo[i]])) emit_node(e, of->plan.order.rpo[i]), more = true;
     found = found || more;
   }
   return found;
@@ -359,7 +359,7 @@ static bool emit_wanted(emission *e) {
 void emit_path(emission *e, int entry) {
   clear_level(e, -1);
   LLVMBuildBr(e->w.b, enter_item(e, -1, plan_item(&e->path->plan, -1, entry)));
-  emit_wanted(e);
+  emit_pending(e);
 }
 
 void emit_rest(emission *e) {
@@ -368,7 +368,7 @@ void emit_rest(emission *e) {
     more = false;
     for (int i = 0; i < 2; i++) {
       e->path = &e->paths[i];
-      if (e->path->divergent && emit_wanted(e)) more = true;
+      if (e->path->divergent && emit_pending(e)) more = true;
     }
   }
   for (int i = 0; i < 2 && !e->w.why; i++)

@@ -31,7 +31,7 @@ bool may_fall_back(const program *p, const kernel *k, const graph *g, const cut 
   return g->value_count * c->vectors > WORTH;
 }
 
-/* Whether executing it a second time makes no difference. */
+/* Whether executing it a second time has no further effect. */
 static bool can_be_repeated(LLVMValueRef i) {
   if (LLVMIsALoadInst(i)) return is_plain_access(i);
   return touches_no_memory(i);

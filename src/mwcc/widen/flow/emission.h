@@ -12,7 +12,7 @@
  *   uniform_path.c         the uniform path of a region
  *   divergent_fallback.c   the outlined function for gangs that leave a fast path
  *   barrier_regions.c      which regions there are, and which can follow which
- *   barrier_state.c        what gangs save at barriers, and what they vote for there
+ *   barrier_state.c        what gangs save at barriers, and the votes of counting barriers
  *   block_packing.c        gangs of several small blocks
  *   variants.c             which variants a kernel has, and how its blocks are cut
  *   variant_dispatch.c     the choice between variants at a launch
@@ -110,7 +110,7 @@ void emit_gang(emission *e, int entry); /* all paths of a gang of the region, fr
 
 /* ---- grid_stride_loop.c ---- */
 
-/* Where blocks are done that took turns: adds their privatised sums to memory. */
+/* When the blocks of a strip are done: adds their privatised sums to memory. */
 void end_private_adds(emission *e);
 
 typedef struct iteration_loop {
@@ -133,9 +133,9 @@ typedef struct block_loop {
 } block_loop;
 void begin_blocks(emission *e, block_loop *l);
 void end_blocks(emission *e, const block_loop *l);
-/* Around the gangs of a row: the blocks side by side, where they are run together. */
-/* block_guard.c: i1, false if no thread of the block has anything to do; NULL: not known, or not worth a test. */
+/* block_guard.c: i1, false if no thread of the block has anything to do; NULL: not known, or a test would not pay. */
 LLVMValueRef build_block_guard(widener *w, LLVMValueRef ctaid[3]);
+/* The loop over the adjacent blocks that run together, around the gangs of a row. */
 counted begin_adjacent_blocks(emission *e);
 void end_adjacent_blocks(emission *e, counted c);
 
@@ -196,7 +196,7 @@ logic logic_of(LLVMValueRef condition);
 
 /* ---- divergent_fallback.c ---- */
 /* Whether gangs that disagree at the branches assumed uniform have had no effect by then. */
-bool can_fall_back(const emission *e, const bool *asked);
+bool can_fall_back(const emission *e, const bool *assumed_uniform);
 /* At the start of a block: save what call_fallback needs. At the end of the function: delete that if nothing calls the
    fallback. */
 void save_for_fallback(emission *e);
@@ -210,7 +210,7 @@ void find_regions(emission *e); /* or a refusal */
 /* Where gangs may disagree about barriers: the gang is skipped unless it continues with this region. Returns the block
    where it is skipped. */
 LLVMBasicBlockRef begin_if_next(emission *e, int region);
-/* Its new state is stored, and the first state of any gang is the next. */
+/* Stores the gang's new state; the next region is the first state of any gang. */
 void end_if_next(emission *e, LLVMBasicBlockRef passed);
 
 /* ---- barrier_state.c ---- */

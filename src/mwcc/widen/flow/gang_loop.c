@@ -6,8 +6,8 @@
  * blocks: all those of the first block, those of the second, and so on. So a worker may begin and end anywhere in a
  * block.
  *
- * That is for kernels in which no thread can observe which others ran before it: without barriers, shared memory and
- * waiting. And for kernels with loops: a shorter block takes less time than waking a worker. */
+ * That is done for kernels in which no thread can observe which others ran before it (no barriers, no shared memory, no
+ * waiting), and which have loops: a shorter block takes less time than waking a worker. */
 #include "mwcc/widen/memory/memory.h"
 #include "emission.h"
 

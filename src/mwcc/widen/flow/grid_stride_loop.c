@@ -27,7 +27,7 @@ static LLVMValueRef grid_threads(widener *w) {
   return LLVMBuildMul(w->b, blocks, constant_i64(w->p, block_size(w->p, 'x')), "");
 }
 
-/* ---- what the kernel's code reads about it ---- */
+/* ---- values that the kernel's code reads ---- */
 
 static void set_worker_field(widener *w, LLVMValueRef elements, size_t field) {
   LLVMValueRef at = constant_i64(w->p, field);
@@ -62,8 +62,8 @@ static void begin_group(emission *e, iteration_loop *l) {
   e->end_block = lesser(w, next, end, false);
 }
 
-/* Parallel iterations: a worker was given a range of the iterations of all blocks, in this order. Takes what of the
-   range is of one iteration. */
+/* Parallel iterations: a worker was given a range of the iterations of all blocks, in this order. Takes the part of the
+   range that belongs to one iteration. */
 static void begin_parallel(emission *e, iteration_loop *l, LLVMBasicBlockRef body) {
   widener *w = &e->w;
   program *p = w->p;
@@ -200,7 +200,7 @@ static void add_one(emission *e, const privatised_add *a, LLVMValueRef lane) {
   continue_at(e, next);
 }
 
-/* From here on the running code belongs to several blocks. */
+/* Record that the code from here on runs several blocks. */
 static void note_several(widener *w) {
   LLVMValueRef at = constant_i64(w->p, offsetof(mw_worker, block));
   LLVMBuildStore(w->b, constant_i64(w->p, MW_SEVERAL_BLOCKS),

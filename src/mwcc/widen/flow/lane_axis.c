@@ -1,12 +1,11 @@
 /* The axis of the lanes: a gang's lanes are neighbours along threadIdx.x as a rule. Kernels that use threadIdx.x for
  * rows, `a[x * n + y]`, would gather what a gang of neighbours along threadIdx.y loads as a vector. For such a kernel
- * the two ids change places, and the block is turned: loop interchange of the two innermost of the loops that threads
- * stand for.
+ * the two ids are exchanged, and the block is transposed: an interchange of the two innermost loops over threads.
  *
- * Only in code for one block class, and only where no thread can observe which others are its neighbours or ran
- * before it: no barrier, no shared memory, no warp function, no call and no atomic operation. Then a block's threads
- * may run in any order, and each has the ids that it had: the built-ins are renamed, and what the widening takes for
- * the block's width is its height. The grid is not turned.
+ * Only in code for one block class, and only where no thread can observe which others are its neighbours or ran before
+ * it: no barrier, no shared memory, no warp function, no call and no atomic operation. Then a block's threads may run
+ * in any order, and each has the ids that it had: the built-ins are renamed, and the widening uses the block's height
+ * as its width. The grid is not transposed.
  *
  * Both ways are analysed, and the accesses that are not contiguous are counted, those in loops eight times a level. */
 #include "mwcc/analysis/analysis.h"
@@ -39,7 +38,7 @@ static bool suits_any_axis(const program *p, const kernel *k) {
   return suits;
 }
 
-/* Or of lanes near each other, which whole vectors and shuffles can do. */
+/* Or the lanes are near each other, so that whole vectors and shuffles suffice. */
 static bool is_contiguous(const program *p, const shapes *s, LLVMValueRef access) {
   pattern found;
   int member, lane;
@@ -51,7 +50,7 @@ static bool is_contiguous(const program *p, const shapes *s, LLVMValueRef access
   return stores ? stores_in_pattern(s, access, &found, &member, &lane) : loads_in_pattern(s, access, &found);
 }
 
-/* What the accesses cost that are not contiguous; -1: the kernel cannot be widened. */
+/* The cost of the accesses that are not contiguous; -1: the kernel cannot be widened. */
 static long cost_of_accesses(const program *p, const kernel *k) {
   graph g;
   const char *why;
@@ -79,7 +78,7 @@ static void set_name(LLVMValueRef function, const char *name) {
 }
 
 /* The range of an id's values is the function's attribute, which keeps its name's block size. */
-static void turn(program *p) {
+static void exchange_axes(program *p) {
   LLVMValueRef x = LLVMGetNamedFunction(p->module, THREAD_ID("x")), y = LLVMGetNamedFunction(p->module, THREAD_ID("y"));
   set_name(x, "turned");
   set_name(y, THREAD_ID("x"));
@@ -95,10 +94,10 @@ void choose_lane_axis(program *p) {
   if (!p->kernel_count || !suits_any_axis(p, k)) return;
   long along_x = cost_of_accesses(p, k);
   if (along_x <= 0) return;
-  turn(p);
+  exchange_axes(p);
   long along_y = cost_of_accesses(p, k);
   if (along_y < 0 || along_y * BETTER > along_x)
-    turn(p);
+    exchange_axes(p);
   else if (p->options->report)
     printf("kernel %s: its lanes are neighbours along threadIdx.y\n", k->linkage);
 }

@@ -1,15 +1,15 @@
 /* Phis as blends: the stores to slots along control-flow edges, which mem2reg promotes.
  *
- * Lanes enter a join on different edges. On each edge the incoming value is blended with what the join's slot holds:
+ * Lanes enter a join on different edges. On each edge the incoming value is blended with the value in the join's slot:
  * slot = select(mask, incoming, slot). On the first edge of an iteration no blend is needed. At the start of an
- * iteration the slots are poison; otherwise what they held in the previous iteration would be carried around the
- * loop in registers. (Except where a barrier region enters a loop in its middle: its iterations begin elsewhere, and
- * a join may hold values that lanes brought along.)
+ * iteration the slots are poison; otherwise what they held in the previous iteration would be carried around the loop
+ * in registers. (Except where a barrier region enters a loop in its middle: its iterations begin elsewhere, and a join
+ * may hold values that lanes brought along.)
  *
- * Lanes leave a divergent loop one by one, and their exit values wait outside for the others. Mostly an exit value
- * is also what the next iteration would begin with, as a sum is. Then it is left in the header phi's slot, provided
- * that the iterations that follow change only lanes still in the loop; it is copied to the exit's phi when the last
- * lane leaves. So a sum is one register, not two. */
+ * Lanes leave a divergent loop in different iterations, and their exit values are kept until the last one has left.
+ * Usually an exit value is also the value with which the next iteration would begin, as a sum is. Then it is left in
+ * the header phi's slot, provided that the iterations that follow change only lanes still in the loop; it is copied to
+ * the exit's phi when the last lane leaves. So a sum is one register, not two. */
 #include "emission.h"
 
 static LLVMValueRef incoming_from(LLVMValueRef phi, LLVMBasicBlockRef from) {

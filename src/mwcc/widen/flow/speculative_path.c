@@ -5,8 +5,9 @@
  * gang in which a row ends is run as several, each of which is the rest of a row: the first thread of each computes its
  * quotients as scalars, and how many threads follow it in its row.
  *
- * Invariant: each thread of the block's row is in exactly one gang. Row by row, a gang begins where the one before ended,
- * and has at least one thread; the rest of a gang whose shapes are others is run as the general path would have. */
+ * Invariant: each thread of the block's row is in exactly one gang. Row by row, a gang begins where the one before
+ * ended, and has at least one thread; the rest of a gang whose shapes are others is run as the general path would
+ * have. */
 #include "emission.h"
 #include "mwcc/read/read.h"
 
@@ -30,7 +31,7 @@ static void emit_paths(emission *e, int entry, bool both) {
   free_path(&e->paths[1]);
 }
 
-/* What is known of values' forms, to return to. */
+/* The known forms of values, to be restored. */
 typedef struct forms {
   widened *table;
   size_t size, used;
@@ -66,7 +67,7 @@ static void emit_speculative_path(emission *e, int entry, LLVMBasicBlockRef bloc
   w->stamp++;
 }
 
-/* The path for gangs that have the speculated shapes. The builder is left where they do not. */
+/* The path for gangs that have the speculated shapes. The builder is left where gangs fail the test. */
 static void emit_whole_gangs(emission *e, int entry) {
   widener *w = &e->w;
   LLVMBasicBlockRef as_expected = new_block(e, "speculative"), other = new_block(e, "general");
@@ -110,7 +111,7 @@ static void emit_row_runs(emission *e, int entry) {
   w->stamp++;
   size_t slots = w->slot_count;
   forms kept = {w->table, w->table_size, w->table_used}, begun = copy_forms(w);
-  /* of the only gang of a row threadIdx.x is a constant, but not here */
+  /* threadIdx.x is a constant if a row is one gang, but not here */
   for (size_t i = 0; i < begun.size; i++) begun.table[i].constant = NULL;
   w->tid_is_zero[0] = false;
   w->table = begun.table;

@@ -63,7 +63,7 @@ logic logic_of(LLVMValueRef i) {
 }
 
 /* Whether the operands of a value are available at node n, so that the test can be made from them. In the value's own
-   node they are. Elsewhere only what is in a slot is, and after a barrier not even that. */
+   node they are. In other nodes only values in slots are, and after a barrier none. */
 static bool has_operands_at(const widener *w, LLVMValueRef value, int n) {
   if (graph_node_of(w->g, value) == n) return true;
   for (int i = 0; i < LLVMGetNumOperands(value); i++) {
@@ -132,7 +132,7 @@ static LLVMValueRef and_then(widener *w, LLVMValueRef a, LLVMValueRef b) {
   return LLVMBuildSelect(w->b, a, b, LLVMConstNull(w->p->i1), ""); /* select: b may be poison where a is false */
 }
 
-/* Whether the comparison is `wanted` in all lanes: it is when it is so in the lane nearest to the limit. */
+/* Whether the comparison is `wanted` in all lanes: the lane nearest to the limit decides. */
 static LLVMValueRef compare_extremes(widener *w, LLVMValueRef i, bool wanted) {
   LLVMIntPredicate p = LLVMGetICmpPredicate(i);
   LLVMValueRef a = LLVMGetOperand(i, 0), b = LLVMGetOperand(i, 1), all = NULL;
@@ -156,7 +156,7 @@ static LLVMValueRef is_in_all_lanes(widener *w, LLVMValueRef value, bool wanted)
   return LLVMBuildNot(w->b, any_lane(w, others), "");
 }
 
-/* A scalar: whether the condition is `wanted` in all lanes. May be false though it is, where the test would be
+/* A scalar: whether the condition is `wanted` in all lanes. May be false although they agree, where the test would be
    expensive. */
 static LLVMValueRef all_lanes_agree(widener *w, LLVMValueRef condition, bool wanted) {
   if (is_uniform(w, condition)) {
@@ -339,7 +339,7 @@ static void switch_path(emission *e, int n) {
   path *own = e->path;
   e->path = &e->paths[0];
   set_masks(e, n);
-  /* Emitted here again, so that gangs that stay on the uniform path need not compute it lane by lane. */
+  /* Emitted again here, so that gangs that stay on the uniform path need not compute it for each lane. */
   if (LLVMIsAICmpInst(condition)) widen_instruction(&e->w, condition, (mask){.all = true});
   divide_lanes(e, n, (mask){.all = true});
   e->path = own;

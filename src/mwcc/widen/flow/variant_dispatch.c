@@ -71,7 +71,7 @@ static LLVMValueRef gangs_have_room(program *p, LLVMBuilderRef b, const variant 
   gangs = LLVMBuildMul(b, gangs, LLVMBuildMul(b, size[1], size[2], ""), "");
   gangs = LLVMBuildUDiv(b, gangs, constant_i64(p, rows), "");
   return LLVMBuildICmp(b, LLVMIntULE, LLVMBuildMul(b, gangs, constant_i64(p, v->waiting), ""),
-                       constant_i64(p, WAITING_MOST), "");
+                       constant_i64(p, SAVED_MOST), "");
 }
 
 /* The number of threads in a row of the grid. */

@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As many lanes as a vector register has, or as --width says; not twice what __launch_bounds__ allows a block. */
+/* As many lanes as a vector register has, or as --width says; less than twice the threads that __launch_bounds__
+   allows. */
 static int lanes_for(const program *p, const kernel *k) {
   enum { FEWEST = 4 };
   int lanes = register_lanes(p);
@@ -48,15 +49,15 @@ typedef struct variant_query {
   const char *why; /* why no variant can be made */
   LLVMValueRef why_at;
   const char *vectors_why; /* why there are so many vectors, or NULL */
-  const char *lanes_why;   /* why there are so many lanes, where a register has another number; or NULL */
-  int wanted;              /* the wanted number of vectors, into which not every block can be cut */
+  const char *lanes_why;   /* why there are so many lanes, where a register has another number of them; or NULL */
+  int vectors_chosen;      /* the number of vectors that pays, into which not every block can be cut */
   bool blocks_registers;   /* register_blocking.c suits its loops */
 } variant_query;
 
 /* Why gangs are as large as they are, for the report. */
 static char *explain_size(const variant_query *q, const cut *c) {
   const kernel *k = q->k;
-  bool is_set = q->p->options->width, fewer = c->vectors < q->wanted && !k->sees_warp;
+  bool is_set = q->p->options->width, fewer = c->vectors < q->vectors_chosen && !k->sees_warp;
   int native = register_lanes(q->p);
   const char *why = is_set           ? "as set by --width"
                     : k->sees_warp   ? "a gang is a warp, since the kernel uses warp functions"
@@ -177,7 +178,7 @@ static cut choose_cut(variant_query *q, int lanes, int vector_count) {
 
 /* Watched code for blocks of any size has variants for common ones, in which threadIdx is regular: rows of whole warps,
    and rows of 16 threads, two of which are a warp. Without them all accesses would be gathers, and calls of the runtime
-   would say a word for each lane. */
+   would pass a word for each lane. */
 static void add_watched_variants(variant_query *q, int lanes) {
   enum { SHORT_ROW = 16 };
   if (!q->k->sees_warp || !q->p->options->observe || q->p->options->launch_kernel) return;
@@ -211,7 +212,7 @@ static char *describe_cut(const cut *c, const char *vectors_why) {
                    c->vectors, vectors_why ? ": " : "", vectors_why ? vectors_why : "");
 }
 
-/* Which launches the variants do not cover, and how those run: a slow tier is always reported. */
+/* The launches that the variants do not cover, and how they run: a slow tier is always reported. */
 static char *describe_class(const kernel *k) {
   enum { MOST_GANGS = 1024 }; /* of a block: each with a row of one thread */
   mw_text text = {0};
@@ -228,9 +229,9 @@ static char *describe_class(const kernel *k) {
                  (long long)a->low, (long long)a->high);
   }
   const variant *v = &k->variants[0];
-  if (v->waiting * MOST_GANGS > WAITING_MOST)
+  if (v->waiting * MOST_GANGS > SAVED_MOST)
     mw_text_addf(&text, "%sblocks of more than %llu gangs of %d threads", text.length ? ", or " : "",
-                 (unsigned long long)(WAITING_MOST / v->waiting), v->cut.lanes * v->cut.vectors);
+                 (unsigned long long)(SAVED_MOST / v->waiting), v->cut.lanes * v->cut.vectors);
   char *result = text.length ? mw_format("; launches with %s run as %s", text.data, other) : mw_strdup("");
   mw_text_free(&text);
   return result;
@@ -258,7 +259,7 @@ static bool widen_with_cut(program *p, kernel *k, int lanes, int vector_count, b
   k->loop_depth = depth_of_loops(&o);
   shapes s = shapes_at_best(&g, &o, (cut){CUT_ROW, lanes, 1, 1});
   if (!vector_count) vector_count = p->options->launch_kernel ? vectors_that_pay(&g, &o, &s, &q.vectors_why) : 1;
-  q.wanted = vector_count;
+  q.vectors_chosen = vector_count;
   q.blocks_registers = suits_register_blocking(&g, &o, &s);
   bool may_be_wider = p->options->launch_kernel && !p->options->width && !seamless;
   if (may_be_wider) lanes = lanes_that_pay(&g, &o, &s, p->block, k->waits, &q.lanes_why);
@@ -328,8 +329,8 @@ static size_t count_operations(LLVMValueRef function) {
   return count;
 }
 
-/* Whether a whole block as one gang would be too much code. Where registers are small the limit is by threads: gangs
-   that wait for each other cost as much more there as whole blocks are more code. */
+/* Whether a whole block as one gang would be too much code. Where registers are small the limit is by threads: there,
+   gangs that wait for each other cost as much as the additional code of whole blocks. */
 static bool is_much_code(const program *p, const kernel *k, unsigned threads, int vector_count) {
   enum { MOST = TUNE_ONE_GANG_CODE, LARGE = 16, MOST_BY_THREADS = TUNE_ONE_GANG_CODE_SMALL };
   size_t count = count_operations(k->body);

@@ -21,7 +21,7 @@ counted begin_counted(emission *e, LLVMValueRef slot, LLVMValueRef limit, unsign
   widener *w = &e->w;
   counted c = {.slot = slot, .step = step};
   LLVMBuildStore(w->b, LLVMConstNull(LLVMTypeOf(limit)), slot);
-  /* then the count is a constant, and so is what is made of it: store_sandbox.c sees where it points to */
+  /* a constant count makes addresses constant too, so that store_sandbox.c sees their range */
   if (LLVMIsAConstantInt(limit) && LLVMConstIntGetZExtValue(limit) <= step) return c;
   c.head = new_block(e, "each"), c.done = new_block(e, "done");
   LLVMBasicBlockRef body = new_block(e, "body");
@@ -50,7 +50,7 @@ static vectors alive_slots(emission *e) {
   for (int u = 0; u < w->vectors; u++) {
     LLVMValueRef at = LLVMBuildAdd(w->b, LLVMBuildMul(w->b, gang, constant_i32(w->p, (unsigned)w->vectors), ""),
                                    constant_i32(w->p, (unsigned)u), "");
-    slots.of[u] = LLVMBuildInBoundsGEP2(w->b, waiting_type(w, mask_type(e)), e->alive, &at, 1, "");
+    slots.of[u] = LLVMBuildInBoundsGEP2(w->b, stored_type_of(w, mask_type(e)), e->alive, &at, 1, "");
   }
   return slots;
 }
@@ -200,7 +200,7 @@ void begin_function(emission *e) {
   e->alive_new = new_slots(w, mask_type(e), w->vectors);
   if (e->can_die)
     e->alive =
-        LLVMBuildArrayAlloca(w->entry, waiting_type(w, mask_type(e)),
+        LLVMBuildArrayAlloca(w->entry, stored_type_of(w, mask_type(e)),
                              LLVMBuildMul(w->entry, w->gangs, constant_i32(p, (unsigned)w->vectors), ""), "alive");
   e->votes = mw_alloc((size_t)(w->g->count + 1) * sizeof *e->votes);
   e->voted = mw_alloc((size_t)(w->g->count + 1) * sizeof *e->voted);

@@ -1,5 +1,5 @@
-/* The stride of an address (cf. LLVM's SCEV add-recurrences): how far it advances in an iteration of a loop, or when
- * an id such as ctaid.x is one more. It follows from the operations that make the address: sums, products and
+/* The stride of an address (cf. LLVM's SCEV add-recurrences): how far it advances in an iteration of a loop, or when an
+ * id such as ctaid.x increases by one. It follows from the operations that make the address: sums, products and
  * extensions of induction variables and ids. */
 #include "address_stride.h"
 

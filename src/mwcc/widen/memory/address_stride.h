@@ -13,7 +13,7 @@ typedef struct address_stride {
 typedef struct stride_query {
   widener *w;
   int loop;            /* or -1: along the register `counter` */
-  const char *counter; /* the id that is one more, such as "ctaid.x" */
+  const char *counter; /* the id that increases by one, such as "ctaid.x" */
   mask all;
 } stride_query;
 

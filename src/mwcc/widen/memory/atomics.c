@@ -13,8 +13,9 @@ typedef struct indexed {
   LLVMOpcode extended; /* the extension of the index to 64 bits; or 0 */
 } indexed;
 
-/* After a barrier only values that the code needs there are available: the address, but not what it was made from. */
-static bool is_at_hand(widener *w, LLVMValueRef value, LLVMValueRef atomic) {
+/* After a barrier only values that the code uses there are available: the address, but not the values from which it was
+   computed. */
+static bool is_available(widener *w, LLVMValueRef value, LLVMValueRef atomic) {
   if (!LLVMIsAInstruction(value) || graph_node_of(w->g, value) == graph_node_of(w->g, atomic)) return true;
   return !w->several_regions && is_in_slot(w, value);
 }
@@ -26,13 +27,13 @@ static indexed find_index(widener *w, LLVMValueRef atomic) {
   int count = LLVMGetNumOperands(gep);
   for (int i = 0; i < count - 1; i++) {
     LLVMValueRef operand = LLVMGetOperand(gep, (unsigned)i);
-    if (!is_uniform(w, operand) || !is_at_hand(w, operand, atomic)) return found;
+    if (!is_uniform(w, operand) || !is_available(w, operand, atomic)) return found;
   }
   last = LLVMGetOperand(gep, (unsigned)count - 1);
-  if (!is_at_hand(w, last, atomic)) return found;
+  if (!is_available(w, last, atomic)) return found;
   found.index = last;
   if (!LLVMIsAZExtInst(last) && !LLVMIsASExtInst(last)) return found;
-  if (!is_at_hand(w, LLVMGetOperand(last, 0), atomic)) return found;
+  if (!is_available(w, LLVMGetOperand(last, 0), atomic)) return found;
   found.extended = LLVMGetInstructionOpcode(last);
   found.index = LLVMGetOperand(last, 0);
   return found;
@@ -51,24 +52,24 @@ static LLVMValueRef address_of(widener *w, const indexed *at, LLVMValueRef lane)
 
 /* Serialised lanes first compute a few addresses and then do their updates: loads between stores to unknown addresses
    are slower. */
-enum { TOGETHER = TUNE_SERIALISED_ATOMICS };
+enum { MOST_PENDING = TUNE_SERIALISED_ATOMICS };
 
 typedef struct lane_atomic {
   LLVMValueRef atomic;
   indexed at;
-  LLVMValueRef addresses[TOGETHER], values[TOGETHER]; /* of the lanes whose updates are pending */
-  int waiting;
+  LLVMValueRef addresses[MOST_PENDING], values[MOST_PENDING]; /* of the lanes whose updates are pending */
+  int pending;
 } lane_atomic;
 
 static LLVMValueRef one_lane(widener *w, LLVMValueRef lane, void *context) {
   lane_atomic *one = context;
   LLVMValueRef atomic = one->atomic, address = address_of(w, &one->at, lane);
   if (is_short_atomic(atomic)) {
-    one->addresses[one->waiting] = address;
-    one->values[one->waiting++] = lane_of(w, LLVMGetOperand(atomic, 1), lane);
-    if (w->lanes_after && one->waiting < TOGETHER) return NULL;
-    for (int i = 0; i < one->waiting; i++) build_change(w->b, atomic, one->addresses[i], one->values[i]);
-    one->waiting = 0;
+    one->addresses[one->pending] = address;
+    one->values[one->pending++] = lane_of(w, LLVMGetOperand(atomic, 1), lane);
+    if (w->lanes_after && one->pending < MOST_PENDING) return NULL;
+    for (int i = 0; i < one->pending; i++) build_change(w->b, atomic, one->addresses[i], one->values[i]);
+    one->pending = 0;
     return NULL;
   }
   if (LLVMIsAAtomicRMWInst(atomic))
@@ -96,7 +97,7 @@ static LLVMValueRef active_or(widener *w, LLVMValueRef value, mask m, int u, LLV
   return m.all ? lanes : LLVMBuildSelect(w->b, m.lanes.of[u], lanes, splat(w, neutral), "");
 }
 
-static void change_together(widener *w, LLVMValueRef atomic, mask m) {
+static void change_jointly(widener *w, LLVMValueRef atomic, mask m) {
   const reduction *r = find_reduction(atomic);
   LLVMValueRef value = LLVMGetOperand(atomic, 1), together = NULL;
   LLVMAtomicRMWBinOp op = r->op == LLVMAtomicRMWBinOpSub ? LLVMAtomicRMWBinOpAdd : r->op;
@@ -141,7 +142,7 @@ static LLVMValueRef sums_before(widener *w, LLVMValueRef lanes, LLVMValueRef *to
   return LLVMBuildSub(w->b, sums, lanes, "");
 }
 
-static void sum_together(widener *w, LLVMValueRef atomic, mask m) {
+static void sum_jointly(widener *w, LLVMValueRef atomic, mask m) {
   LLVMValueRef value = LLVMGetOperand(atomic, 1), total = LLVMConstNull(LLVMTypeOf(value)), of_vector;
   LLVMTypeRef type = LLVMTypeOf(value);
   bool alike = is_uniform(w, value);
@@ -166,9 +167,9 @@ void widen_atomic(widener *w, LLVMValueRef atomic, mask m) {
   unsigned count = (unsigned)LLVMGetNumOperands(atomic);
   if (is_joint_atomic(w->shapes, atomic)) {
     if (LLVMGetFirstUse(atomic))
-      sum_together(w, atomic, m);
+      sum_jointly(w, atomic, m);
     else
-      change_together(w, atomic, m);
+      change_jointly(w, atomic, m);
     return;
   }
   for (unsigned i = 0; i < count; i++) operands[i] = LLVMGetOperand(atomic, i);

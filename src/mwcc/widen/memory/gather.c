@@ -1,8 +1,8 @@
 /* Gathers and scatters: one element for each lane, from arbitrary addresses.
  *
  * Where an address is a uniform base plus an index of 32 bits, the instruction with 32-bit indices is used: it takes
- * sixteen of them, but only eight addresses. LLVM selects it if the extension of the index stands beside the access,
- * so both are emitted here. */
+ * sixteen of them, but only eight addresses. LLVM selects it if the extension of the index is next to the access, so
+ * both are emitted here. */
 #include "memory.h"
 #include "mwcc/support/predicates.h"
 #include "mwcc/target/target.h"
@@ -33,7 +33,7 @@ static indexed index_of(widener *w, const place *at) {
   x.is_unsigned = LLVMIsAZExtInst(wide) != NULL;
   unsigned width = LLVMGetIntTypeWidth(LLVMTypeOf(x.index));
   if (width > 32 || width == 1 || !is_varying(w, x.index)) return none;
-  if (!is_at_hand(w, at, x.index) || !is_at_hand(w, at, x.base)) return none;
+  if (!is_available(w, at, x.index) || !is_available(w, at, x.base)) return none;
   /* an unsigned index with the sign bit known to be clear is also a signed one */
   if (x.is_unsigned && width == 32 && !shape_of(w->shapes, x.index).positive) return none;
   return x;
@@ -102,7 +102,7 @@ static bool is_small_extension(LLVMValueRef index) {
 
 /* The optimiser shares extensions between accesses, hoists them out of loops, and makes those unsigned that are known
    not to be negative. Code generation works on one block at a time and would not recognise them. */
-static void extend_anew(program *p, LLVMBuilderRef b, LLVMValueRef call, unsigned operand) {
+static void extend_at_access(program *p, LLVMBuilderRef b, LLVMValueRef call, unsigned operand) {
   LLVMValueRef gep = LLVMGetOperand(call, operand);
   if (!LLVMIsAGetElementPtrInst(gep) || is_vector_type(LLVMTypeOf(LLVMGetOperand(gep, 0)))) return;
   LLVMValueRef index = LLVMGetOperand(gep, 1);
@@ -121,8 +121,8 @@ void show_small_indices(program *p) {
     instructions list = instructions_of_function(f);
     for (size_t i = 0; i < list.count; i++) {
       if (!LLVMIsACallInst(list.items[i])) continue;
-      if (starts_with(callee_name(list.items[i]), "llvm.masked.gather")) extend_anew(p, b, list.items[i], 0);
-      if (starts_with(callee_name(list.items[i]), "llvm.masked.scatter")) extend_anew(p, b, list.items[i], 1);
+      if (starts_with(callee_name(list.items[i]), "llvm.masked.gather")) extend_at_access(p, b, list.items[i], 0);
+      if (starts_with(callee_name(list.items[i]), "llvm.masked.scatter")) extend_at_access(p, b, list.items[i], 1);
     }
     free(list.items);
   }

@@ -68,9 +68,9 @@ static bool begins_before(widener *w, const place *where, uint64_t size, int64_t
   }
 }
 
-/* Which member of its struct is loaded, where whole structs can be read: they are aligned, so that none crosses a
-   page; then loads of other members share the vectors, which end where shuffles are cheapest. -1: none. AVX-512
-   shuffles anything from two vectors. */
+/* The member of its struct that is loaded, if whole structs can be read: they are aligned, so that none crosses a page.
+   Then loads of other members share the vectors, which end where shuffles are cheapest. -1: none. AVX-512 shuffles
+   anything from two vectors. */
 static int member_loaded(widener *w, const place *where, uint64_t bytes, int steps) {
   memory_kind kind = memory_of(where->address);
   uint64_t size = bytes * (unsigned)steps;
@@ -135,9 +135,9 @@ vectors load_strided(widener *w, const place *at, LLVMTypeRef type, int steps, m
   return load_slots(w, wide, slots, w->vectors);
 }
 
-/* Of shared memory, which only the worker that runs the block writes: the span from the first lane's element to the last's
-   is loaded, lanes' elements are replaced, and it is stored. Other gangs run before or after that. Vectors are loaded
-   before any is stored, and where two overlap both have the same elements. */
+/* To shared memory, which only the worker that runs the block writes: the span from the first lane's element to the
+   last one's is loaded, the lanes' elements are replaced, and the span is stored. Other gangs run before or after that.
+   Vectors are loaded before any is stored, and where two overlap both have the same elements. */
 static void store_vector_between(widener *w, const place *where, LLVMValueRef lanes, int steps, int u) {
   LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(lanes));
   LLVMValueRef parts[MOST], pointers[MOST], base = vector_pointer(w, where, u);
@@ -268,7 +268,7 @@ static int member_of(const group *g, LLVMValueRef store) {
 
 /* Whether the stores can be deferred to the last of them: nothing between may access their memory. A load of another
    member does not, as lanes' structs do not overlap. */
-static bool can_wait(widener *w, const group *g) {
+static bool can_defer(widener *w, const group *g) {
   const node *here = &w->g->nodes[graph_node_of(w->g, g->last)];
   bool stored[MOST] = {0}, begun = false;
   for (LLVMValueRef i = here->first; i != g->last; i = LLVMGetNextInstruction(i)) {
@@ -289,23 +289,23 @@ static bool can_wait(widener *w, const group *g) {
 }
 
 /* Whether the store and others form whole structs, which are stored where the last of them is. */
-static bool find_together(widener *w, LLVMValueRef store, place *at, group *g) {
+static bool find_group(widener *w, LLVMValueRef store, place *at, group *g) {
   *at = (place){LLVMGetOperand(store, 1), 0, LLVMGetAlignment(store), LLVMGetVolatile(store), store};
   *g = (group){.bytes = (int64_t)size_of(w, LLVMTypeOf(LLVMGetOperand(store, 0)))};
   g->steps = few_steps(w, at, (uint64_t)g->bytes);
-  return g->steps && find_members(w, store, g) && can_wait(w, g);
+  return g->steps && find_members(w, store, g) && can_defer(w, g);
 }
 
 bool is_stored_together(widener *w, LLVMValueRef store) {
   place at;
   group g;
-  return find_together(w, store, &at, &g);
+  return find_group(w, store, &at, &g);
 }
 
-bool store_together(widener *w, LLVMValueRef store, mask m) {
+bool store_struct_member(widener *w, LLVMValueRef store, mask m) {
   place at;
   group g;
-  if (!find_together(w, store, &at, &g)) return false;
+  if (!find_group(w, store, &at, &g)) return false;
   if (store != g.last) return true;
   vectors values[MOST];
   for (int i = 0; i < g.steps; i++) values[i] = value_vectors(w, LLVMGetOperand(g.stores[i], 0));

@@ -37,20 +37,20 @@ static bool is_rematerialized_load(const widener *w, LLVMValueRef load, LLVMValu
   return true;
 }
 
-static bool can_remake(const widener *w, LLVMValueRef value, LLVMValueRef by, int depth) {
+static bool can_recompute(const widener *w, LLVMValueRef value, LLVMValueRef by, int depth) {
   if (is_uniform(w, value) || is_affine_over_gang(w, value)) return true;
   if (depth == 0 || !LLVMIsAInstruction(value) || graph_node_of(w->g, value) != graph_node_of(w->g, by)) return false;
   if (LLVMIsALoadInst(value)) return is_rematerialized_load(w, value, by);
   if (!is_integer_operation(value)) return false;
   for (int n = 0; n < LLVMGetNumOperands(value); n++)
-    if (!can_remake(w, LLVMGetOperand(value, (unsigned)n), by, depth - 1)) return false;
+    if (!can_recompute(w, LLVMGetOperand(value, (unsigned)n), by, depth - 1)) return false;
   return true;
 }
 
 bool is_rematerialized(const widener *w, LLVMValueRef value, LLVMValueRef by, bool all) {
   if (is_affine_over_gang(w, value)) return true;
   bool made = all && LLVMIsAInstruction(value) && is_varying(w, value) && !LLVMIsAPHINode(value);
-  return made && LLVMGetInstructionParent(value) == LLVMGetInstructionParent(by) && can_remake(w, value, by, DEPTH);
+  return made && LLVMGetInstructionParent(value) == LLVMGetInstructionParent(by) && can_recompute(w, value, by, DEPTH);
 }
 
 void begin_rematerialization(widener *w, LLVMValueRef value) {

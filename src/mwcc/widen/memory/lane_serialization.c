@@ -1,4 +1,4 @@
-/* Scalarisation: what has to be done lane by lane (ISPC: foreach_active). See widen.h.
+/* Scalarisation: operations that are done lane by lane (ISPC: foreach_active). See widen.h.
  *
  * The lanes' operands are stored in memory, and a loop over the active lanes, one vector after the other, reads them
  * and stores the results there. So the body's code exists once, however many lanes a gang has. */

@@ -217,7 +217,7 @@ static void store_shared(widener *w, const place *at, vectors lanes, vectors poi
   end_choice(w, &c);
 }
 
-static void store_looked_at(widener *w, const place *at, vectors lanes, vectors pointers, mask m) {
+static void store_if_full(widener *w, const place *at, vectors lanes, vectors pointers, mask m) {
   choice c = choose_every(w, m);
   for (int u = 0; u < w->vectors; u++) store_vector(w, lanes.of[u], pointers.of[u], at->align);
   else_some(w, &c);
@@ -235,7 +235,7 @@ void store_following(widener *w, const place *at, vectors lanes, const vectors *
   bool is_shared = memory_of(at->address) == MEMORY_SHARED;
   bool has_masks = has_quick_masked_access(w->p, element_bytes(w, wide));
   if (!m.all && !at->is_volatile && (!has_masks || (!is_shared && mostly_fills_lines(w, wide)))) {
-    (is_shared ? store_shared : store_looked_at)(w, at, lanes, all_pointers(w, at, firsts, w->vectors), m);
+    (is_shared ? store_shared : store_if_full)(w, at, lanes, all_pointers(w, at, firsts, w->vectors), m);
     return;
   }
   for (int u = 0; u < w->vectors; u++) {

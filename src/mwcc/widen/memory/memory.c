@@ -44,8 +44,8 @@ LLVMValueRef vector_pointer(widener *w, const place *at, int u) {
   return moved(w, plain_pointer(w, vector_scalar(w, at->address, u)), at->offset);
 }
 
-/* The pointer of a vector whose lanes share one address. If the vector has no active lane it may be anything, so it is
-   replaced by a dummy on the stack. */
+/* The pointer of a vector whose lanes share one address. If the vector has no active lane, the pointer may be anything,
+   so a dummy on the stack replaces it. */
 static LLVMValueRef safe_pointer(widener *w, const place *at, LLVMTypeRef type, mask m, int u) {
   LLVMValueRef pointer = vector_pointer(w, at, u);
   if (m.all || is_uniform(w, at->address)) return pointer;
@@ -96,9 +96,9 @@ void end_choice(widener *w, const choice *c) {
   LLVMPositionBuilderAtEnd(w->b, c->done);
 }
 
-/* Whether a value is available where the access is. The code may need the address there but not what it was made from:
-   that is then not saved, in another node or after a barrier. */
-bool is_at_hand(widener *w, const place *at, LLVMValueRef value) {
+/* Whether a value is available at the access. In another node or after a barrier, the address may be saved, but not the
+   values from which it was computed. */
+bool is_available(widener *w, const place *at, LLVMValueRef value) {
   if (!LLVMIsAInstruction(value) || graph_node_of(w->g, value) == graph_node_of(w->g, at->by)) return true;
   return !w->several_regions && is_in_slot(w, value);
 }
@@ -228,7 +228,7 @@ void widen_plain_store(widener *w, LLVMValueRef store, mask m) {
     refuse(w, store, "it stores something that is neither a number nor a pointer");
     return;
   }
-  if (store_together(w, store, m) || store_pattern(w, store, m) || store_pair(w, store, m)) return;
+  if (store_struct_member(w, store, m) || store_pattern(w, store, m) || store_pair(w, store, m)) return;
   if (!has_stride(w, at.address, 0)) {
     vectors lanes = value_vectors(w, value);
     if (!store_strided(w, &at, lanes, m)) store_lanes(w, &at, lanes, m);
@@ -258,7 +258,7 @@ static unsigned argument_alignment(LLVMValueRef call, unsigned index) {
   return align ? (unsigned)LLVMGetEnumAttributeValue(align) : 1;
 }
 
-/* The structs of a vector's lanes are contiguous at both ends, and all lanes copy: in one piece. */
+/* Copy a vector's structs in one piece: they are contiguous at both ends, and all lanes copy. */
 static void copy_vector(widener *w, const place *target, const place *source, LLVMTypeRef wide, int u) {
   LLVMValueRef value = LLVMBuildLoad2(w->b, wide, vector_pointer(w, source, u), "");
   LLVMSetAlignment(value, source->align);

@@ -35,7 +35,7 @@ LLVMValueRef vector_pointer(widener *w, const place *at, int u); /* of vector u'
 LLVMValueRef plain_pointer(widener *w, LLVMValueRef pointer);
 LLVMValueRef moved(widener *w, LLVMValueRef pointer, uint64_t offset);
 /* Whether a value is available at the access: in another node or after a barrier only if it is saved. */
-bool is_at_hand(widener *w, const place *at, LLVMValueRef value);
+bool is_available(widener *w, const place *at, LLVMValueRef value);
 /* One value for each lane, at addresses that differ. */
 vectors load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m);
 void store_lanes(widener *w, const place *at, vectors lanes, mask m);
@@ -76,12 +76,12 @@ void need_pointers(widener *w, const place *at);
 
 /* ---- tested_access.c ---- */
 
-/* An index that is often contiguous though not always, and what may keep it from being so. */
+/* An index that is often, but not always, contiguous, and the operations that may make it discontiguous. */
 typedef struct tested_index {
   LLVMValueRef index; /* as it is used or extended to 64 bits; NULL: there is nothing to test */
   bool loads;
   bool clamps;                         /* lanes may be clamped to an edge */
-  bool swaps;                          /* bits are flipped: neighbours may change places */
+  bool swaps;                          /* bits are flipped: neighbours may be exchanged */
   bool contiguous, runs, near, window; /* the tests that are made */
 } tested_index;
 
@@ -97,7 +97,7 @@ LLVMValueRef has_room(widener *w, LLVMValueRef index, bool is_unsigned, unsigned
 
 /* ---- tested_butterfly.c ---- */
 
-typedef struct butterfly { /* how a vector's lanes lie */
+typedef struct butterfly { /* the places of a vector's lanes */
   LLVMValueRef pointer;    /* of a window */
   LLVMValueRef lanes;      /* each lane's place in it, as vectors of i32 */
 } butterfly;
@@ -117,8 +117,8 @@ vectors load_window(widener *w, const place *at, LLVMValueRef index, LLVMTypeRef
 
 /* ---- paired_gather.c ---- */
 
-/* An access to one of two neighbouring members at arbitrary places: true if it was done, or will be, together with the
-   other. */
+/* An access to one of two neighbouring members at arbitrary places. True: it was done, or is deferred, together with
+   the other. */
 bool load_pair(widener *w, LLVMValueRef load, mask m);
 bool store_pair(widener *w, LLVMValueRef store, mask m);
 
@@ -158,12 +158,12 @@ LLVMTypeRef element_of(LLVMValueRef gep);
 /* The distance from lane l to lane l + 1 in elements of so many bytes, if it is 2 to 4; else 0. */
 int few_steps(widener *w, const place *at, uint64_t bytes);
 vectors load_strided(widener *w, const place *at, LLVMTypeRef type, int steps, mask m);
-/* To every second, third or fourth element of shared memory; false: it is not that, or does not pay. */
+/* A store to every second, third or fourth element of shared memory; false: it is not that, or does not pay. */
 bool store_strided(widener *w, const place *at, vectors lanes, mask m);
 /* The elements 0 .. steps - 1 of each lane's struct, which is at `at`. */
 void store_structs(widener *w, const place *at, vectors *values, int steps, mask m);
-/* A store that forms whole structs with others in its node: true if it was done, or will be, with them. */
-bool store_together(widener *w, LLVMValueRef store, mask m);
+/* A store that forms whole structs with others in its node. True: it was done, or is deferred, with them. */
+bool store_struct_member(widener *w, LLVMValueRef store, mask m);
 bool is_stored_together(widener *w, LLVMValueRef store);
 
 #endif

@@ -4,14 +4,13 @@
  * what is written. Where lanes write whole lines that are not read soon, streaming stores write them to memory
  * directly.
  *
- * Lines are not read soon if the kernel has no load from the array that is stored to, and the launch writes more
- * than the caches hold, so that the next kernel would not find them there either. A place that is stored to in every
- * iteration of a loop, or by several stores, is better gathered in a cache, unless each of these stores writes whole
- * lines.
+ * Lines are not read soon if the kernel does not load from the array, and the launch writes more than the caches hold,
+ * so that the next kernel would not find them there either. A place that is stored to in every iteration of a loop, or
+ * by several stores, is better gathered in a cache, unless each of these stores writes whole lines.
  *
- * Where blocks write the columns of a matrix, as a transposition does, neighbouring lines are written by blocks
- * above and below each other, and memory is fastest if that happens close together in time. So if the launch writes
- * more than the caches hold, rows of blocks are dealt out to the workers one by one (cpu/command.h).
+ * Where blocks write the columns of a matrix, as a transposition does, blocks above and below each other write
+ * neighbouring lines, and memory is fastest if they do so at about the same time. So if the launch writes more than the
+ * caches hold, rows of blocks are dealt out to the workers one by one (cpu/command.h).
  *
  * All this is about speed alone: a streaming store has the effect of any other. A fence at the end of a worker's
  * blocks orders it before what the worker signals to others. Kernels that order memory themselves (atomics, fences,
@@ -106,9 +105,9 @@ static LLVMValueRef writes_much(widener *w, uint64_t bytes) {
 static LLVMValueRef begins_lines(widener *w, const place *at, const LLVMValueRef *pointers, uint64_t bytes_each,
                                  int every) {
   int64_t step = is_affine(w, at->address) ? shape_of(w->shapes, at->address).step : 1;
-  bool first_tells = step % LINE == 0 || step == (int64_t)bytes_each;
+  bool is_first_decisive = step % LINE == 0 || step == (int64_t)bytes_each;
   LLVMValueRef bits = NULL;
-  for (int u = 0; u < (first_tells ? 1 : w->vectors); u += every) {
+  for (int u = 0; u < (is_first_decisive ? 1 : w->vectors); u += every) {
     LLVMValueRef number = LLVMBuildPtrToInt(w->b, plain_pointer(w, pointers[u]), w->p->i64, "");
     bits = bits ? LLVMBuildOr(w->b, bits, number, "") : number;
   }
@@ -128,7 +127,7 @@ static LLVMValueRef are_consecutive(widener *w, const LLVMValueRef *pointers, in
   return all;
 }
 
-static void store_past(widener *w, LLVMValueRef lanes, LLVMValueRef pointer, unsigned align) {
+static void store_streaming(widener *w, LLVMValueRef lanes, LLVMValueRef pointer, unsigned align) {
   program *p = w->p;
   LLVMMetadataRef one = LLVMValueAsMetadata(constant_i32(p, 1));
   LLVMValueRef made = LLVMBuildStore(w->b, lanes, pointer),
@@ -181,7 +180,7 @@ bool store_streamed(widener *w, const place *at, vectors lanes, uint64_t bytes) 
   LLVMBuildCondBr(w->b, past, streamed, usual);
   LLVMPositionBuilderAtEnd(w->b, streamed);
   for (int u = 0; u < w->vectors; u++)
-    store_past(w, lanes.of[u], pointers[u], bytes_each < LINE ? (unsigned)bytes_each : LINE);
+    store_streaming(w, lanes.of[u], pointers[u], bytes_each < LINE ? (unsigned)bytes_each : LINE);
   LLVMBuildBr(w->b, done);
   LLVMPositionBuilderAtEnd(w->b, usual);
   for (int u = 0; u < w->vectors; u++) LLVMSetAlignment(LLVMBuildStore(w->b, lanes.of[u], pointers[u]), at->align);

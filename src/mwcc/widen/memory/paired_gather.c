@@ -1,7 +1,7 @@
-/* Paired gathers (cf. ISPC's GatherCoalescePass): two neighbouring members of four bytes in structs at arbitrary
- * places (a float2 by an index that is looked up) are gathered or scattered as one element of eight bytes. The cost
- * of a gather is by the number of elements, not by their size. Strided loads that are done lane by lane
- * (scalarized.c) are paired as well.
+/* Paired gathers (cf. ISPC's GatherCoalescePass): two neighbouring members of four bytes in structs at arbitrary places
+ * (a float2 by an index that is looked up) are gathered or scattered as one element of eight bytes. The cost of a
+ * gather depends on the number of elements, not on their size. Strided loads that are done lane by lane (scalarized.c)
+ * are paired as well.
  *
  * A pair is two loads, or two stores, in one node, from one base, at distances 8 * n and 8 * n + 4. Loads are done
  * where the first of them is, stores where the last is. Nothing between may access their memory. */
@@ -43,7 +43,7 @@ typedef struct pair {
 } pair;
 
 /* Whether the instructions between allow the loads to be done at the first, or the stores at the last. */
-static bool can_meet(const pair *p) {
+static bool can_combine(const pair *p) {
   for (LLVMValueRef i = LLVMGetNextInstruction(p->first); i != p->second; i = LLVMGetNextInstruction(i))
     if (!touches_no_memory(i) && !(is_load(p->first) && is_load(i) && is_plain_access(i))) return false;
   return true;
@@ -73,7 +73,7 @@ static bool find_pair(widener *w, LLVMValueRef access, pair *p) {
   p->low = distance & HALF ? other : access, p->high = distance & HALF ? access : other;
   /* the gather uses the lower one's address */
   if (is_load(access) && p->low != p->first) return false;
-  return can_meet(p);
+  return can_combine(p);
 }
 
 static place place_of(LLVMValueRef access) {

@@ -18,8 +18,8 @@ static int64_t span_of(const pattern *p) { return (p->high - p->low) / p->bytes;
 
 /* ---- lane 0's address ---- */
 
-/* Whether the value is available in the access's node anyway. */
-static bool is_near(widener *w, LLVMValueRef access, LLVMValueRef value) {
+/* Whether the value is available in the access's node. */
+static bool is_in_node(widener *w, LLVMValueRef access, LLVMValueRef value) {
   int home = graph_node_of(w->g, access);
   if (!LLVMIsAInstruction(value) || graph_node_of(w->g, value) == home) return true;
   if (!w->several_regions && is_in_slot(w, value)) return true;
@@ -30,16 +30,16 @@ static bool is_near(widener *w, LLVMValueRef access, LLVMValueRef value) {
   return false;
 }
 
-static bool is_all_near(widener *w, LLVMValueRef access, const form *f) {
+static bool are_all_in_node(widener *w, LLVMValueRef access, const form *f) {
   LLVMValueRef values[MOST_TERMS];
   int count;
-  if (!form_needs(f, values, &count, MOST_TERMS, w->shapes) || !is_near(w, access, f->root)) return false;
+  if (!form_needs(f, values, &count, MOST_TERMS, w->shapes) || !is_in_node(w, access, f->root)) return false;
   for (int i = 0; i < count; i++)
-    if (!is_near(w, access, values[i])) return false;
+    if (!is_in_node(w, access, values[i])) return false;
   return true;
 }
 
-/* A number in lane 0 of vector u, recomputed from what address_form.c takes for bits. */
+/* A number in lane 0 of vector u, recomputed from the operands whose bits address_form.c tracks. */
 static LLVMValueRef first_number(widener *w, LLVMValueRef value, int u) {
   if (!is_varying(w, value)) return vector_scalar(w, value, u);
   LLVMValueRef from = first_number(w, LLVMGetOperand(value, 0), u);
@@ -53,7 +53,7 @@ static LLVMValueRef first_number(widener *w, LLVMValueRef value, int u) {
 
 /* The pointer of vector u, `distance` from the sum of the form's terms. */
 static LLVMValueRef pattern_pointer(widener *w, LLVMValueRef access, const form *f, int64_t distance, int u) {
-  if (!is_all_near(w, access, f)) {
+  if (!are_all_in_node(w, access, f)) {
     LLVMValueRef first = plain_pointer(w, vector_scalar(w, address_of(access), u));
     return moved(w, first, (uint64_t)(distance - f->distance));
   }
@@ -75,7 +75,7 @@ static void need_pattern(widener *w, LLVMValueRef access, const form *f) {
   place at = {address_of(access), 0, LLVMGetAlignment(access), false, access};
   need_pointers(w, &at);
   value_form(w, at.address);
-  if (!is_all_near(w, access, f)) return;
+  if (!are_all_in_node(w, access, f)) return;
   form_needs(f, values, &count, MOST_TERMS, w->shapes);
   value_form(w, f->root);
   for (int i = 0; i < count; i++) value_form(w, values[i]);
@@ -93,8 +93,8 @@ static LLVMValueRef shuffled(widener *w, LLVMValueRef a, LLVMValueRef b, const i
 
 /* The best order for the elements selected from two vectors, together with others that are selected elsewhere: every
    second element, or the first or second halves alternately. So shuffles of pairs are shared between loads of a
-   struct's members, or vectors that members are stored in. `pick`: by place, the wanted element of the pair, which is
-   replaced; `lies`: where it is now. */
+   struct's members, or vectors that members are stored in. `pick`: by place, the element of the pair to select, which
+   is replaced; `lies`: its present position. */
 static void share_pair(int width, int length, int *pick, int *lies) {
   bool even = true, odd = true, first = true, second = true;
   for (int i = 0; i < width; i++) {

@@ -7,11 +7,10 @@
  * iteration, or from one block to the next. The strategies, by the loop and the access:
  *
  *   long iterations    The addresses of a few iterations ahead. Where lanes use the elements one by one, each lane
- *                      prefetches its line when it is its turn (prefetch_by_lanes): prefetched all at once, lines
- *                      wait for each other.
- *   long, but near     Iterations that are near each other have the same done where one has more arithmetic than
- *                      out-of-order execution covers, unless an earlier loop has brought the array into the caches.
- *   short iterations   Bandwidth is the limit, which is best used in long contiguous stretches. Where neighbouring
+ *                    prefetches its own line (prefetch_by_lanes): prefetched all at once, lines wait for each other.
+ *   long, but near     Nearby iterations are treated likewise if one has more arithmetic than out-of-order execution
+ *                    covers, unless an earlier loop has brought the array into the caches.
+ *   short iterations   Bandwidth is the limit, and long contiguous stretches use it best. Where neighbouring
  *                      gangs load neighbouring memory, each gang prefetches what a later gang loads in the same
  *                      iteration. With very many iterations that would be evicted before it is used; then, where a
  *                      block is one gang, every second block prefetches for itself and the next block a few
@@ -21,7 +20,7 @@
  *                      two apart, few lines of a column fit into the near caches. So a line of each vector of a row
  *                      is prefetched many iterations ahead (prefetch_columns, prefetch_shared_row).
  *   shared tiles       An iteration loads rows of a matrix into shared memory, waits at a barrier, and works on
- *                      them. Prefetches beside these loads would compete with them, since only so many lines can be
+ *                      them. Prefetches next to these loads would compete with them, since only so many lines can be
  *                      in flight. So the next iteration's rows are prefetched one by one, with the loads from
  *                      shared memory (defer_rows, prefetch_deferred_rows). Only where a row is a vector of a whole line
  *                      and a block is one gang.
@@ -62,7 +61,7 @@ static LLVMValueRef prefetch(widener *w, LLVMValueRef first, LLVMValueRef distan
   return call_intrinsic(w->p, w->b, "llvm.prefetch", &w->p->pointer, 1, arguments, 4);
 }
 
-/* How many vectors, `step` bytes apart, share a line. */
+/* The number of vectors, `step` bytes apart, that share a line. */
 static int vectors_of_line(const widener *w, uint64_t bytes, int64_t step) {
   uint64_t bytes_each = bytes * (uint64_t)w->width;
   return step == (int64_t)bytes_each && bytes_each < LINE ? (int)(LINE / bytes_each) : 1;
@@ -259,8 +258,8 @@ static bool is_tile_load(const widener *w, LLVMValueRef value, int at) {
          memory_of(LLVMGetOperand(value, 0)) == MEMORY_SHARED;
 }
 
-/* Note the next iteration's rows for prefetch_deferred_rows: rows of one line each, after whose loads this iteration
-   waits at a barrier and works. */
+/* Record the next iteration's rows for prefetch_deferred_rows: rows of one line each; after loading them, the iteration
+   waits at a barrier and works on them. */
 static void defer_rows(widener *w, LLVMValueRef load, uint64_t bytes, address_stride stride) {
   const graph *g = w->g;
   int at = graph_node_of(g, load), works = 0, waits = 0;

@@ -89,7 +89,7 @@ tested_index index_to_test(widener *w, const place *at, LLVMTypeRef type, bool l
   choose_tests(w, at, type, loads, &x);
   if (!x.contiguous && !x.runs && !x.near && !x.window) return none;
   bool extends = LLVMIsASExtInst(x.index) || LLVMIsAZExtInst(x.index);
-  return is_at_hand(w, at, extends ? LLVMGetOperand(x.index, 0) : x.index) ? x : none;
+  return is_available(w, at, extends ? LLVMGetOperand(x.index, 0) : x.index) ? x : none;
 }
 
 /* ---- the tests ---- */
@@ -111,7 +111,7 @@ LLVMValueRef has_room(widener *w, LLVMValueRef index, bool is_unsigned, unsigned
 
 static LLVMValueRef both(widener *w, LLVMValueRef a, LLVMValueRef b) { return a ? LLVMBuildAnd(w->b, a, b, "") : b; }
 
-/* A vector's lanes, as far as they are known. */
+/* The two runs of a vector's lanes. */
 typedef struct row_runs {
   LLVMValueRef first, last; /* the lanes that follow lane 0, and those that precede the last */
 } row_runs;
@@ -122,7 +122,7 @@ typedef struct tests {
   butterfly pattern[MOST_VECTORS];
 } tests;
 
-/* Where the index of lane 0, or of the last lane, minus the lane's number is: lane 0 of a run. */
+/* The element of `starts` (each lane's index minus its number) for that lane: the start of its run. */
 static LLVMValueRef start_of_run(widener *w, LLVMValueRef starts, int lane) {
   return LLVMBuildExtractElement(w->b, starts, constant_i32(w->p, (unsigned)lane), "");
 }
@@ -143,7 +143,7 @@ static void test_vector(widener *w, const place *at, const tested_index *x, mask
   if (x->runs) {
     LLVMValueRef last = start_of_run(w, starts, w->width - 1);
     t->runs[u].last = LLVMBuildICmp(w->b, LLVMIntEQ, starts, splat(w, last), "");
-    /* of inactive lanes, too: masks change in a loop where indices may not */
+    /* including inactive lanes: in a loop, masks may change while indices do not */
     LLVMValueRef either = in_every_lane(w, LLVMBuildOr(w->b, follow, t->runs[u].last, ""));
     fits = LLVMBuildAnd(w->b, fits, has_room(w, last, is_unsigned, (unsigned)w->width), "");
     t->two_runs = both(w, t->two_runs, LLVMBuildAnd(w->b, either, fits, ""));
@@ -158,8 +158,8 @@ static LLVMBasicBlockRef new_path(widener *w, const char *name) {
   return LLVMAppendBasicBlockInContext(w->p->context, w->function, name);
 }
 
-/* Go on in a new block if the condition holds. Returns the other block. */
-static LLVMBasicBlockRef enter_if(widener *w, LLVMValueRef condition, const char *name) {
+/* Branch to a new block if the condition holds, and continue there. Returns the other block. */
+static LLVMBasicBlockRef continue_if(widener *w, LLVMValueRef condition, const char *name) {
   LLVMBasicBlockRef here = new_path(w, name), other = new_path(w, "anywhere");
   build_likely(w->p, w->b, condition, here, other);
   LLVMPositionBuilderAtEnd(w->b, here);
@@ -216,18 +216,18 @@ vectors load_tested(widener *w, const place *at, const tested_index *x, LLVMType
   vectors slots = new_slots(w, wide, w->vectors), firsts;
   tests t = test_all(w, at, x, m);
   if (x->contiguous) {
-    other = enter_if(w, t.contiguous, "contiguous");
+    other = continue_if(w, t.contiguous, "contiguous");
     firsts = first_pointers(w, at);
     store_slots(w, load_following(w, at, wide, &firsts, m, w->vectors), slots, w->vectors);
     leave(w, done, other);
   }
   if (x->runs) {
-    other = enter_if(w, t.two_runs, "runs");
+    other = continue_if(w, t.two_runs, "runs");
     for (int u = 0; u < w->vectors; u++) LLVMBuildStore(w->b, load_runs(w, at, wide, m, u, &t.runs[u]), slots.of[u]);
     leave(w, done, other);
   }
   if (x->near) {
-    other = enter_if(w, t.near, "near");
+    other = continue_if(w, t.near, "near");
     for (int u = 0; u < w->vectors; u++) LLVMBuildStore(w->b, load_near(w, at, wide, &t.pattern[u]), slots.of[u]);
     leave(w, done, other);
   }
@@ -244,13 +244,13 @@ void store_tested(widener *w, const place *at, const tested_index *x, vectors la
   vectors firsts;
   tests t = test_all(w, at, x, m);
   if (x->contiguous) {
-    other = enter_if(w, t.contiguous, "contiguous");
+    other = continue_if(w, t.contiguous, "contiguous");
     firsts = first_pointers(w, at);
     store_following(w, at, lanes, &firsts, m);
     leave(w, done, other);
   }
   if (x->near) {
-    other = enter_if(w, t.near, "near");
+    other = continue_if(w, t.near, "near");
     for (int u = 0; u < w->vectors; u++) store_swapped(w, at, lanes.of[u], m, u, &t.pattern[u]);
     leave(w, done, other);
   }

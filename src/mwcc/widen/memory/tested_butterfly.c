@@ -1,10 +1,10 @@
-/* Lanes that are near each other though not in order, as where the partners of a butterfly, `i ^ distance`, are closer
+/* Lanes that are near each other but not in order, as where the partners of a butterfly, `i ^ distance`, are closer
  * than a vector's length: see tested_access.c.
  *
  *   loads    of which all lanes are within two vectors' lengths, from a multiple of a vector's length on: both vectors
  *            are loaded and permuted by the lanes' distances
- *   stores   of lanes that change places in pairs in one vector's length: what moves lanes to their places also moves
- *            these back, which is tested. The lanes are permuted and stored under a mask
+ *   stores   of lanes that are exchanged in pairs within one vector's length: the test is whether the permutation is
+ *          its own inverse. The lanes are permuted and stored under a mask
  *
  * Two vectors are only read if they are on one page, and one of the elements is an active lane's.
  *
@@ -23,7 +23,7 @@ static LLVMValueRef first_lane(widener *w, LLVMValueRef lanes) {
   return LLVMBuildExtractElement(w->b, lanes, constant_i32(w->p, 0), "");
 }
 
-/* A vector of 32-bit numbers in the order that `from` tells. */
+/* A vector of 32-bit numbers, of which lane l is lane from[l]. */
 static LLVMValueRef permuted(widener *w, LLVMValueRef lanes, LLVMValueRef from) {
   LLVMValueRef arguments[] = {lanes, from};
   return call_intrinsic(w->p, w->b, "llvm.x86.avx512.permvar.si.512", NULL, 0, arguments, 2);

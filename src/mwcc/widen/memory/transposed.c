@@ -13,7 +13,7 @@ enum { FEWEST_LANES = 4 };
 /* ---- rows as vectors: number r of them holds rows r, r + vectors, r + 2 * vectors, … ---- */
 
 /* Elements first .. first + count - 1 of two concatenated vectors. */
-static LLVMValueRef taken(widener *w, LLVMValueRef a, LLVMValueRef b, int first, int count) {
+static LLVMValueRef slice(widener *w, LLVMValueRef a, LLVMValueRef b, int first, int count) {
   LLVMValueRef items[MOST_LANES];
   for (int i = 0; i < count; i++) items[i] = constant_i32(w->p, (unsigned)(first + i));
   return LLVMBuildShuffleVector(w->b, a, b, LLVMConstVector(items, (unsigned)count), "");
@@ -33,13 +33,13 @@ static LLVMValueRef load_group(widener *w, const place *at, LLVMTypeRef type, LL
     LLVMSetAlignment(rows[i], at->align);
   }
   for (int length = w->vectors; count > 1; count /= 2, length *= 2)
-    for (int i = 0; i < count; i += 2) rows[i / 2] = taken(w, rows[i], rows[i + 1], 0, 2 * length);
+    for (int i = 0; i < count; i += 2) rows[i / 2] = slice(w, rows[i], rows[i + 1], 0, 2 * length);
   return rows[0];
 }
 
 static void store_group(widener *w, const place *at, LLVMValueRef group, LLVMValueRef base, int first) {
   for (int i = 0; i < w->width / w->vectors; i++) {
-    LLVMValueRef row = w->vectors == w->width ? group : taken(w, group, group, i * w->vectors, w->vectors);
+    LLVMValueRef row = w->vectors == w->width ? group : slice(w, group, group, i * w->vectors, w->vectors);
     LLVMValueRef made = LLVMBuildStore(w->b, row, row_pointer(w, at, base, first + i * w->vectors));
     LLVMSetAlignment(made, at->align);
   }

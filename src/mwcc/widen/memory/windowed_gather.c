@@ -13,7 +13,7 @@
  * without active lanes reads a dummy.
  *
  * The test is made where lanes are often clamped: in shared memory, whose edges are those of every block, and in the
- * fallback (divergent_fallback.c), where gangs at an edge are run. Elsewhere such lanes are too rare for it. */
+ * fallback (divergent_fallback.c), which runs gangs at an edge. Elsewhere such lanes are too rare for a test. */
 #include "memory.h"
 #include "mwcc/target/target.h"
 
@@ -48,7 +48,7 @@ static LLVMValueRef varying_term(widener *w, const place *at, LLVMValueRef index
     unsigned other = is_uniform(w, LLVMGetOperand(index, 0)) ? 1 : 0;
     LLVMValueRef rest = LLVMGetOperand(index, other);
     bool exact = is_unsigned ? LLVMGetNUW(index) : LLVMGetNSW(index);
-    if (!exact || !is_uniform(w, LLVMGetOperand(index, 1 - other)) || !is_at_hand(w, at, rest)) break;
+    if (!exact || !is_uniform(w, LLVMGetOperand(index, 1 - other)) || !is_available(w, at, rest)) break;
     index = rest;
   }
   return index;
@@ -64,7 +64,7 @@ static window find_window(widener *w, const place *at, LLVMValueRef index, bool 
                           LLVMValueRef *near, LLVMValueRef *all) {
   LLVMTypeRef number = LLVMTypeOf(index);
   LLVMValueRef own = varying_term(w, at, index, is_unsigned);
-  /* freeze: a branch must not depend on what an inactive lane holds */
+  /* freeze: a branch must not depend on the value of an inactive lane */
   LLVMValueRef lanes = LLVMBuildFreeze(w->b, value_vector(w, own, u), "");
   LLVMValueRef first = lane_of_vector(w, lanes, 0), last = lane_of_vector(w, lanes, w->width - 1);
   window x = {.distances = LLVMBuildSub(w->b, lanes, splat(w, first), ""), .most = LLVMBuildSub(w->b, last, first, "")};

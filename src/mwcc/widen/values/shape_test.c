@@ -1,5 +1,5 @@
 /* The run-time test of speculative_shapes.c: whether a gang, all of whose lanes are active, has the speculated shapes;
- * and what the clamped values are then made from.
+ * and the values that clamps then return.
  *
  * Most tests are of scalars. Lane 0's number is computed as the program computes it, and with the known distances of
  * the other lanes, the least or the greatest shows that no lane is clamped, flipped or in another row. */
@@ -20,8 +20,10 @@ static void compute(widener *w, LLVMValueRef value, mask m) {
   w->widen(w, value, m);
 }
 
-/* ---- by scalars ---- Where the shape of the clamped or flipped operand is known, lane 0 and the last lane decide for
-   all lanes, and no vectors are needed. Where vectors are rows and columns of a block, each vector is tested. */
+/* ---- by scalars ---- */
+
+/* If the shape of the clamped or flipped operand is known, lane 0 and the last lane decide for all lanes, and no
+   vectors are needed. If vectors are rows and columns of a block, each vector is tested. */
 
 typedef struct shape_test {
   widener *w;
@@ -92,8 +94,8 @@ static LLVMValueRef common_divisor(shape_test *l, LLVMValueRef i) {
 
 /* ---- lane 0 ---- */
 
-/* Lane 0's number, computed from ids and parameters; as if values had their speculated shapes, which are tested, too.
-   NULL: by operations that scalars do not have. */
+/* Lane 0's number, computed from ids and parameters; as if values had their speculated shapes, which are tested as
+   well. NULL: it takes operations that scalars do not have. */
 static LLVMValueRef first_of(shape_test *l, LLVMValueRef value) {
   LLVMValueRef counting, common, of[3] = {0};
   widener *w = l->w;
@@ -216,9 +218,9 @@ static LLVMValueRef test_difference(shape_test *l, LLVMValueRef i, LLVMValueRef 
   return LLVMBuildAnd(l->w->b, LLVMBuildAnd(l->w->b, above, positive, ""), is_small(l, from), "");
 }
 
-/* All lanes compare alike: a counting number with one that is above, below or, for equality, beside all of them. NULL:
-   only vectors show that. */
-static LLVMValueRef compares_alike(shape_test *l, LLVMValueRef condition) {
+/* All lanes compare alike: an affine number with one that is above, below or, for equality, outside of all of them.
+   NULL: only vectors show that. */
+static LLVMValueRef compares_uniformly(shape_test *l, LLVMValueRef condition) {
   widener *w = l->w;
   LLVMBuilderRef b = w->b;
   LLVMValueRef counting, common;
@@ -255,7 +257,7 @@ static bool is_like(shape_test *l, LLVMValueRef operand, const shape *s) {
 static LLVMValueRef test_choice(shape_test *l, LLVMValueRef i, const shape *s, LLVMValueRef *first) {
   LLVMBuilderRef b = l->w->b;
   bool truth = is_like(l, LLVMGetOperand(i, 1), s), other = is_like(l, LLVMGetOperand(i, 2), s);
-  LLVMValueRef found = truth || other ? compares_alike(l, LLVMGetOperand(i, 0)) : NULL;
+  LLVMValueRef found = truth || other ? compares_uniformly(l, LLVMGetOperand(i, 0)) : NULL;
   LLVMValueRef chosen = found ? first_of(l, LLVMGetOperand(i, 0)) : NULL;
   *first = chosen ? first_of(l, i) : NULL;
   if (!*first) return NULL;
@@ -268,7 +270,7 @@ static LLVMValueRef test_by_scalars(shape_test *l, LLVMValueRef value, const sha
   LLVMValueRef counting, common;
   LLVMOpcode opcode = LLVMIsAInstruction(value) ? LLVMGetInstructionOpcode(value) : LLVMRet;
   if (opcode == LLVMZExt) return test_extension(l, value, s, first);
-  if (opcode == LLVMAdd || opcode == LLVMSub) { /* as far as its operands are */
+  if (opcode == LLVMAdd || opcode == LLVMSub) { /* if its operands have theirs */
     *first = first_of(l, value);
     return *first ? LLVMConstInt(l->w->p->i1, 1, 0) : NULL;
   }
@@ -326,7 +328,7 @@ static void test_value(shape_test *l, const given *value, LLVMValueRef *all, LLV
   if (first && value->shape.no_wrap) *all = both(w, *all, is_small(l, first));
 }
 
-/* Whether all divisors that are not constant are at least so many: the same for all gangs, so that the branch on it is
+/* Whether all divisors that are not constant are at least that large. It is the same for all gangs, so the branch is
    predicted. NULL: nothing is divided. */
 static LLVMValueRef has_long_rows(shape_test *l, int least) {
   LLVMValueRef all = NULL;
@@ -347,7 +349,7 @@ static shape_test new_test(widener *w, const speculation *x) {
 /* ---- row by row ---- */
 
 LLVMValueRef build_row_choice(widener *w, const speculation *x) {
-  enum { LANES = 12 }; /* of a row: each is a turn with scalar divisions */
+  enum { LANES = 12 }; /* of a row: each row costs scalar divisions */
   shape_test l = new_test(w, x);
   return has_long_rows(&l, LANES);
 }

@@ -1,5 +1,5 @@
-/* Speculative shapes (multiversioning): indices that are affine in most gangs though not in all, since they are
- * clamped to an edge, flipped by an exclusive or, or divided.
+/* Speculative shapes (multiversioning): indices that are affine in most gangs but not in all, since they are clamped to
+ * an edge, flipped by an exclusive or, or divided.
  *
  * `min(max(x + i, 0), width - 1)` is x + i except at the edges, `i ^ distance` is affine like i where distance is a
  * multiple of the gang's size, and where no row ends within the gang all its lanes have the same `i / width`, so that
@@ -75,7 +75,7 @@ typedef struct search {
   int count;
   given sums[MOST_SUMS]; /* numbers that are extended and might wrap: tested unless the others' shapes prove them */
   int sum_count;
-  int work; /* values looked at: shared operands are visited again */
+  int work; /* visited values: shared operands are visited again */
 } search;
 
 static bool is_varying_instruction(const search *s, LLVMValueRef value) {
@@ -95,14 +95,14 @@ static bool speculate(search *s, LLVMValueRef value, shape found) {
 }
 
 /* The same for all lanes. */
-static bool is_alike(shape a) { return a.kind <= SHAPE_AFFINE && !a.stride && !a.step; }
+static bool is_uniform_shape(shape a) { return a.kind <= SHAPE_AFFINE && !a.stride && !a.step; }
 
 /* The shape of a value on the assumption that every clamp in it returns its first operand that differs between lanes.
    */
 static bool assumed_shape(search *s, LLVMValueRef value, int depth, shape *out);
 
-/* Whether all lanes select the same of two values that are the same for all lanes: proved, or as they have the same
-   numbers to compare, or else speculated on. */
+/* Whether all lanes select the same of two uniform values: proved, or since they compare the same numbers, or
+   speculated on. */
 static bool assumed_condition(search *s, LLVMValueRef i, int depth) {
   LLVMValueRef condition = LLVMGetOperand(i, 0);
   shape a, b;
@@ -111,7 +111,7 @@ static bool assumed_condition(search *s, LLVMValueRef i, int depth) {
   if (!assumed_shape(s, LLVMGetOperand(condition, 0), depth - 1, &a) ||
       !assumed_shape(s, LLVMGetOperand(condition, 1), depth - 1, &b))
     return false;
-  if (is_alike(a) && is_alike(b)) return true;
+  if (is_uniform_shape(a) && is_uniform_shape(b)) return true;
   if (a.kind == SHAPE_VECTOR_AFFINE || b.kind == SHAPE_VECTOR_AFFINE) return false;
   return LLVMGetIntTypeWidth(LLVMTypeOf(i)) >= 32 && is_known_at_start(s->shapes, i, DEPTH) &&
          speculate(s, i, (shape){.kind = SHAPE_GANG});
@@ -127,7 +127,7 @@ static bool assumed_shape_of_clamp(search *s, LLVMValueRef i, int depth, shape *
     parted = parted || other.kind == SHAPE_VECTOR_AFFINE;
   }
   *out = (shape){.kind = SHAPE_GANG};
-  if (is_alike(found) && !parted) return !LLVMIsASelectInst(i) || assumed_condition(s, i, depth);
+  if (is_uniform_shape(found) && !parted) return !LLVMIsASelectInst(i) || assumed_condition(s, i, depth);
   if (!is_known_at_start(s->shapes, i, DEPTH)) return false;
   *out = (shape){.kind = SHAPE_AFFINE, .stride = found.stride, .step = found.step, .no_wrap = true};
   if (parted) out->kind = SHAPE_VECTOR_AFFINE, out->step = 0;
@@ -135,8 +135,8 @@ static bool assumed_shape_of_clamp(search *s, LLVMValueRef i, int depth, shape *
   return found.stride != 0 && small && LLVMGetIntTypeWidth(LLVMTypeOf(i)) >= 32 && speculate(s, i, *out);
 }
 
-/* A sum of terms may wrap, though none of them does, and an unsigned number is another one below 0: both are tested,
-   too. */
+/* A sum may wrap although none of its terms does, and an unsigned number below 0 is a large one: both are tested as
+   well. */
 static bool assumed_shape_of_extension(search *s, LLVMValueRef i, int depth, shape *out) {
   LLVMValueRef sum = LLVMGetOperand(i, 0);
   if (!assumed_shape(s, sum, depth - 1, out)) return false;
@@ -156,10 +156,10 @@ static bool assumed_shape_of_extension(search *s, LLVMValueRef i, int depth, sha
 static bool assumed_shape_of_difference(search *s, LLVMValueRef i, int depth, shape *out) {
   shape from, by;
   if (!assumed_shape(s, LLVMGetOperand(i, 0), depth - 1, &from) ||
-      !assumed_shape(s, LLVMGetOperand(i, 1), depth - 1, &by) || !is_alike(by))
+      !assumed_shape(s, LLVMGetOperand(i, 1), depth - 1, &by) || !is_uniform_shape(by))
     return false;
   *out = from;
-  if (is_alike(from)) return true;
+  if (is_uniform_shape(from)) return true;
   bool small = llabs(from.stride) < LONG_STEP && llabs(from.step) < LONG_STEP;
   out->no_wrap = true, out->kind = from.kind == SHAPE_VECTOR_AFFINE ? from.kind : SHAPE_AFFINE, out->align = 0;
   return small && from.stride && LLVMGetIntTypeWidth(LLVMTypeOf(i)) >= 32 && is_known_at_start(s->shapes, i, DEPTH) &&
@@ -174,7 +174,7 @@ static bool assumed_shape_of_division(search *s, LLVMValueRef i, int depth, shap
   if (!is_common_division(s->shapes, i)) return false;
   if (!assumed_shape(s, LLVMGetOperand(i, 0), depth - 1, &from)) return false;
   *out = (shape){.kind = SHAPE_GANG};
-  if (is_alike(from)) return true;
+  if (is_uniform_shape(from)) return true;
   if (!from.stride || llabs(from.stride) >= LONG_STEP || llabs(from.step) >= LONG_STEP) return false;
   if (!is_known_at_start(s->shapes, LLVMGetOperand(i, 0), DEPTH) ||
       !is_known_at_start(s->shapes, LLVMGetOperand(i, 1), DEPTH))
@@ -215,7 +215,7 @@ static bool assumed_shape(search *s, LLVMValueRef value, int depth, shape *out) 
     if (!assumed_shape(s, LLVMGetOperand(value, 0), depth - 1, &a) ||
         !assumed_shape(s, LLVMGetOperand(value, 1), depth - 1, &b))
       return false;
-    if (!is_alike(a) && LLVMIsAConstantInt(LLVMGetOperand(value, 1)) && a.stride) {
+    if (!is_uniform_shape(a) && LLVMIsAConstantInt(LLVMGetOperand(value, 1)) && a.stride) {
       int64_t number = LLVMConstIntGetSExtValue(LLVMGetOperand(value, 1));
       bool shifts = LLVMGetInstructionOpcode(value) == LLVMShl;
       if (number <= 0 || number > (shifts ? 16 : 1 << 16)) return false;
@@ -224,7 +224,7 @@ static bool assumed_shape(search *s, LLVMValueRef value, int depth, shape *out) 
       out->step = shifts ? a.step << number : a.step * number;
       return llabs(out->stride) < LONG_STEP && llabs(out->step) < LONG_STEP;
     }
-    return is_alike(a) && is_alike(b);
+    return is_uniform_shape(a) && is_uniform_shape(b);
   case LLVMUDiv:
   case LLVMSDiv:
   case LLVMURem:
@@ -271,7 +271,7 @@ static bool has_barrier(const graph *g) {
   return false;
 }
 
-/* Whether lanes count up through all vectors, and scalars can tell how far the value has its speculated shape. */
+/* Whether the value is affine through all vectors, and scalars can show how many lanes have its speculated shape. */
 static bool follows_lanes(const given *x, const cut *c) {
   LLVMOpcode opcode = LLVMGetInstructionOpcode(x->value);
   bool counts = c->vectors == 1 || x->shape.step == x->shape.stride * c->lanes;
@@ -308,7 +308,7 @@ static shapes speculated_shapes(search *found, const order *o, cut c) {
   return shapes_given(found->g, o, c, found->list, found->count, found->shapes);
 }
 
-/* False: nothing gains. */
+/* False: no access gains. */
 static bool speculate_on(search *found, const order *o, cut c, speculation *out) {
   if (!found->count && !found->sum_count) return false;
   out->shapes = speculated_shapes(found, o, c);
@@ -325,7 +325,7 @@ static bool speculate_on(search *found, const order *o, cut c, speculation *out)
   return true;
 }
 
-/* Gangs in which a row ends can be run row by row, from any thread on: the proved shapes are others. */
+/* Gangs in which a row ends can be run row by row. Such a gang may begin at any thread, so other shapes are proved. */
 static void speculate_by_rows(const graph *g, const order *o, const shapes *s, speculation *x) {
   cut from = {CUT_ROW, s->cut.lanes, s->cut.vectors, 0};
   if (s->cut.kind != CUT_ROWS || !x->divides || !has_pass(g->program, PASS_ROW_RUNS)) return;

@@ -115,14 +115,14 @@ void store_slots(widener *w, vectors values, vectors slots, int count) {
 /* ---- values saved in memory ---- */
 
 /* Without mask registers a mask is saved as lanes: unpacking bits would go lane by lane. */
-LLVMTypeRef waiting_type(const widener *w, LLVMTypeRef type) {
+LLVMTypeRef stored_type_of(const widener *w, LLVMTypeRef type) {
   enum { LANES_OF_WORDS = 8 };
   if (type != vector_type(w, w->p->i1) || has_mask_registers(w->p)) return type;
   return vector_type(w, w->width <= LANES_OF_WORDS ? w->p->i32 : w->p->i8);
 }
 
 vectors load_waiting(widener *w, LLVMTypeRef type, vectors places, int count) {
-  LLVMTypeRef waiting = waiting_type(w, type);
+  LLVMTypeRef waiting = stored_type_of(w, type);
   vectors values = load_slots(w, waiting, places, count);
   for (int u = 0; u < count && waiting != type; u++)
     values.of[u] = LLVMBuildICmp(w->b, LLVMIntSLT, values.of[u], LLVMConstNull(waiting), "");
@@ -130,7 +130,7 @@ vectors load_waiting(widener *w, LLVMTypeRef type, vectors places, int count) {
 }
 
 void store_waiting(widener *w, LLVMTypeRef type, vectors values, vectors places, int count) {
-  LLVMTypeRef waiting = waiting_type(w, type);
+  LLVMTypeRef waiting = stored_type_of(w, type);
   for (int u = 0; u < count && waiting != type; u++) values.of[u] = LLVMBuildSExt(w->b, values.of[u], waiting, "");
   store_slots(w, values, places, count);
 }
@@ -152,7 +152,7 @@ vectors value_form(widener *w, LLVMValueRef value) {
   return k->local;
 }
 
-/* Where all lanes are known to have one value, made from a varying one, any lane's will do. */
+/* If all lanes are known to have one value, computed from a varying one, any lane's value suffices. */
 LLVMValueRef value_scalar(widener *w, LLVMValueRef value) {
   LLVMValueRef form = value_form(w, value).of[0];
   return is_varying(w, value) ? LLVMBuildExtractElement(w->b, form, constant_i32(w->p, 0), "") : form;
