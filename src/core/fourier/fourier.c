@@ -32,16 +32,29 @@ static bool is_side(const mw_array *array, bool is_complex, bool is_double) {
          part->size == (is_double ? 8 : 4);
 }
 
+/* Memory that makes the transform faster; NULL if there is none. */
+static mw_buffer *room_for(mw_device *device, const mw_transform *transform) {
+  const mw_driver_fourier *fourier = device->driver->fourier;
+  size_t bytes = fourier->room ? fourier->room(device->state, transform) : 0;
+  mw_buffer *room = NULL;
+  if (bytes && mw_buffer_new(device, bytes, &room) != MW_SUCCESS) mw_error_clear();
+  return room;
+}
+
 /* Queue the transform of arrays that were checked. */
 static int queue(mw_stream *stream, mw_array *x, mw_array *y, mw_transform *transform) {
-  mw_command *command = mw_command_new(NULL, 2);
+  mw_command *command = mw_command_new(NULL, 3);
+  mw_buffer *room = room_for(stream->device, transform);
   transform->from = x->buffer->address + x->offset;
   transform->to = y->buffer->address + y->offset;
+  transform->room = room ? room->address : 0;
   int code = mw_command_use(command, x->buffer);
   if (code == MW_SUCCESS) code = mw_command_use(command, y->buffer);
+  if (code == MW_SUCCESS && room) code = mw_command_use(command, room);
   if (code == MW_SUCCESS)
     code = stream->device->driver->fourier->transform(stream->state, transform, mw_command_completion(command));
   if (code != MW_SUCCESS) mw_command_end(command);
+  mw_buffer_release(room);
   return code;
 }
 

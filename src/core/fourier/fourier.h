@@ -14,6 +14,7 @@ typedef struct mw_transform {
   bool is_double;
   size_t outer, n, inner; /* none is 0 */
   uint64_t from, to;      /* contiguous, and apart */
+  uint64_t room;          /* of the bytes that the driver wants; 0 if it wants none, or there is no memory */
 } mw_transform;
 
 typedef struct mw_driver_fourier {
@@ -21,6 +22,8 @@ typedef struct mw_driver_fourier {
   int (*name)(void *device, mw_text *out);
   /* A command. MW_NOT_SUPPORTED for what the library cannot do. */
   int (*transform)(void *stream, const mw_transform *transform, mw_completion completion);
+  /* The bytes of device memory that make a transform faster, or 0; NULL: always 0. */
+  size_t (*room)(void *device, const mw_transform *transform);
   bool inverse_overwrites; /* whether MW_FOURIER_REAL_INVERSE destroys its input: the core passes a copy */
 } mw_driver_fourier;
 
