@@ -1,7 +1,7 @@
 /* Long transforms in four steps: four_step.h.
  *
- * With j = j1 n2 + j2 and k = k1 + n1 k2, the result's number k is the sum over j2 of w2^(j2 k2) w^(j2 k1) times the sum
- * over j1 of w1^(j1 k1) x[j], where w, w1 and w2 are roots of unity of order n, n1 and n2. The first command makes the
+ * With j = j1 n2 + j2 and k = k1 + n1 k2, the result's number k is the sum over j2 of w2^(j2 k2) w^(j2 k1) times the
+ * sum over j1 of w1^(j1 k1) x[j], where w, w1 and w2 are roots of unity of order n, n1 and n2. The first command makes the
  * inner sums, which are transforms of columns, and the products; the second one the outer sums, of rows. */
 #include "four_step.h"
 
@@ -93,10 +93,10 @@ static void make_roots(four_step_job *job) {
     for (size_t k = 0; k < STRIP; k++, at = at + step < n ? at + step : at + step - n) {                               \
       root w = power(job, at);                                                                                         \
       for (size_t part = 0; part < 2; part++) {                                                                        \
-        size_t i = 2 * k + part, sign = part ? 1 : -1;                                                                 \
+        size_t i = 2 * k + part;                                                                                       \
         re[i / wide][i % wide] = (real)w.re, im[i / wide][i % wide] = (real)w.im;                                      \
-        re_turned[i / wide][i % wide] = (int)sign * (real)w.re;                                                        \
-        im_turned[i / wide][i % wide] = (int)sign * (real)w.im;                                                        \
+        re_turned[i / wide][i % wide] = (part ? 1 : -1) * (real)w.re;                                                  \
+        im_turned[i / wide][i % wide] = (part ? 1 : -1) * (real)w.im;                                                  \
       }                                                                                                                \
     }                                                                                                                  \
     for (size_t k = 0, base = 0; k < job->n1; k += STRIP, base = (base + at) % n) {                                    \

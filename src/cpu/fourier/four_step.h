@@ -1,7 +1,7 @@
 /* Long transforms by all workers: n = n1 n2 numbers as a matrix, whose columns are transformed, multiplied by roots of
  * unity, and whose rows are transformed and written as columns of the result (Bailey 1990, "FFTs in external or
- * hierarchical memory": the four-step method). Lines of n1 and n2 numbers stay in the caches, where a plan for n numbers,
- * made without measuring, passes over memory several times. */
+ * hierarchical memory": the four-step method). Lines of n1 and n2 numbers stay in the caches, where a plan for n
+ * numbers, made without measuring, passes over memory several times. */
 #ifndef CPU_FOUR_STEP_H
 #define CPU_FOUR_STEP_H
 
