@@ -18,7 +18,7 @@
 
 typedef struct transform_job {
   mw_transform transform;
-  size_t piece;                /* outer ones of a block; the last block may have fewer */
+  size_t piece;                /* transforms of a block; the last block may have fewer */
   cpu_plan *plan, *last;       /* last: NULL if all are alike */
   size_t from_bytes, to_bytes; /* of an outer one */
   bool by_panels;
@@ -81,7 +81,7 @@ static size_t piece_of(const mw_transform *t, int workers) {
   return piece < t->outer ? piece : t->outer;
 }
 
-/* Columns of a panel: at least a few cache lines, and enough work for a block. 0: panels do not pay. */
+/* Columns of a panel: at least a few cache lines, and enough work for a block. 0: panels are not faster. */
 static size_t columns_of(const mw_transform *t) {
   enum { LEAST = 16, WORK = 4096, MOST = 1 << 20 };
   if (t->inner == 1 || t->n > MOST) return 0;

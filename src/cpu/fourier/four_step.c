@@ -48,7 +48,7 @@ static size_t first_factor(size_t n) {
 }
 
 size_t cpu_four_step_room(const mw_transform *t, int workers) {
-  enum { LONG = 1 << 20, FEW = 1 << 17 }; /* numbers from which it pays: in any case, and if workers were idle */
+  enum { LONG = 1 << 20, FEW = 1 << 17 }; /* numbers from which it is faster: in any case, and if workers were idle */
   bool is_complex = t->kind == MW_FOURIER_FORWARD || t->kind == MW_FOURIER_INVERSE;
   if (!is_complex || t->inner != 1 || t->n < (t->outer < (size_t)workers ? FEW : LONG)) return 0;
   size_t n1 = first_factor(t->n), n2 = t->n / n1;

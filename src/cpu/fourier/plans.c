@@ -44,30 +44,30 @@ static fftw libraries[2] = {
 };
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void find(fftw *it, void *handle, const char *name, void *pointer) {
-  char *full = mw_format("%s_%s", it->prefix, name);
+static void find(fftw *f, void *handle, const char *name, void *pointer) {
+  char *full = mw_format("%s_%s", f->prefix, name);
   void *address = mw_library_find(handle, full);
-  if (!address && !it->problem) it->problem = mw_format("%s has no function %s", it->library.path, full);
+  if (!address && !f->problem) f->problem = mw_format("%s has no function %s", f->library.path, full);
   memcpy(pointer, &address, sizeof address);
   free(full);
 }
 
-static void load_one(fftw *it) {
-  void *handle = mw_library_open(&it->library);
+static void load_one(fftw *f) {
+  void *handle = mw_library_open(&f->library);
   if (!handle) {
-    it->problem = it->library.problem ? mw_strdup(it->library.problem)
-                                      : mw_format("%s was not found under these names: %s. Install the package %s",
-                                                  it->library.title, mw_library_tried(&it->library), it->package);
+    f->problem = f->library.problem ? mw_strdup(f->library.problem)
+                                    : mw_format("%s was not found under these names: %s. Install the package %s",
+                                                f->library.title, mw_library_tried(&f->library), f->package);
     return;
   }
-  find(it, handle, "plan_guru64_dft", &it->plan);
-  find(it, handle, "plan_guru64_dft_r2c", &it->plan_real);
-  find(it, handle, "plan_guru64_dft_c2r", &it->plan_inverse);
-  find(it, handle, "execute_dft", &it->run);
-  find(it, handle, "execute_dft_r2c", &it->run_real);
-  find(it, handle, "execute_dft_c2r", &it->run_inverse);
-  find(it, handle, "destroy_plan", &it->destroy);
-  find(it, handle, "alignment_of", &it->alignment);
+  find(f, handle, "plan_guru64_dft", &f->plan);
+  find(f, handle, "plan_guru64_dft_r2c", &f->plan_real);
+  find(f, handle, "plan_guru64_dft_c2r", &f->plan_inverse);
+  find(f, handle, "execute_dft", &f->run);
+  find(f, handle, "execute_dft_r2c", &f->run_real);
+  find(f, handle, "execute_dft_c2r", &f->run_inverse);
+  find(f, handle, "destroy_plan", &f->destroy);
+  find(f, handle, "alignment_of", &f->alignment);
 }
 
 static void load(void) {
@@ -118,39 +118,39 @@ static void *make_plan(const cpu_plan_key *key, void *from, void *to) {
 static void drop_old(void) {
   int count = 0;
   for (cpu_plan **at = &plans; *at;) {
-    cpu_plan *it = *at;
-    if (++count > KEPT && it->users == 0) {
-      *at = it->next;
-      libraries[it->key.is_double].destroy(it->plan);
-      free(it);
+    cpu_plan *cached = *at;
+    if (++count > KEPT && cached->users == 0) {
+      *at = cached->next;
+      libraries[cached->key.is_double].destroy(cached->plan);
+      free(cached);
     } else {
-      at = &it->next;
+      at = &cached->next;
     }
   }
 }
 
 cpu_plan *cpu_plan_for(const cpu_plan_key *key, void *from, void *to) {
   mw_lock(&lock);
-  cpu_plan **at = &plans, *it;
+  cpu_plan **at = &plans, *cached;
   while (*at && !same_key(&(*at)->key, key)) at = &(*at)->next;
-  it = *at;
-  if (it) {
-    *at = it->next;
+  cached = *at;
+  if (cached) {
+    *at = cached->next;
   } else {
     void *plan = make_plan(key, from, to);
     if (plan) {
-      it = mw_alloc(sizeof *it);
-      *it = (cpu_plan){.key = *key, .plan = plan};
+      cached = mw_alloc(sizeof *cached);
+      *cached = (cpu_plan){.key = *key, .plan = plan};
     }
   }
-  if (it) {
-    it->users++;
-    it->next = plans;
-    plans = it;
+  if (cached) {
+    cached->users++;
+    cached->next = plans;
+    plans = cached;
     drop_old();
   }
   mw_unlock(&lock);
-  return it;
+  return cached;
 }
 
 void cpu_plan_release(cpu_plan *plan) {

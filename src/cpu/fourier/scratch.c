@@ -14,18 +14,18 @@ static char *new_area(size_t bytes) {
   return area;
 }
 
-static void drop(cpu_scratch *it) {
-  free(it->from);
-  free(it->to);
-  free(it);
+static void drop(cpu_scratch *buffers) {
+  free(buffers->from);
+  free(buffers->to);
+  free(buffers);
 }
 
 static cpu_scratch *new_scratch(const cpu_scratch_pool *pool) {
-  cpu_scratch *it = mw_alloc(sizeof *it);
-  it->from = new_area(pool->from_bytes);
-  it->to = new_area(pool->to_bytes);
-  if (it->from && it->to) return it;
-  drop(it);
+  cpu_scratch *buffers = mw_alloc(sizeof *buffers);
+  buffers->from = new_area(pool->from_bytes);
+  buffers->to = new_area(pool->to_bytes);
+  if (buffers->from && buffers->to) return buffers;
+  drop(buffers);
   return NULL;
 }
 
@@ -36,26 +36,26 @@ bool cpu_scratch_open(cpu_scratch_pool *pool, size_t from_bytes, size_t to_bytes
 }
 
 cpu_scratch *cpu_scratch_take(cpu_scratch_pool *pool) {
-  for (cpu_scratch *it;;) {
+  for (cpu_scratch *buffers;;) {
     mw_lock(&pool->lock);
-    it = pool->unused;
-    if (it) pool->unused = it->next;
+    buffers = pool->unused;
+    if (buffers) pool->unused = buffers->next;
     mw_unlock(&pool->lock);
-    if (it || (it = new_scratch(pool))) return it;
+    if (buffers || (buffers = new_scratch(pool))) return buffers;
   }
 }
 
-void cpu_scratch_give(cpu_scratch_pool *pool, cpu_scratch *it) {
+void cpu_scratch_give(cpu_scratch_pool *pool, cpu_scratch *buffers) {
   mw_lock(&pool->lock);
-  it->next = pool->unused;
-  pool->unused = it;
+  buffers->next = pool->unused;
+  pool->unused = buffers;
   mw_unlock(&pool->lock);
 }
 
 void cpu_scratch_close(cpu_scratch_pool *pool) {
-  for (cpu_scratch *it = pool->unused, *next; it; it = next) {
-    next = it->next;
-    drop(it);
+  for (cpu_scratch *buffers = pool->unused, *next; buffers; buffers = next) {
+    next = buffers->next;
+    drop(buffers);
   }
   pthread_mutex_destroy(&pool->lock);
 }
