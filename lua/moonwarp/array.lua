@@ -218,7 +218,7 @@ end
 function M.from_bytes(bytes, dtype)
   local size, _, name = raw.dtype_size(dtype or "float")
   if #bytes % size ~= 0 then
-    usage("mw.from_bytes: %d bytes are no whole number of %s (%d bytes each)", #bytes, name, size)
+    usage("mw.from_bytes: %d bytes are not a whole number of %s (%d bytes each)", #bytes, name, size)
   end
   return raw.array_new(dtype, { math.floor(#bytes / size) }):copy_from(bytes)
 end
@@ -312,8 +312,8 @@ function array:as(dtype)
   local shape = self.shape
   local bytes = shape[#shape] * old
   if bytes % new ~= 0 then
-    usage("a:as: rows of %d bytes (%d %s) are no whole number of %s (%d bytes each)", bytes, shape[#shape], self.dtype,
-      name, new)
+    usage("a:as: rows of %d bytes (%d %s) are not a whole number of %s (%d bytes each)", bytes, shape[#shape],
+      self.dtype, name, new)
   end
   shape[#shape] = math.floor(bytes / new)
   if #shape > 1 and shape[#shape] == 1 and new > old then shape[#shape] = nil end

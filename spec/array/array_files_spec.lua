@@ -149,7 +149,7 @@ describe("NumPy's files", function()
     assert.matches("9 dimensions, but arrays have at most 8", message(mw.load_npy, npy "1, 1, 1, 1, 1, 1, 1, 1, 1"))
     assert.matches("no shape", message(mw.load_npy, npy "-1"))
     assert.matches("does not begin with", message(mw.load_npy, temporary "no such thing"))
-    assert.matches("no zip file", message(mw.load_npz, temporary "no such thing"))
+    assert.matches("not a zip file", message(mw.load_npz, temporary "no such thing"))
   end)
 
   it("that are pipes, folders or missing are errors", function()
@@ -185,8 +185,9 @@ describe("CSV files", function()
     local list = flat(read("1,,NA\nnan,inf,\"7\"\n", { dtype = "double" }))
     assert.is_true(list[2] ~= list[2] and list[3] ~= list[3] and list[4] ~= list[4])
     assert.same({ 1, math.huge, 7 }, { list[1], list[5], list[6] })
-    assert.matches("line 3, field 2 %(b%): 'word' is no number", message(read, "a,b\n1,2\n3,word\n", { header = true }))
-    assert.matches("line 1, field 1: 'a' is no number; if the first line has names, write {header = true}",
+    assert.matches("line 3, field 2 %(b%): 'word' is not a number",
+      message(read, "a,b\n1,2\n3,word\n", { header = true }))
+    assert.matches("line 1, field 1: 'a' is not a number; if the first line has names, write {header = true}",
       message(read, "a,b\n"))
     assert.matches("line 2 has 3 fields, but the lines before it have 2", message(read, "1,2\n1,2,3\n"))
     assert.matches("line 2, field 1 is empty, which only floating point can hold", message(read, "1,1\n,2\n",

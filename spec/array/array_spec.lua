@@ -212,7 +212,7 @@ describe("an array", function()
     end
 
     it("refuses a part of an element", function()
-      assert.matches("7 bytes are no whole number of int", message(mw.from_bytes, "1234567", "int"))
+      assert.matches("7 bytes are not a whole number of int", message(mw.from_bytes, "1234567", "int"))
     end)
   end)
 
@@ -319,7 +319,7 @@ describe("an array", function()
       assert.same({ 16 }, a:as("uchar").shape)
       assert.same({ 2, 1 }, mw.zeros({ 2, 2 }, "int"):reshape(2, 2):sub(1, 2):as("longlong"):reshape(2, 1).shape)
       assert.same({ 5, 4 }, mw.zeros({ 5, 4, 3 }, "uchar"):as("uchar3").shape)
-      assert.matches("rows of 12 bytes %(3 int%) are no whole number of double", message(a.as, fresh(), "double"))
+      assert.matches("rows of 12 bytes %(3 int%) are not a whole number of double", message(a.as, fresh(), "double"))
     end)
 
     it("is a run of elements or rows", function()

@@ -188,7 +188,7 @@ describe("a launch", function()
 end)
 
 describe("a grid or block", function()
-  it("is refused when it is no whole number", function()
+  it("is refused when it is not a whole number", function()
     assert.equal("grid: the number 390.625 is not whole; mw.cdiv(n, block) divides and rounds up",
       failure(m.nothing, 100000 / 256, 256).message)
     assert.matches("^block.y: the number 1.5 is not whole", failure(m.nothing, 1, { 1, 1.5 }).message)

@@ -110,7 +110,7 @@ describe("resources of OpenGL", function()
       local r = ok(rt.cudaGraphicsGLRegisterImage(layers, 0x8c1a, 0))
       ok(rt.cudaGraphicsMapResources(1, r))
       ok(rt.cudaGraphicsSubResourceGetMappedArray(r, 1, 0))
-      print(rt.cudaGraphicsResourceGetMappedMipmappedArray(r), rt.story().message:match "by themselves")
+      print(rt.cudaGraphicsResourceGetMappedMipmappedArray(r), rt.story().message:match "separate arrays")
       ok(rt.cudaGraphicsUnmapResources(1, r))
       ok(rt.cudaGraphicsMapResources(1, r))
       local mipmap = ok(rt.cudaGraphicsResourceGetMappedMipmappedArray(r))
@@ -120,7 +120,7 @@ describe("resources of OpenGL", function()
       ok(rt.cudaGraphicsUnmapResources(1, r))
     ]], fail = "cuGraphicsGLRegisterImage@*=219" }
     if why then return pending(why) end
-    assert.equal("801\tby themselves\n801\tcudaGetMipmappedArrayLevel\n3\n", result.output)
+    assert.equal("801\tseparate arrays\n801\tcudaGetMipmappedArrayLevel\n3\n", result.output)
   end)
 
   it("are drawn by the devices that the driver names", function()

@@ -50,7 +50,7 @@ describe("a module whose kernels launch kernels", function()
       "nvidia-cuda-nvrtc nvidia-cuda-runtime", result.output, 1, true)
   end)
 
-  it("is no module that has the same error for another reason", function()
+  it("is not a module that has the same error for another reason", function()
     local result = gpu { (source:gsub("ERRORS OF A WHOLE", "ERROR")), environment = { MOONWARP_CUDADEVRT = library } }
     assert.matches("a launch is host code", result.output, 1, true)
     assert.equal(0, gpu.count(result, "cuLinkCreate"))

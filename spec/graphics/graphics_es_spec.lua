@@ -52,7 +52,7 @@ describe("an image of OpenGL ES", function()
     } do
       local internal, format, kind, size, float = table.unpack(case)
       local old, new = bytes_of(0, 15 * size), bytes_of(100, 15 * size)
-      -- Numbers: 2^-24, the least half, one that is no power of 2, -2, infinity, 1.
+      -- Numbers: 2^-24, the least half, one that is not a power of 2, -2, infinity, 1.
       if float == "half" then
         old = ("\1\0\255\3\85\53\0\192\0\124"):rep(3 * size // 2)
         new = ("\0\60"):rep(15 * size // 2)

@@ -159,7 +159,7 @@ describe("moonwarp learn", function()
     assert.matches("hint: the compiler stopped here", output, 1, true)
   end)
 
-  it("tells what is wrong with a file that is no lesson's any more", function()
+  it("tells what is wrong with a file that belongs to no lesson any more", function()
     for text, told in pairs {
       ["return 3"] = "does not return { kernel",
       ["error 'stop'"] = "stopped before it came to its last line",

@@ -151,7 +151,7 @@ describe("misuse", function()
     assert.is_true(checked > 60)
   end)
 
-  it("is an axis of a reduction that is no option", function()
+  it("is an axis of a reduction that is not an option", function()
     local a = mw.arange(6):reshape(2, 3)
     assert.matches("a:sum wants a table of options, got the number 1", message(a.sum, a, 1))
     assert.matches("there is no axis 3: the array has 2", message(a.max, a, { axis = 3 }))

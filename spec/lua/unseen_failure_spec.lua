@@ -43,7 +43,7 @@ describe("a kernel's failure that nothing waits for", function()
     assert.is_true(result.ok)
   end)
 
-  it("leaves the status to a program that is no interpreter", function()
+  it("leaves the status to a program that is not an interpreter", function()
     local result = child("arg = nil\n" .. script)
     assert.matches("^moonwarp: kernel wild wrote", result.output)
     assert.is_true(result.ok)

@@ -248,7 +248,7 @@ describe("a window", function()
       "win:wait without win:post",
       'win:accumulate: the operation is one of sum, [^\n]+; got "mean"',
       "win:fence with locks held: win:unlock%(rank%) before",
-      "compare_and_swap is of integers, and the window of float",
+      "compare_and_swap needs integers, and the elements of this window are float",
       "this window was freed",
     } do assert.matches("false [^\n]*" .. text, result.output) end
     assert.is_true(result.ok, result.output)

@@ -57,7 +57,7 @@ describe("streams and events", function()
     ok(rt.cudaLaunchHostFunc(s, function(data) order[#order + 1] = data end, 2))
     ok(rt.cudaStreamSynchronize(s))
     assert.same({ "data", 2 }, order)
-    assert.equal(0, rt.cudaGetLastError()) -- not ready is no error
+    assert.equal(0, rt.cudaGetLastError()) -- not ready is not an error
     code("cudaErrorInvalidValue", rt.cudaStreamAddCallback(s, function() end, nil, 1))
     code("cudaErrorInvalidValue", rt.cudaStreamAddCallback(s, nil))
     code("cudaErrorInvalidValue", rt.cudaLaunchHostFunc(s, nil))

@@ -149,7 +149,7 @@ describe("the prompt of mw.debug", function()
       ["print q"] = "there is no variable 'q' here",
       ["print x["] = "ends too early",
       ["print 1 / 0"] = "division by zero",
-      ["print p + 1"] = "a pair is no number",
+      ["print p + 1"] = "a value of type pair is not a number",
       ["print i # 2"] = "'#' is not understood",
       ["print (i"] = "lacks ')'",
       ["print i 2"] = "has something after its end: '2'",

@@ -318,7 +318,7 @@ describe("mw.debug", function()
       { function() d:value "acc" end, "acc is declared further on" },
       { function() d:value "b.nothing" end, "has no member 'nothing'" },
       { function() d:value "i +" end, "ends too early" },
-      { function() d:value "*i" end, "a int is no pointer" },
+      { function() d:value "*i" end, "a value of type int is not a pointer" },
       { function() d:breakpoint "nowhere" end, "there is no function 'nowhere'" },
       { function() d:breakpoint(100000) end, "no code stands at line 100000" },
       { function() d:focus { thread = { 4 } } end, "there is no thread" },

@@ -128,7 +128,7 @@ describe("coordinates", function()
   end
 
   for _, mode in ipairs { "wrap", "mirror" } do
-    it(mode .. " in textures whose size is no power of two", function()
+    it(mode .. " in textures whose size is not a power of two", function()
       local n, xs, expected = 7, {}, {}
       for i = -40, 40 do
         xs[#xs + 1] = (i + 0.5) / n

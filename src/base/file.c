@@ -46,7 +46,7 @@ static int read_open(int descriptor, const char *path, bool regular, mw_text *ou
   int code = fstat(descriptor, &facts) == 0 ? MW_SUCCESS : fail_errno("read", path, errno);
   bool is_regular = code == MW_SUCCESS && S_ISREG(facts.st_mode);
   if (code == MW_SUCCESS && regular && !is_regular)
-    code = fail(MW_OPERATING_SYSTEM, "cannot read '%s': it is no file but %s", path, kind_of(facts.st_mode));
+    code = fail(MW_OPERATING_SYSTEM, "cannot read '%s': it is not a file but %s", path, kind_of(facts.st_mode));
   if (is_regular && !mw_text_reserve(&text, (size_t)facts.st_size, "what the file has")) code = MW_MEMORY_ALLOCATION;
   if (code == MW_SUCCESS) code = read_all(descriptor, path, &text);
   close(descriptor);

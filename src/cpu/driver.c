@@ -154,7 +154,7 @@ double cpu_limit(const cpu_device *device, mw_limit limit) {
 
 static int check_limit(mw_limit limit) {
   if ((size_t)limit < MW_COUNT(((cpu_device *)0)->limits)) return MW_SUCCESS;
-  return fail(MW_INVALID_VALUE, "%d is no limit", (int)limit);
+  return fail(MW_INVALID_VALUE, "%d is not a limit", (int)limit);
 }
 
 static int limit_get(void *device, mw_limit limit, double *value) {

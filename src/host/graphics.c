@@ -50,7 +50,7 @@ static int new_resource(host_context *context, unsigned name, unsigned target, u
 
 static int enter(host_context *context, cudaGraphicsResource_t *out, unsigned name, unsigned target, unsigned flags) {
   host_graphics *graphics;
-  if (!out) return host_fail(MW_INVALID_VALUE, "there is no place for the resource");
+  if (!out) return host_fail(MW_INVALID_VALUE, "the pointer that receives the resource is NULL");
   int code = new_resource(context, name, target, flags, &graphics);
   if (code == MW_SUCCESS) *out = host_handle_new(HOST_GRAPHICS, context->id, graphics);
   return code;
@@ -65,7 +65,7 @@ static int enter_image(host_context *context, cudaGraphicsResource_t *out, unsig
 static int find(cudaGraphicsResource_t handle, host_graphics **out) {
   *out = host_handle_find(HOST_GRAPHICS, handle);
   return *out ? MW_SUCCESS
-              : host_fail(MW_INVALID_RESOURCE_HANDLE, "this is no resource of OpenGL, or one that was unregistered");
+              : host_fail(MW_INVALID_RESOURCE_HANDLE, "this is not a resource of OpenGL, or one that was unregistered");
 }
 
 static int unregister(cudaGraphicsResource_t handle) {
@@ -148,7 +148,7 @@ static int array(host_context *context, cudaGraphicsResource_t handle, unsigned 
 static int mipmap(host_context *context, cudaGraphicsResource_t handle, cudaMipmappedArray_t *out) {
   host_graphics *graphics;
   mw_cuda_array *array;
-  if (!out) return host_fail(MW_INVALID_VALUE, "there is no place for the mipmapped array");
+  if (!out) return host_fail(MW_INVALID_VALUE, "the pointer that receives the mipmapped array is NULL");
   int code = find(handle, &graphics);
   if (code == MW_SUCCESS) code = mw_graphics_mipmap(graphics->resource, &array);
   if (code != MW_SUCCESS) return code;
@@ -165,7 +165,7 @@ static int devices(unsigned *count, int *out, unsigned size, unsigned list) {
   char name[32];
   int code;
   unsigned found = 0;
-  if (!count || (size && !out)) return host_fail(MW_INVALID_VALUE, "there is no place for the devices");
+  if (!count || (size && !out)) return host_fail(MW_INVALID_VALUE, "the pointer that receives the devices is NULL");
   for (; (code = mw_graphics_device(list, found, name)) == MW_SUCCESS; found++)
     if (found < size) out[found] = host_device_find(name);
   if (code != MW_INVALID_DEVICE) return code;
@@ -267,7 +267,7 @@ cudaError_t cudaGraphicsResourceGetMappedPointer(void **address, size_t *size, c
 cudaError_t cudaGraphicsSubResourceGetMappedArray(cudaArray_t *out, cudaGraphicsResource_t resource, unsigned layer,
                                                   unsigned level) {
   HOST_RUNTIME(out ? without_map_codes(array(context, resource, layer, level, out))
-                   : host_fail(MW_INVALID_VALUE, "there is no place for the array"));
+                   : host_fail(MW_INVALID_VALUE, "the pointer that receives the array is NULL"));
 }
 
 cudaError_t cudaGraphicsResourceGetMappedMipmappedArray(cudaMipmappedArray_t *out, cudaGraphicsResource_t resource) {
@@ -334,7 +334,7 @@ CUresult cuGraphicsResourceGetMappedPointer(CUdeviceptr *address, size_t *size, 
 CUresult cuGraphicsSubResourceGetMappedArray(CUarray *out, CUgraphicsResource resource, unsigned layer,
                                              unsigned level) {
   HOST_DRIVER(out ? array(context, resource, layer, level, out)
-                  : host_fail(MW_INVALID_VALUE, "there is no place for the array"));
+                  : host_fail(MW_INVALID_VALUE, "the pointer that receives the array is NULL"));
 }
 
 CUresult cuGraphicsResourceGetMappedMipmappedArray(CUmipmappedArray *out, CUgraphicsResource resource) {

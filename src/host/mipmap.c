@@ -13,7 +13,7 @@ static uint64_t level_key(const void *mipmap, unsigned level) {
 
 int host_mipmap(const void *handle, mw_cuda_array **out) {
   *out = host_handle_find(HOST_MIPMAP, handle);
-  return *out ? MW_SUCCESS : host_fail(MW_INVALID_VALUE, "this is no mipmapped array, or one that was freed");
+  return *out ? MW_SUCCESS : host_fail(MW_INVALID_VALUE, "this is not a mipmapped array, or one that was freed");
 }
 
 /* The same with the driver API's code. */
@@ -33,7 +33,7 @@ static int make(host_context *context, const mw_channels *channels, struct cudaE
                 unsigned levels, cudaMipmappedArray_t *out) {
   mw_cuda_array_desc desc;
   mw_cuda_array *array;
-  if (!out) return host_fail(MW_INVALID_VALUE, "there is no place for the mipmapped array");
+  if (!out) return host_fail(MW_INVALID_VALUE, "the pointer that receives the mipmapped array is NULL");
   int code = host_array_describe(channels, extent, flags, &desc);
   if (code != MW_SUCCESS) return code;
   desc.levels = levels_of(&desc, levels);
@@ -83,7 +83,7 @@ static int destroy(const void *handle, int unknown) {
     return host_fail(MW_INVALID_VALUE,
                      "this mipmapped array is an OpenGL image: it is freed when the image is unmapped");
   mw_cuda_array *array = take(handle);
-  if (!array) return host_fail(unknown, "this is no mipmapped array, or one that was freed");
+  if (!array) return host_fail(unknown, "this is not a mipmapped array, or one that was freed");
   int code = mw_cuda_array_free(array);
   mw_cuda_array_release(array);
   return code;

@@ -111,5 +111,5 @@ int host_module_from_memory(host_context *context, const void *image, mw_module 
   if (strncmp(image, ELFMAG, SELFMAG) != 0) return host_module_from_text(context, image, NULL, NULL, out);
   size_t size = image_size(image);
   return size ? load_image(context, image, size, out)
-              : host_fail(MW_INVALID_KERNEL_IMAGE, "this is no module that mwcc compiled, or not the whole of it");
+              : host_fail(MW_INVALID_KERNEL_IMAGE, "this is not a module that mwcc compiled, or not the whole of it");
 }

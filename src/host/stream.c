@@ -8,7 +8,8 @@
 static int stream_new(host_context *context, unsigned flags, int priority, cudaStream_t *out) {
   mw_stream *stream;
   if (!out || flags > 1)
-    return host_fail(MW_INVALID_VALUE, out ? "a stream's flags are 0 or 1" : "there is no place for the stream");
+    return host_fail(MW_INVALID_VALUE,
+                     out ? "a stream's flags are 0 or 1" : "the pointer that receives the stream is NULL");
   int code = mw_stream_new(context->device, flags, priority, &stream);
   if (code == MW_SUCCESS) *out = host_handle_new(HOST_STREAM, context->id, stream);
   return code;
@@ -16,9 +17,9 @@ static int stream_new(host_context *context, unsigned flags, int priority, cudaS
 
 static int stream_destroy(cudaStream_t handle) {
   if (!handle || handle == cudaStreamLegacy || handle == cudaStreamPerThread)
-    return host_fail(MW_INVALID_RESOURCE_HANDLE, "a default stream is not destroyed");
+    return host_fail(MW_INVALID_RESOURCE_HANDLE, "a default stream cannot be destroyed");
   mw_stream *stream = host_handle_take(HOST_STREAM, handle);
-  if (!stream) return host_fail(MW_INVALID_RESOURCE_HANDLE, "this is no stream, or one that was destroyed");
+  if (!stream) return host_fail(MW_INVALID_RESOURCE_HANDLE, "this is not a stream, or one that was destroyed");
   mw_stream_release(stream);
   return MW_SUCCESS;
 }
@@ -35,7 +36,7 @@ static int with_stream(host_context *context, cudaStream_t handle, int (*f)(mw_s
 
 static int get_event(cudaEvent_t handle, mw_event **out) {
   *out = host_handle_find(HOST_EVENT, handle);
-  return *out ? MW_SUCCESS : host_fail(MW_INVALID_RESOURCE_HANDLE, "this is no event, or one that was destroyed");
+  return *out ? MW_SUCCESS : host_fail(MW_INVALID_RESOURCE_HANDLE, "this is not an event, or one that was destroyed");
 }
 
 static int stream_wait(host_context *context, cudaStream_t handle, cudaEvent_t which, unsigned flags) {
@@ -80,7 +81,7 @@ static int add_callback(host_context *context, const callback *call, unsigned fl
   *copy = *call;
   /* A graph would call it in each launch, but its completion frees it. */
   code = mw_stream_capturing(stream, NULL)
-             ? host_fail(MW_STREAM_CAPTURE_UNSUPPORTED, "a callback is not captured: cudaLaunchHostFunc is")
+             ? host_fail(MW_STREAM_CAPTURE_UNSUPPORTED, "callbacks cannot be captured: use cudaLaunchHostFunc")
              : mw_stream_call(stream, run_callback, copy);
   if (code != MW_SUCCESS) free(copy);
   mw_stream_release(stream);
@@ -240,7 +241,7 @@ static int with_event(cudaEvent_t handle, int (*f)(mw_event *event)) {
 
 static int event_destroy(cudaEvent_t handle) {
   mw_event *event = host_handle_take(HOST_EVENT, handle);
-  if (!event) return host_fail(MW_INVALID_RESOURCE_HANDLE, "this is no event, or one that was destroyed");
+  if (!event) return host_fail(MW_INVALID_RESOURCE_HANDLE, "this is not an event, or one that was destroyed");
   mw_event_release(event);
   return MW_SUCCESS;
 }

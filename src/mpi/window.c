@@ -58,7 +58,8 @@ static int create(mw_mpi_window *window, mw_array *array) {
   int code = mpi_operand_open(&window->memory, array, true, true);
   bool is_device = window->memory.staging || (window->memory.is_device && window->comm->size == 1);
   if (code == MW_SUCCESS && is_device)
-    code = fail(MW_NOT_SUPPORTED, "a window of memory that MPI does not read: make it of an array of the CPU device");
+    code = fail(MW_NOT_SUPPORTED,
+                "MPI cannot access the memory of this array: make the window of an array on the CPU device");
   /* All ranks must make the collective calls below, even a rank whose array is unsuitable. */
   int gathered = gather_counts(window, array);
   uint64_t all = code == MW_SUCCESS && gathered == MW_SUCCESS;
@@ -191,10 +192,10 @@ static int check_access(const mw_mpi_window *window, const mw_mpi_access *access
                 access->first + 1, access->rank, (unsigned long long)there);
   if (count > INT_MAX) return fail(MW_NOT_SUPPORTED, "%s of more than 2^31 - 1 elements", name);
   if (access->kind >= MW_MPI_FETCH_AND_OP && count != 1)
-    return fail(MW_INVALID_VALUE, "%s is of one element, got %zu", name, count);
+    return fail(MW_INVALID_VALUE, "%s takes one element, got %zu", name, count);
   bool is_integer = window->dtype->kind == MW_TYPE_INT || window->dtype->kind == MW_TYPE_UINT;
   if (access->kind == MW_MPI_COMPARE_AND_SWAP && !is_integer)
-    return fail(MW_NOT_SUPPORTED, "compare_and_swap is of integers, and the window of %s",
+    return fail(MW_NOT_SUPPORTED, "compare_and_swap needs integers, and the elements of this window are %s",
                 mw_type_dtype(window->dtype));
   if (access->kind >= MW_MPI_ACCUMULATE && access->kind <= MW_MPI_FETCH_AND_OP &&
       !mw_mpi_reduces(window->dtype, access->op))

@@ -38,7 +38,7 @@ local UNLOCK_ALL, FLUSH, START, COMPLETE, POST, TEST = 6, 7, 8, 9, 10, 11
 function mpi_communicator:window(array)
   operands.check_array(array, "comm:window")
   if not array.is_contiguous then
-    usage "comm:window: this is a strided view, which is no one piece of memory; write comm:window(a:contiguous())"
+    usage "comm:window: this is a strided view, which is not one piece of memory; write comm:window(a:contiguous())"
   end
   communicators.agree(self, "window of " .. tostring(array.dtype), true)
   return setmetatable({ array = array, comm = self, handle = raw.mpi_window_new(self.handle, array), late = {} },

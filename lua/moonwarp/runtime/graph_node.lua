@@ -23,7 +23,7 @@ function M.install(rt, check)
   local function conditional(graph, after, params)
     local kind = params.type
     if kind ~= 0 and kind ~= 1 and kind ~= 2 then
-      fail("cudaErrorInvalidValue", "%s is no kind of a conditional node", tostring(kind))
+      fail("cudaErrorInvalidValue", "%s is not a kind of conditional node", tostring(kind))
     end
     local node, bodies = raw.graph_conditional(graph, after, kind, params.handle or 0, params.size or 0)
     params.phGraph_out = {}

@@ -144,7 +144,7 @@ local function install_references(rt)
     if type(desc) == "number" and bytes == nil then desc, bytes = nil, desc end -- C++: (offset, tex, p, bytes)
     local dtype = texels_of(reference, desc)
     local info = raw.memory_find(address(p))
-    if not info then fail("cudaErrorInvalidValue", "a texture is bound to device memory") end
+    if not info then fail("cudaErrorInvalidValue", "a texture has to be bound to device memory") end
     bytes = math.min(bytes or 2 ^ 52, info.address + info.bytes - address(p))
     return bind(reference, M.linear(p, dtype, bytes))
   end)

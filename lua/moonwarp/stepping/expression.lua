@@ -138,7 +138,7 @@ local INT, UINT, DOUBLE = layout.scalar "i4", layout.scalar "u4", layout.scalar 
 
 local function number_of(value)
   local kind = value.type.kind
-  if kind == "struct" or kind == "void" then wrong("a %s is no number", value.type.name) end
+  if kind == "struct" or kind == "void" then wrong("a value of type %s is not a number", value.type.name) end
   if kind == "array" then return value.address end
   if value.number == nil then value.number = layout.number(value.type, value.bytes) end
   if value.number == true then return 1 elseif value.number == false then return 0 end
@@ -264,7 +264,7 @@ local function place_of(context, tree)
   elseif tree.kind == "unary" and tree.operator == "*" then
     local of = place_of(context, tree.of)
     if of.type.kind == "array" then return { type = of.type.element, address = of.address } end
-    if of.type.kind ~= "pointer" then wrong("a %s is no pointer", of.type.name) end
+    if of.type.kind ~= "pointer" then wrong("a value of type %s is not a pointer", of.type.name) end
     return { type = of.type.element, address = target_of(context, of) }
   end
   return evaluate(context, tree)

@@ -84,11 +84,12 @@ describe("a library for Fourier transforms", function()
 
   it("refuses what does not fit", function()
     local a = mw.zeros(8, "complex64")
-    assert.matches("into its own array", message(raw.array_fourier, a, a, "forward", 8, 1))
+    assert.matches("cannot write into its input", message(raw.array_fourier, a, a, "forward", 8, 1))
     local short = mw.zeros(7, "complex64")
     assert.matches("sizes of a transform's arrays", message(raw.array_fourier, a, short, "forward", 8, 1))
-    assert.matches("contiguous complex numbers", message(raw.array_fourier, a, mw.zeros(8), "forward", 8, 1))
-    assert.matches("contiguous complex numbers", message(raw.array_fourier, a, mw.zeros(8, "float2"), "forward", 8, 1))
+    assert.matches("contiguous arrays of complex numbers", message(raw.array_fourier, a, mw.zeros(8), "forward", 8, 1))
+    assert.matches("contiguous arrays of complex numbers",
+      message(raw.array_fourier, a, mw.zeros(8, "float2"), "forward", 8, 1))
   end)
 
   it("is left out where MOONWARP_FFT is own, and where it is hidden", function()

@@ -69,7 +69,7 @@ describe("launches from kernels:", function()
     ]], 7, 1, 1, 16))
   end)
 
-  it("a comparison of shifts in a text or a comment is no launch", function()
+  it("a comparison of shifts in a string or a comment is not a launch", function()
     assert.same({ 3 }, run([[
       // k<<<1, 1>>>(p)
       __device__ const char text[] = "a<<<b>>>(c)";

@@ -30,7 +30,7 @@ static void check_memory(curandRngType_t type) {
   EXPECT(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
   EXPECT(cudaMalloc((void **)&p, COUNT * 4) == cudaSuccess);
   EXPECT(curandSetStream(device, stream) == CURAND_STATUS_SUCCESS);
-  for (int offset = 0; offset < 2; offset++) { /* an address that is no multiple of a unit's size */
+  for (int offset = 0; offset < 2; offset++) { /* an address that is not a multiple of a unit's size */
     EXPECT(curandGenerateUniform(device, p + offset, COUNT - 2) == CURAND_STATUS_SUCCESS);
     EXPECT(curandGenerateUniform(host, of_host, COUNT - 2) == CURAND_STATUS_SUCCESS);
     EXPECT(cudaMemcpyAsync(of_device, p + offset, (COUNT - 2) * 4, cudaMemcpyDeviceToHost, stream) == cudaSuccess);

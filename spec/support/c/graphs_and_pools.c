@@ -239,7 +239,7 @@ static void test_driver_memory(CUcontext context) {
   /* The runtime API's last error is none of the driver API's. */
   cudaGetLastError();
   CODE(CUDA_ERROR_INVALID_VALUE, cuMemPoolTrimTo(NULL, 0));
-  EXPECT(strstr(mwCudaErrorMessage(), "no memory pool"));
+  EXPECT(strstr(mwCudaErrorMessage(), "not a memory pool"));
   CODE(cudaSuccess, cudaGetLastError());
 }
 

@@ -191,7 +191,7 @@ static const reduce_loops *find_loops(const mw_type *dtype) {
 
 int mw_array_reduce(mw_array *array, mw_reduction reduction, double *number, int64_t *integer, int *is_integer) {
   static const char *const names[] = {[MW_SUM] = "sum", [MW_MIN] = "min", [MW_MAX] = "max"};
-  if ((unsigned)reduction >= MW_COUNT(names)) return fail(MW_INVALID_VALUE, "%d is no reduction", (int)reduction);
+  if ((unsigned)reduction >= MW_COUNT(names)) return fail(MW_INVALID_VALUE, "%d is not a reduction", (int)reduction);
   tally result = {.reduction = reduction, .loops = find_loops(array->dtype), .size = array->dtype->size};
   if (!result.loops)
     return fail(MW_INVALID_VALUE, "%s needs elements that are single numbers, not %s", names[reduction],

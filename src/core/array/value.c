@@ -32,7 +32,7 @@ int mw_array_host(mw_array *array, void **out) {
   if (mw_buffer_is_freed(array->buffer)) return fail(MW_INVALID_VALUE, "host: this array was freed");
   if (!array->contiguous)
     return fail(MW_INVALID_VALUE,
-                "host: this is a strided view, which is no one piece of memory; write a:contiguous():host()");
+                "host: this is a strided view, which is not one piece of memory; write a:contiguous():host()");
   unsigned char *bytes = mw_buffer_host(array->buffer);
   if (!bytes && array->count)
     return fail(MW_NOT_SUPPORTED, "host: the memory of %s is not the host's; a:totable() and a:bytes() copy it",

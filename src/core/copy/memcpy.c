@@ -48,7 +48,7 @@ static int check_range(side *s, size_t bytes, bool foreign, mw_device *device) {
   if (info->kind == MW_MEMORY_UNKNOWN) {
     bool reserved = device->driver->reserves && device->driver->reserves(device->state, s->address);
     if (foreign && !reserved) return MW_SUCCESS;
-    return fail(MW_INVALID_VALUE, "the %s, 0x%llx, is no memory that is allocated", s->name,
+    return fail(MW_INVALID_VALUE, "the %s, 0x%llx, is not in allocated memory", s->name,
                 (unsigned long long)s->address);
   }
   uint64_t left = info->address + info->bytes - s->address;
@@ -87,7 +87,7 @@ static bool is_host(const side *s) { return s->piece.info.kind != MW_MEMORY_DEVI
 
 static int check_direction(mw_direction direction, const side *target, const side *source) {
   if ((unsigned)direction > MW_ANY_DIRECTION)
-    return fail(MW_INVALID_MEMCPY_DIRECTION, "%d is no direction of a copy: they are 0 to %d", (int)direction,
+    return fail(MW_INVALID_MEMCPY_DIRECTION, "%d is not a direction of a copy; directions are 0 to %d", (int)direction,
                 MW_ANY_DIRECTION);
   if (direction == MW_ANY_DIRECTION) return MW_SUCCESS;
   static const char *const names[] = {"host to host", "host to device", "device to host", "device to device"};
@@ -268,8 +268,8 @@ static int check_fill(mw_device *device, const mw_fill *fill, side *target, size
   if (code == MW_SUCCESS && !reach(target, *width, fill->height, fill->depth, &bytes))
     code = fail(MW_INVALID_VALUE, "the fill is larger than the address space");
   if (code == MW_SUCCESS && fill->target % fill->size != 0)
-    code =
-        fail(MW_INVALID_VALUE, "a fill of elements of %zu bytes at an address that is no multiple of it", fill->size);
+    code = fail(MW_INVALID_VALUE, "a fill of elements of %zu bytes needs an address that is a multiple of their size",
+                fill->size);
   return code ? code : check_range(target, bytes, fill->foreign, device);
 }
 

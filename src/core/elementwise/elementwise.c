@@ -203,7 +203,9 @@ static int make_outputs(const mw_elementwise *f, mw_operand_value *values, mw_ar
                         const size_t *shape) {
   for (size_t k = 0; k < f->operand_count; k++) {
     if (f->operands[k].kind != MW_OPERAND_OUT || values[k].array) continue;
-    if (rank == 0) return fail(MW_INVALID_VALUE, "%s: no array says which shape the result has", f->name);
+    if (rank == 0)
+      return fail(MW_INVALID_VALUE, "%s: none of the arguments is an array, so the shape of the result is unknown",
+                  f->name);
     int code = mw_array_new(f->device, f->operands[k].dtype, rank, shape, &made[k]);
     if (code != MW_SUCCESS) return code;
     atomic_init(&made[k]->buffer->hidden, true);

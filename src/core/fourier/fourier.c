@@ -77,12 +77,14 @@ int mw_array_fourier(mw_array *x, mw_array *y, mw_fourier_kind kind, size_t n, s
   const mw_type *complex = from_real ? y->dtype : x->dtype;
   mw_transform transform = {.kind = kind, .is_double = complex->size == 16, .outer = outer, .n = n, .inner = inner};
   if (!is_side(x, !from_real, transform.is_double) || !is_side(y, !to_real, transform.is_double))
-    return fail(MW_INVALID_VALUE, "a transform is of contiguous complex numbers, or of real ones of the same width");
+    return fail(MW_INVALID_VALUE,
+                "a transform needs contiguous arrays of complex numbers, or of real numbers of the same width");
   if (x->count != outer * in * inner || y->count != outer * out * inner)
     return fail(MW_INVALID_VALUE, "the sizes of a transform's arrays do not fit together");
   mw_stream *stream = mw_stream_of(x->buffer->device);
-  if (x->buffer->device != y->buffer->device) return fail(MW_INVALID_VALUE, "a transform is of arrays of one device");
-  if (mw_array_overlaps(x, y)) return fail(MW_INVALID_VALUE, "a transform by a library does not go into its own array");
+  if (x->buffer->device != y->buffer->device)
+    return fail(MW_INVALID_VALUE, "both arrays of a transform have to be on one device");
+  if (mw_array_overlaps(x, y)) return fail(MW_INVALID_VALUE, "a transform by a library cannot write into its input");
   int code = mw_array_check_writable(y, "the result of a transform");
   if (code != MW_SUCCESS) return code;
   if (mw_capture_concerns(stream))

@@ -77,7 +77,7 @@ static void end(mw_capture *capture) {
 
 int mw_graph_capture(mw_graph *graph, mw_stream *stream, const size_t *after, size_t after_count,
                      mw_capture_mode mode) {
-  if ((unsigned)mode > MW_CAPTURE_RELAXED) return fail(MW_INVALID_VALUE, "%d is no mode of a capture", (int)mode);
+  if ((unsigned)mode > MW_CAPTURE_RELAXED) return fail(MW_INVALID_VALUE, "%d is not a capture mode", (int)mode);
   if (stream->flags & MW_STREAM_LEGACY)
     return fail(MW_STREAM_CAPTURE_UNSUPPORTED, "the default stream cannot be captured: make one with mw.stream()");
   if (stream->device != graph->device)

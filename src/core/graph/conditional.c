@@ -104,7 +104,7 @@ static int check_count(mw_conditional kind, size_t count) {
     if (count >= 1 && count <= BODIES_MOST) return MW_SUCCESS;
     return fail(MW_INVALID_VALUE, "a switch node has 1 to %d bodies, not %zu", BODIES_MOST, count);
   }
-  return fail(MW_INVALID_VALUE, "%d is no kind of a conditional node", (int)kind);
+  return fail(MW_INVALID_VALUE, "%d is not a kind of conditional node", (int)kind);
 }
 
 int mw_graph_add_conditional(mw_graph *graph, mw_conditional kind, uint64_t handle, size_t count, const size_t *after,

@@ -235,7 +235,7 @@ int mw_graph_exec_set_launch(mw_graph_exec *exec, size_t node, mw_launch *launch
   int code = check_node(exec, node);
   if (code != MW_SUCCESS) return code;
   mw_work *work = &exec->steps[node].work;
-  if (work->kind != MW_WORK_LAUNCH) return refuse_update(node, "is no kernel");
+  if (work->kind != MW_WORK_LAUNCH) return refuse_update(node, "is not a kernel");
   if (work->launch->kernel->handle != launch->kernel->handle) return refuse_update(node, "is another kernel");
   mw_launch *copy = mw_launch_copy(launch);
   if (exec->steps[node].chain) mw_chain_spoil(exec->steps[node].chain);

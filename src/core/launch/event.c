@@ -27,7 +27,7 @@ static void forget_capture(mw_event *event) {
 
 int mw_event_new(mw_device *device, unsigned flags, mw_event **out) {
   const unsigned known = MW_EVENT_BLOCKING_SYNC | MW_EVENT_DISABLE_TIMING | MW_EVENT_INTERPROCESS;
-  if (flags & ~known) return fail(MW_INVALID_VALUE, "%u is no set of an event's flags, which are 1, 2 and 4", flags);
+  if (flags & ~known) return fail(MW_INVALID_VALUE, "%u is not a sum of event flags, which are 1, 2 and 4", flags);
   if (flags & MW_EVENT_INTERPROCESS)
     return flags & MW_EVENT_DISABLE_TIMING
                ? fail(MW_NOT_SUPPORTED, "%s has no events that processes share", mw_device_name(device))

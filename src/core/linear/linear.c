@@ -66,17 +66,17 @@ static bool describe(const mw_array *array, mw_matrices *out) {
 
 static int check_product(const mw_array *a, const mw_array *b, const mw_array *c) {
   if (a->rank < 2 || a->rank > 3 || b->rank != a->rank || c->rank != a->rank)
-    return fail(MW_INVALID_VALUE, "a product by a library is of matrices, or of arrays of matrices");
+    return fail(MW_INVALID_VALUE, "a product by a library needs matrices, or arrays of matrices");
   const size_t *p = a->shape + a->rank - 2, *q = b->shape + a->rank - 2, *r = c->shape + a->rank - 2;
   bool fits = p[1] == q[0] && r[0] == p[0] && r[1] == q[1];
   if (a->rank == 3) fits = fits && a->shape[0] == b->shape[0] && a->shape[0] == c->shape[0];
   if (!fits) return fail(MW_INVALID_VALUE, "the shapes of a product by a library do not fit together");
   if (a->dtype != b->dtype || a->dtype != c->dtype)
-    return fail(MW_INVALID_VALUE, "a product by a library is of arrays of one dtype");
+    return fail(MW_INVALID_VALUE, "the arrays of a product by a library need one dtype");
   if (a->buffer->device != b->buffer->device || a->buffer->device != c->buffer->device)
-    return fail(MW_INVALID_VALUE, "a product is of arrays of one device");
+    return fail(MW_INVALID_VALUE, "the arrays of a product have to be on one device");
   if (mw_array_overlaps(a, c) || mw_array_overlaps(b, c))
-    return fail(MW_INVALID_VALUE, "a product by a library does not go into its own operands");
+    return fail(MW_INVALID_VALUE, "a product by a library cannot write into one of its operands");
   if (p[0] > INT_MAX || p[1] > INT_MAX || r[1] > INT_MAX)
     return fail(MW_NOT_SUPPORTED, "libraries count rows and columns with 32 bits");
   return mw_array_check_writable(c, "the result of a product");
@@ -195,14 +195,14 @@ int mw_array_factor(const char *name, mw_array *const *arrays, size_t count) {
     return fail(MW_INVALID_VALUE, "%s: not the arrays of this factorisation", name);
   mw_factorisation f = {.kind = factorisations[which].kind, .letter = letter_of(arrays[0]->dtype)};
   if (!f.letter || strchr("hb", f.letter))
-    return fail(MW_NOT_SUPPORTED, "libraries factor no matrices of %s", arrays[0]->dtype->name);
+    return fail(MW_NOT_SUPPORTED, "libraries cannot factor matrices of %s", arrays[0]->dtype->name);
   start_sizes(wanted[0], arrays[0], &known);
   for (size_t i = 0; i < count; i++) {
     if (!fits(wanted[i], arrays[i], f.letter, &known))
       return fail(MW_INVALID_VALUE, "%s: array %zu has another type, shape or layout than this factorisation's", name,
                   i + 1);
     if (arrays[i]->buffer->device != arrays[0]->buffer->device)
-      return fail(MW_INVALID_VALUE, "%s: arrays of one device are wanted", name);
+      return fail(MW_INVALID_VALUE, "%s: all arrays have to be on one device", name);
     f.at[i] = arrays[i]->buffer->address + arrays[i]->offset;
     f.bytes[i] = arrays[0]->shape[0] ? arrays[i]->bytes / arrays[0]->shape[0] : 0;
   }

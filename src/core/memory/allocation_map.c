@@ -70,7 +70,7 @@ static const char *const kind_names[] = {"unknown", "host", "pinned", "registere
 int mw_memory_new(mw_device *device, mw_memory_kind kind, unsigned flags, size_t bytes, uint64_t *address) {
   entry new = {.info = {.kind = kind, .bytes = bytes, .flags = flags}};
   if (kind == MW_MEMORY_UNKNOWN || kind == MW_MEMORY_REGISTERED || (size_t)kind >= MW_COUNT(kind_names))
-    return fail(MW_INVALID_VALUE, "%d is no kind of memory that can be made", (int)kind);
+    return fail(MW_INVALID_VALUE, "%d is not a kind of memory that can be made", (int)kind);
   if (bytes == 0) {
     *address = 0;
     return MW_SUCCESS;
@@ -248,7 +248,7 @@ void *mw_memory_host(uint64_t address, size_t bytes) {
   mw_memory_info info;
   mw_memory_find(NULL, address, &info);
   if (info.kind == MW_MEMORY_UNKNOWN) {
-    fail(MW_INVALID_VALUE, "0x%llx is no address of memory that the host allocated", (unsigned long long)address);
+    fail(MW_INVALID_VALUE, "0x%llx is not an address of memory that the host allocated", (unsigned long long)address);
   } else if (info.kind == MW_MEMORY_DEVICE) {
     fail(MW_INVALID_VALUE, "0x%llx is device memory, which the host cannot reach: copy it with cudaMemcpy",
          (unsigned long long)address);
@@ -266,7 +266,7 @@ int mw_memory_array(uint64_t address, const mw_type *dtype, int rank, const size
   const entry *found = address ? find(address) : NULL;
   int code = found && found->buffer
                  ? mw_array_over(found->buffer, address - found->info.address, dtype, rank, shape, out)
-                 : fail(MW_INVALID_VALUE, "0x%llx is no address of device memory", (unsigned long long)address);
+                 : fail(MW_INVALID_VALUE, "0x%llx is not an address of device memory", (unsigned long long)address);
   pthread_rwlock_unlock(&book.lock);
   return code;
 }

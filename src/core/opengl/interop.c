@@ -303,7 +303,7 @@ int mw_graphics_device(unsigned list, size_t i, char name[32]) {
   size_t devices = 0, drawing = 0;
   if (list < 1 || list > 3)
     return fail(MW_INVALID_VALUE,
-                "%u is no list of devices: there are 1 (all), 2 (the current frame's), 3 (the next's)", list);
+                "%u is not a list of devices: there are 1 (all), 2 (the current frame's), 3 (the next's)", list);
   int code = mw_gl_current(&context);
   if (code != MW_SUCCESS) return code;
   for (; mw_device_list(devices, name) == MW_SUCCESS; devices++)

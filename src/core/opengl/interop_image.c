@@ -214,8 +214,8 @@ static int fetch_level(mw_graphics *graphics, const mw_gl_context *context, unsi
 static int complete(mw_graphics *graphics, const mw_gl_context *context) {
   if (!graphics->whole && graphics->part_count)
     return fail(MW_NOT_SUPPORTED,
-                "layers of this image were asked for as arrays by themselves, which here are none of a mipmapped "
-                "array's: unmap the image first");
+                "layers of this image are mapped as separate arrays, which cannot be part of a mipmapped array "
+                "here: unmap the image first");
   int code = make_whole(graphics, context);
   for (unsigned level = 0; code == MW_SUCCESS && level < graphics->whole->desc.levels; level++)
     code = fetch_level(graphics, context, level);

@@ -80,7 +80,8 @@ static size_t most_levels(const mw_cuda_array_desc *desc) {
 
 /* Normalise the description, or report what is wrong with it. */
 static int complete(const mw_device *device, const mw_cuda_array_desc *given, mw_cuda_array_desc *out) {
-  if ((size_t)given->kind >= MW_COUNT(most)) return fail(MW_INVALID_VALUE, "%d is no kind of CUDA array", given->kind);
+  if ((size_t)given->kind >= MW_COUNT(most))
+    return fail(MW_INVALID_VALUE, "%d is not a kind of CUDA array", given->kind);
   const limits own = limits_of(device, given->kind), *limit = &own;
   const char *kind = mw_cuda_array_kind_name(given->kind);
   *out = *given;

@@ -16,10 +16,10 @@ static bool is_float(const mw_tex_record *record) { return record->channel_kind 
 static int check_modes(const mw_texture_desc *desc) {
   for (int i = 0; i < 3; i++)
     if ((unsigned)desc->address[i] > MW_ADDRESS_BORDER)
-      return fail(MW_INVALID_VALUE, "%d is no address mode", desc->address[i]);
+      return fail(MW_INVALID_VALUE, "%d is not an address mode", desc->address[i]);
   if ((unsigned)desc->filter > MW_FILTER_LINEAR || (unsigned)desc->mip_filter > MW_FILTER_LINEAR)
-    return fail(MW_INVALID_VALUE, "%d is no filter mode", desc->filter);
-  if ((unsigned)desc->read > MW_READ_NORMALIZED) return fail(MW_INVALID_VALUE, "%d is no read mode", desc->read);
+    return fail(MW_INVALID_VALUE, "%d is not a filter mode", desc->filter);
+  if ((unsigned)desc->read > MW_READ_NORMALIZED) return fail(MW_INVALID_VALUE, "%d is not a read mode", desc->read);
   if (isnan(desc->lod_bias) || isnan(desc->lod_min) || isnan(desc->lod_max))
     return fail(MW_INVALID_VALUE, "a level of detail is not a number");
   return MW_SUCCESS;

@@ -312,7 +312,9 @@ int mw_surface_new(mw_cuda_array *array, size_t level, mw_texture **out) {
 
 /* ---- reading another way ---- */
 
-static int fail_surface(void) { return fail(MW_NOT_SUPPORTED, "a surface is read and written texel by texel"); }
+static int fail_surface(void) {
+  return fail(MW_NOT_SUPPORTED, "a surface has no sampling options: it is read and written texel by texel");
+}
 
 /* Under the lock. */
 static int apply(mw_texture *texture, const mw_texture_desc *desc) {

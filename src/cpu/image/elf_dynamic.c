@@ -118,7 +118,7 @@ static const char *check_symbol(elf_bytes file, const tables *t, uint64_t i) {
   memcpy(&symbol, from, sizeof symbol);
   if (!name_at(file, t, symbol.st_name)) return "a symbol's name lies outside its names";
   /* The dynamic linker would call it. */
-  if (ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC) return "a symbol is chosen by code";
+  if (ELF64_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC) return "it has a symbol that is resolved by code";
   if (t->versions && !elf_at(file, t->versions + i * sizeof(Elf64_Half), sizeof(Elf64_Half)))
     return "its symbols' versions lie outside the file";
   return NULL;

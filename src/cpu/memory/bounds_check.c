@@ -124,7 +124,7 @@ _Noreturn static void refuse_place(cpu_worker *worker, const access_made *a, con
 _Noreturn static void refuse_alignment(cpu_worker *worker, const access_made *a, unsigned align) {
   char text[200];
   note(worker, a, "misaligned", false, 0);
-  snprintf(text, sizeof text, "%s %llu bytes of %s at address 0x%llx, which is no multiple of %u",
+  snprintf(text, sizeof text, "%s %llu bytes of %s at address 0x%llx, which is not a multiple of %u",
            a->is_store ? "wrote" : "read", (unsigned long long)a->bytes, a->name ? a->name : "an array",
            (unsigned long long)a->address, align);
   cpu_service_fail(&worker->base, MW_MISALIGNED_ADDRESS, NULL, 0, text);

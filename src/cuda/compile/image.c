@@ -77,7 +77,7 @@ int cuda_image_read(const char *path, cuda_image *out) {
     mw_text_add(&out->parts[IMAGE_PTX], file.data, file.length);
   } else {
     code = fail(MW_INVALID_KERNEL_IMAGE,
-                "%s is no module for a GPU: neither one that m:save wrote on a GPU, nor a cubin or PTX%s", path,
+                "%s is not a module for a GPU: neither one that m:save wrote on a GPU, nor a cubin or PTX%s", path,
                 file.length > 4 && memcmp(file.data, "\177ELF", 4) == 0 ? ". It may be one for the CPU device" : "");
   }
   mw_text_free(&file);

@@ -300,13 +300,13 @@ static bool is_many(const mw_factorisation *f) {
 static int check(const mw_factorisation *f) {
   size_t most = f->rows > f->columns ? f->rows : f->columns;
   bool is_real = f->letter == 's' || f->letter == 'd';
-  if (f->kind == MW_FACTOR_EIG && is_real) return fail(MW_NOT_SUPPORTED, "cuSOLVER's eig is of complex matrices");
+  if (f->kind == MW_FACTOR_EIG && is_real) return fail(MW_NOT_SUPPORTED, "cuSOLVER's eig needs complex matrices");
   if (f->kind == MW_FACTOR_EIG && !lib.geev) return fail(MW_NOT_SUPPORTED, "%s has no cusolverDnXgeev", library.path);
   if (f->kind == MW_FACTOR_SVD && f->rows < f->columns)
-    return fail(MW_NOT_SUPPORTED, "cuSOLVER's svd is of matrices with at least as many rows as columns");
+    return fail(MW_NOT_SUPPORTED, "cuSOLVER's svd needs matrices with at least as many rows as columns");
   bool is_by_one = f->kind == MW_FACTOR_CHOLESKY || f->kind == MW_FACTOR_QR || f->kind == MW_FACTOR_SVD;
   if (is_by_one && is_real && f->count >= MANY && most <= SMALL)
-    return fail(MW_NOT_SUPPORTED, "many small matrices are factored by kernels");
+    return fail(MW_NOT_SUPPORTED, "cuSOLVER is slower than kernels for many small matrices");
   return MW_SUCCESS;
 }
 

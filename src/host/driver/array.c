@@ -164,7 +164,7 @@ static int side(CUmemorytype type, const void *host, CUdeviceptr address, CUarra
   case CU_MEMORYTYPE_ARRAY:
     return handle ? host_driver_array(handle, &out->array)
                   : host_fail(MW_INVALID_VALUE, "one side of a copy is an array, and there is none");
-  default: return host_fail(MW_INVALID_VALUE, "%d is no type of memory", (int)type);
+  default: return host_fail(MW_INVALID_VALUE, "%d is not a type of memory", (int)type);
   }
 }
 

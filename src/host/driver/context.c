@@ -198,7 +198,7 @@ int host_stream(host_context *context, cudaStream_t stream, mw_stream **out) {
   }
   if (stream == cudaStreamPerThread) return mw_stream_per_thread(context->device, out);
   *out = host_handle_find(HOST_STREAM, stream);
-  return *out ? MW_SUCCESS : host_fail(MW_INVALID_RESOURCE_HANDLE, "this is no stream, or one that was destroyed");
+  return *out ? MW_SUCCESS : host_fail(MW_INVALID_RESOURCE_HANDLE, "this is not a stream, or one that was destroyed");
 }
 
 int host_context_stream(cudaStream_t stream, host_context **context, mw_stream **out) {
@@ -209,7 +209,7 @@ int host_context_stream(cudaStream_t stream, host_context **context, mw_stream *
 /* ---- the runtime API's ---- */
 
 cudaError_t cudaGetDeviceCount(int *count) {
-  if (!count) return host_end(host_fail(MW_INVALID_VALUE, "there is no place for the number"));
+  if (!count) return host_end(host_fail(MW_INVALID_VALUE, "the pointer that receives the number is NULL"));
   *count = host_device_count();
   return host_end(*count ? MW_SUCCESS : host_fail(MW_NO_DEVICE, "there is no device"));
 }
@@ -286,14 +286,14 @@ static int find_context(CUcontext handle, host_context **out) {
   int code = need_init();
   if (code != MW_SUCCESS) return code;
   *out = host_handle_find(HOST_CONTEXT, handle);
-  return *out ? MW_SUCCESS : host_fail(MW_INVALID_CONTEXT, "this is no context, or one that was destroyed");
+  return *out ? MW_SUCCESS : host_fail(MW_INVALID_CONTEXT, "this is not a context, or one that was destroyed");
 }
 
 CUresult cuCtxDestroy(CUcontext handle) {
   host_context *context;
   int code = find_context(handle, &context);
   if (code == MW_SUCCESS && context->primary)
-    code = host_fail(MW_INVALID_CONTEXT, "a device's own context is not destroyed: cuDevicePrimaryCtxReset empties it");
+    code = host_fail(MW_INVALID_CONTEXT, "a primary context cannot be destroyed: cuDevicePrimaryCtxReset empties it");
   if (code == MW_SUCCESS) context_end(context);
   return host_end_driver(code);
 }

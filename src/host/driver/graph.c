@@ -37,7 +37,7 @@ CUresult cuGraphAddMemcpyNode(CUgraphNode *node, CUgraph graph, const CUgraphNod
                               const CUDA_MEMCPY3D *params, CUcontext where) {
   (void)where; /* always the current one */
   HOST_DRIVER(params ? host_graph_add(context, node, graph, after, count, give_box, params)
-                     : host_fail(MW_INVALID_VALUE, "a memcpy node wants parameters"));
+                     : host_fail(MW_INVALID_VALUE, "a memcpy node needs parameters, not NULL"));
 }
 CUresult cuGraphAddMemsetNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,
                               const CUDA_MEMSET_NODE_PARAMS *params, CUcontext where) {
@@ -71,7 +71,7 @@ static CUresult add_node(CUgraphNode *node, CUgraph graph, const CUgraphNode *af
   if (p && p->type == CU_GRAPH_NODE_TYPE_HOST) return cuGraphAddHostNode(node, graph, after, count, &p->host);
   if (p && p->type == CU_GRAPH_NODE_TYPE_EMPTY) return cuGraphAddEmptyNode(node, graph, after, count);
   return host_end_driver(p ? host_fail(MW_NOT_SUPPORTED, "nodes of type %d are not supported", p->type)
-                           : host_fail(MW_INVALID_VALUE, "a node wants parameters"));
+                           : host_fail(MW_INVALID_VALUE, "a node needs parameters, not NULL"));
 }
 
 CUresult cuGraphAddNode(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,
@@ -82,8 +82,7 @@ CUresult cuGraphAddNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *
                            size_t count, CUgraphNodeParams *params) {
   for (size_t i = 0; edges && i < count; i++)
     if (edges[i].from_port || edges[i].to_port || edges[i].type)
-      return host_end_driver(
-          host_fail(MW_NOT_SUPPORTED, "edges between nodes are whole: programmatic ones are not supported"));
+      return host_end_driver(host_fail(MW_NOT_SUPPORTED, "programmatic edges between nodes are not supported"));
   return add_node(node, graph, after, count, params);
 }
 CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *handle, CUgraph graph, CUcontext where,

@@ -35,8 +35,9 @@ static int set_bytes(CUfunction handle, int offset, const void *value, size_t by
   int code = host_function_get(handle, &f);
   if (code != MW_SUCCESS) return code;
   if (!value || offset < 0 || bytes > HOST_BLOCK || (size_t)offset > HOST_BLOCK - bytes)
-    return host_fail(MW_INVALID_VALUE, "%zu bytes at offset %d are no parameter: a kernel has %d bytes of them at most",
-                     bytes, offset, HOST_BLOCK);
+    return host_fail(MW_INVALID_VALUE,
+                     "%zu bytes at offset %d cannot be a parameter: a kernel has at most %d bytes of parameters", bytes,
+                     offset, HOST_BLOCK);
   memcpy(f->bytes + offset, value, bytes);
   memset(f->set + offset, 1, bytes);
   return MW_SUCCESS;
@@ -50,7 +51,7 @@ static int set_texref(CUfunction handle, int unit, CUtexref reference) {
   if (unit != CU_PARAM_TR_DEFAULT) return host_fail(MW_INVALID_VALUE, "the unit is CU_PARAM_TR_DEFAULT");
   return host_handle_find(HOST_TEXREF, reference)
              ? MW_SUCCESS
-             : host_fail(MW_INVALID_RESOURCE_HANDLE, "this is no texture reference, or its module was unloaded");
+             : host_fail(MW_INVALID_RESOURCE_HANDLE, "this is not a texture reference, or its module was unloaded");
 }
 
 CUresult cuFuncSetBlockShape(CUfunction function, int x, int y, int z) { HOST_DRIVER(set_shape(function, x, y, z)); }
@@ -101,7 +102,7 @@ static int read_extra(void **extra, const void **block, size_t *size) {
     else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE)
       *size = *(const size_t *)extra[1];
     else
-      return host_fail(MW_INVALID_VALUE, "'extra' has something that is no CU_LAUNCH_PARAM");
+      return host_fail(MW_INVALID_VALUE, "'extra' has an entry that is not a CU_LAUNCH_PARAM key");
   }
   return *block || *size == 0 ? MW_SUCCESS : host_fail(MW_INVALID_VALUE, "'extra' has a size and no buffer");
 }

@@ -134,7 +134,7 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstr
 int host_check_peers(CUcontext target, CUcontext source) {
   return host_handle_find(HOST_CONTEXT, target) && host_handle_find(HOST_CONTEXT, source)
              ? MW_SUCCESS
-             : host_fail(MW_INVALID_CONTEXT, "this is no context, or one that was destroyed");
+             : host_fail(MW_INVALID_CONTEXT, "this is not a context, or one that was destroyed");
 }
 
 static int copy_peer(host_context *context, CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcontext from,
@@ -152,7 +152,7 @@ CUresult cuMemcpyPeer(CUdeviceptr dst, CUcontext dstContext, CUdeviceptr src, CU
 static int fill_rows(host_context *context, mw_stream *stream, CUdeviceptr dst, size_t pitch, unsigned value,
                      size_t size, size_t width, size_t height) {
   if (dst % size || (height > 1 && pitch % size))
-    return host_fail(MW_INVALID_VALUE, "an address or a pitch that is no multiple of the element's %zu bytes", size);
+    return host_fail(MW_INVALID_VALUE, "an address or a pitch that is not a multiple of the element's %zu bytes", size);
   if (width * size > pitch)
     return host_fail(MW_INVALID_PITCH_VALUE, "rows of %zu bytes in a pitch of %zu", width * size, pitch);
   return host_fill(context, stream, dst, pitch, height, value, size, width, height, 1);
@@ -160,7 +160,8 @@ static int fill_rows(host_context *context, mw_stream *stream, CUdeviceptr dst, 
 
 static int fill_line(host_context *context, mw_stream *stream, CUdeviceptr dst, unsigned value, size_t size,
                      size_t count) {
-  if (dst % size) return host_fail(MW_INVALID_VALUE, "an address that is no multiple of the element's %zu bytes", size);
+  if (dst % size)
+    return host_fail(MW_INVALID_VALUE, "an address that is not a multiple of the element's %zu bytes", size);
   return host_fill(context, stream, dst, 0, 0, value, size, count, 1, 1);
 }
 

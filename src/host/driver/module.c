@@ -3,12 +3,13 @@
 
 int host_module_get(CUmodule handle, host_module **out) {
   *out = host_handle_find(HOST_MODULE, handle);
-  return *out ? MW_SUCCESS : host_fail(MW_INVALID_RESOURCE_HANDLE, "this is no module, or one that was unloaded");
+  return *out ? MW_SUCCESS : host_fail(MW_INVALID_RESOURCE_HANDLE, "this is not a module, or one that was unloaded");
 }
 
 int host_function_get(CUfunction handle, host_function **out) {
   *out = host_handle_find(HOST_FUNCTION, handle);
-  return *out ? MW_SUCCESS : host_fail(MW_INVALID_RESOURCE_HANDLE, "this is no function, or its module was unloaded");
+  return *out ? MW_SUCCESS
+              : host_fail(MW_INVALID_RESOURCE_HANDLE, "this is not a function, or its module was unloaded");
 }
 
 void host_module_release(void *object) {
@@ -66,7 +67,7 @@ CUresult cuModuleUnload(CUmodule handle) {
   host_module *m = host_handle_take(HOST_MODULE, handle);
   if (m) host_module_release(m);
   return host_end_driver(m ? MW_SUCCESS
-                           : host_fail(MW_INVALID_RESOURCE_HANDLE, "this is no module, or one that was unloaded"));
+                           : host_fail(MW_INVALID_RESOURCE_HANDLE, "this is not a module, or one that was unloaded"));
 }
 
 /* ---- finding ---- */

@@ -90,7 +90,7 @@ static int reading_of(const CUDA_TEXTURE_DESC *given, const struct cudaResourceD
                       struct cudaTextureDesc *out) {
   bool normalised = false;
   int code = given ? is_normalised(resource, &normalised)
-                   : host_fail(MW_INVALID_VALUE, "there is no texture descriptor: what would read the texels?");
+                   : host_fail(MW_INVALID_VALUE, "there is no texture descriptor: pass a CUDA_TEXTURE_DESC");
   if (code != MW_SUCCESS) return code;
   unsigned flags = given->flags;
   *out = (struct cudaTextureDesc){.filterMode = (enum cudaTextureFilterMode)given->filterMode,

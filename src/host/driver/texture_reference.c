@@ -52,7 +52,8 @@ int host_texref_new(host_context *context, host_module *m, const char *name, mw_
 
 static int get(CUtexref handle, host_texref **out) {
   *out = host_handle_find(HOST_TEXREF, handle);
-  return *out ? MW_SUCCESS : host_fail(MW_INVALID_RESOURCE_HANDLE, "this is no reference, or its module was unloaded");
+  return *out ? MW_SUCCESS
+              : host_fail(MW_INVALID_RESOURCE_HANDLE, "this is not a reference, or its module was unloaded");
 }
 
 /* ---- binding ---- */
@@ -123,7 +124,8 @@ static int set_address_2d(host_context *context, CUtexref handle, const CUDA_ARR
   mw_channels channels;
   int code = get(handle, &r);
   if (code == MW_SUCCESS) code = host_format(desc->Format, desc->NumChannels, &channels);
-  if (code == MW_SUCCESS && desc->Height == 0) code = host_fail(MW_INVALID_VALUE, "a two-dimensional texture has rows");
+  if (code == MW_SUCCESS && desc->Height == 0)
+    code = host_fail(MW_INVALID_VALUE, "a two-dimensional texture needs at least one row");
   if (code != MW_SUCCESS) return code;
   r->channels = channels;
   r->array = NULL;
@@ -183,7 +185,7 @@ static int set_flags(host_context *context, CUtexref handle, unsigned flags) {
   int code = get(handle, &r);
   if (code != MW_SUCCESS) return code;
   if (flags & ~(unsigned)(CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB))
-    return host_fail(MW_INVALID_VALUE, "0x%x are no flags of a texture reference", flags);
+    return host_fail(MW_INVALID_VALUE, "0x%x are not valid flags of a texture reference", flags);
   r->flags = flags;
   r->desc.normalized = (flags & CU_TRSF_NORMALIZED_COORDINATES) != 0;
   r->desc.srgb = (flags & CU_TRSF_SRGB) != 0;

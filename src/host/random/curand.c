@@ -57,12 +57,12 @@ void host_generator_release(void *object) {
 }
 
 static curandStatus_t no_generator(void) {
-  return random_fail(CURAND_STATUS_NOT_INITIALIZED, "this is no generator, or one that was destroyed");
+  return random_fail(CURAND_STATUS_NOT_INITIALIZED, "this is not a generator, or one that was destroyed");
 }
 
 static curandStatus_t create(curandGenerator_t *out, int number, bool on_host) {
   const random_type *type = random_type_of(number);
-  if (!out) return random_fail(CURAND_STATUS_NOT_INITIALIZED, "there is no place for the generator");
+  if (!out) return random_fail(CURAND_STATUS_NOT_INITIALIZED, "the pointer that receives the generator is NULL");
   if (!type) return random_fail(CURAND_STATUS_TYPE_ERROR, "there is no generator of type %d", number);
   host_context *context;
   int code = host_context_current(&context);
@@ -94,7 +94,7 @@ curandStatus_t curandDestroyGenerator(curandGenerator_t generator) {
 }
 
 curandStatus_t curandGetVersion(int *version) {
-  if (!version) return random_fail(CURAND_STATUS_OUT_OF_RANGE, "there is no place for the version");
+  if (!version) return random_fail(CURAND_STATUS_OUT_OF_RANGE, "the pointer that receives the version is NULL");
   *version = CURAND_VER_MAJOR * 1000 + CURAND_VER_MINOR * 100 + CURAND_VER_PATCH;
   return CURAND_STATUS_SUCCESS;
 }
@@ -212,7 +212,7 @@ static curandStatus_t generate(curandGenerator_t generator, random_what what, vo
   if (!g) return no_generator();
   unsigned unit = random_unit(g, what), multiple = unit == 2 ? 2 : g->dimensions;
   if (count % multiple != 0)
-    return random_fail(CURAND_STATUS_LENGTH_NOT_MULTIPLE, "%zu numbers are no multiple of %u", count, multiple);
+    return random_fail(CURAND_STATUS_LENGTH_NOT_MULTIPLE, "%zu numbers are not a multiple of %u", count, multiple);
   if (count == 0) return CURAND_STATUS_SUCCESS;
   draw of = {what, a, b};
   int code = random_make(g, out, count, random_size(g, what), draw_into, &of);

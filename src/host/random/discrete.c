@@ -31,7 +31,8 @@ static int poisson_table(random_generator *g, curandMethod_t method, double lamb
 }
 
 curandStatus_t curandCreatePoissonDistribution(double lambda, curandDiscreteDistribution_t *distribution) {
-  if (!distribution) return random_fail(CURAND_STATUS_OUT_OF_RANGE, "there is no place for the distribution");
+  if (!distribution)
+    return random_fail(CURAND_STATUS_OUT_OF_RANGE, "the pointer that receives the distribution is NULL");
   if (!(lambda > 0 && lambda <= 400000))
     return random_fail(CURAND_STATUS_OUT_OF_RANGE, "a mean of Poisson's distribution is above 0 and up to 400000");
   random_generator g = {0};
@@ -47,7 +48,7 @@ curandStatus_t curandCreatePoissonDistribution(double lambda, curandDiscreteDist
 
 curandStatus_t curandDestroyDistribution(curandDiscreteDistribution_t distribution) {
   if (!distribution || !host_handle_take(HOST_DISTRIBUTION, distribution))
-    return random_fail(CURAND_STATUS_NOT_INITIALIZED, "this is no distribution, or one that was destroyed");
+    return random_fail(CURAND_STATUS_NOT_INITIALIZED, "this is not a distribution, or one that was destroyed");
   return random_end(mw_memory_free(host_address(distribution)));
 }
 
@@ -101,14 +102,14 @@ static int draw_poisson(random_generator *g, uint64_t to, size_t count, void *da
 }
 
 static curandStatus_t no_generator(void) {
-  return random_fail(CURAND_STATUS_NOT_INITIALIZED, "this is no generator, or one that was destroyed");
+  return random_fail(CURAND_STATUS_NOT_INITIALIZED, "this is not a generator, or one that was destroyed");
 }
 
 /* Makes `count` numbers by f, which take a word each. */
 static curandStatus_t generate(random_generator *g, unsigned *output, size_t count,
                                int (*f)(random_generator *g, uint64_t to, size_t count, void *data), void *data) {
   if (count % g->dimensions != 0)
-    return random_fail(CURAND_STATUS_LENGTH_NOT_MULTIPLE, "%zu numbers are no multiple of %u", count, g->dimensions);
+    return random_fail(CURAND_STATUS_LENGTH_NOT_MULTIPLE, "%zu numbers are not a multiple of %u", count, g->dimensions);
   if (count == 0) return CURAND_STATUS_SUCCESS;
   int code = random_make(g, output, count, sizeof *output, f, data);
   if (code != MW_SUCCESS) return random_end(code);

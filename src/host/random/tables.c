@@ -118,7 +118,7 @@ static curandStatus_t get_vectors(void *out, int set, int plain) {
   cached_vectors cached;
   if (set != plain && set != plain + 1)
     return random_fail(CURAND_STATUS_OUT_OF_RANGE, "there are no such direction vectors: %d", set);
-  if (!out) return random_fail(CURAND_STATUS_OUT_OF_RANGE, "there is no place for the vectors");
+  if (!out) return random_fail(CURAND_STATUS_OUT_OF_RANGE, "the pointer that receives the vectors is NULL");
   curandStatus_t status = vectors_of((curandRngType_t)(set + 100), &cached);
   if (status == CURAND_STATUS_SUCCESS) memcpy(out, &cached.vectors, sizeof cached.vectors);
   return status;
@@ -126,7 +126,7 @@ static curandStatus_t get_vectors(void *out, int set, int plain) {
 
 static curandStatus_t get_constants(void *out, curandRngType_t type) {
   cached_vectors cached;
-  if (!out) return random_fail(CURAND_STATUS_OUT_OF_RANGE, "there is no place for the constants");
+  if (!out) return random_fail(CURAND_STATUS_OUT_OF_RANGE, "the pointer that receives the constants is NULL");
   curandStatus_t status = vectors_of(type, &cached);
   if (status == CURAND_STATUS_SUCCESS) memcpy(out, &cached.begins, sizeof cached.begins);
   return status;

@@ -27,7 +27,7 @@ struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, e
 
 int host_array_new(host_context *context, const mw_cuda_array_desc *desc, cudaArray_t *out) {
   mw_cuda_array *array;
-  if (!out) return host_fail(MW_INVALID_VALUE, "there is no place for the array");
+  if (!out) return host_fail(MW_INVALID_VALUE, "the pointer that receives the array is NULL");
   int code = mw_cuda_array_new(context->device, desc, &array);
   if (code == MW_SUCCESS) *out = host_handle_new(HOST_ARRAY, context->id, array);
   return code;

@@ -162,7 +162,7 @@ int host_limit_get(host_context *context, int limit, size_t *value) {
     *value = atomic_load(&accepted[limit]);
     return MW_SUCCESS;
   }
-  if (core_limit(limit) < 0) return host_fail(MW_UNSUPPORTED_LIMIT, "%d is no limit that this device has", limit);
+  if (core_limit(limit) < 0) return host_fail(MW_UNSUPPORTED_LIMIT, "%d is not a limit that this device has", limit);
   int code = mw_device_limit_get(context->device, (mw_limit)core_limit(limit), &number);
   if (code == MW_SUCCESS) *value = (size_t)number;
   return code;
@@ -180,7 +180,7 @@ int host_limit_set(host_context *context, int limit, size_t value) {
     atomic_store(&accepted[limit], value);
     return MW_SUCCESS;
   }
-  if (core_limit(limit) < 0) return host_fail(MW_UNSUPPORTED_LIMIT, "%d is no limit that this device has", limit);
+  if (core_limit(limit) < 0) return host_fail(MW_UNSUPPORTED_LIMIT, "%d is not a limit that this device has", limit);
   mw_limit core = (mw_limit)core_limit(limit);
   double before;
   int code = mw_device_limit_get(context->device, core, &before);
@@ -317,7 +317,8 @@ cudaError_t cudaDeviceDisablePeerAccess(int peer) { HOST_RUNTIME(disable_peer(co
 
 CUresult cuDeviceGetName(char *name, int length, CUdevice device) {
   struct cudaDeviceProp prop;
-  if (!name || length < 1) return host_end_driver(host_fail(MW_INVALID_VALUE, "there is no place for the name"));
+  if (!name || length < 1)
+    return host_end_driver(host_fail(MW_INVALID_VALUE, "the pointer that receives the name is NULL"));
   int code = host_properties(device, &prop);
   if (code == MW_SUCCESS) snprintf(name, (size_t)length, "%s", prop.name);
   return host_end_driver(code);

@@ -30,17 +30,17 @@ cudaGraph_t host_graph_enter(unsigned owner, mw_graph *made) {
 
 int host_graph_get(cudaGraph_t handle, graph **out) {
   *out = host_handle_find(HOST_GRAPH, handle);
-  return *out ? MW_SUCCESS : host_fail(MW_INVALID_VALUE, "this is no graph, or one that was destroyed");
+  return *out ? MW_SUCCESS : host_fail(MW_INVALID_VALUE, "this is not a graph, or one that was destroyed");
 }
 
 int host_node_get(cudaGraphNode_t handle, node **out) {
   *out = host_handle_find(HOST_NODE, handle);
-  return *out ? MW_SUCCESS : host_fail(MW_INVALID_VALUE, "this is no node of a graph, or its graph was destroyed");
+  return *out ? MW_SUCCESS : host_fail(MW_INVALID_VALUE, "this is not a node of a graph, or its graph was destroyed");
 }
 
 static int get_exec(cudaGraphExec_t handle, mw_graph_exec **out) {
   *out = host_handle_find(HOST_EXEC, handle);
-  return *out ? MW_SUCCESS : host_fail(MW_INVALID_VALUE, "this is no executable graph, or one that was destroyed");
+  return *out ? MW_SUCCESS : host_fail(MW_INVALID_VALUE, "this is not an executable graph, or one that was destroyed");
 }
 
 cudaGraphNode_t host_node_handle(graph *g, size_t number) {
@@ -128,7 +128,7 @@ cudaError_t cudaGraphDestroy(cudaGraph_t handle) {
   if (g && mw_graph_is_body(g->graph))
     return host_end(host_fail(MW_INVALID_VALUE, "the body of a conditional node is destroyed with its graph"));
   g = host_handle_take(HOST_GRAPH, handle);
-  if (!g) return host_end(host_fail(MW_INVALID_VALUE, "this is no graph, or one that was destroyed"));
+  if (!g) return host_end(host_fail(MW_INVALID_VALUE, "this is not a graph, or one that was destroyed"));
   host_graph_release(g);
   return host_end(MW_SUCCESS);
 }
@@ -179,7 +179,7 @@ int host_graph_add(host_context *context, cudaGraphNode_t *out, cudaGraph_t hand
 
 static int launch_of(host_context *context, const struct cudaKernelNodeParams *p, mw_launch **out) {
   mw_kernel *kernel;
-  if (!p) return host_fail(MW_INVALID_VALUE, "a kernel node wants parameters");
+  if (!p) return host_fail(MW_INVALID_VALUE, "a kernel node needs parameters, not NULL");
   const host_geometry geometry = {{p->gridDim.x, p->gridDim.y, p->gridDim.z},
                                   {p->blockDim.x, p->blockDim.y, p->blockDim.z},
                                   p->sharedMemBytes,
@@ -225,12 +225,12 @@ cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *out, cudaGraph_t g, const cu
 cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *out, cudaGraph_t g, const cudaGraphNode_t *after, size_t count,
                                    const struct cudaMemsetParams *params) {
   HOST_RUNTIME(params ? host_graph_add(context, out, g, after, count, give_fill, params)
-                      : host_fail(MW_INVALID_VALUE, "a memset node wants parameters"));
+                      : host_fail(MW_INVALID_VALUE, "a memset node needs parameters, not NULL"));
 }
 cudaError_t cudaGraphAddHostNode(cudaGraphNode_t *out, cudaGraph_t g, const cudaGraphNode_t *after, size_t count,
                                  const struct cudaHostNodeParams *params) {
   HOST_RUNTIME(params ? host_graph_add(context, out, g, after, count, give_function, params)
-                      : host_fail(MW_INVALID_VALUE, "a host node wants parameters"));
+                      : host_fail(MW_INVALID_VALUE, "a host node needs parameters, not NULL"));
 }
 static mw_copy linear_copy(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind) {
   return (mw_copy){.target = host_address(dst),
@@ -254,7 +254,7 @@ static int give_box(host_context *context, mw_stream *stream, const void *params
 cudaError_t cudaGraphAddMemcpyNode(cudaGraphNode_t *out, cudaGraph_t g, const cudaGraphNode_t *after, size_t count,
                                    const struct cudaMemcpy3DParms *params) {
   HOST_RUNTIME(params ? host_graph_add(context, out, g, after, count, give_box, params)
-                      : host_fail(MW_INVALID_VALUE, "a memcpy node wants parameters"));
+                      : host_fail(MW_INVALID_VALUE, "a memcpy node needs parameters, not NULL"));
 }
 
 static int depend(cudaGraph_t handle, const cudaGraphNode_t *from, const cudaGraphNode_t *to, size_t count) {
@@ -308,7 +308,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) { HOST_RU
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t handle) {
   mw_graph_exec *exec = host_handle_take(HOST_EXEC, handle);
-  if (!exec) return host_end(host_fail(MW_INVALID_VALUE, "this is no executable graph, or one that was destroyed"));
+  if (!exec) return host_end(host_fail(MW_INVALID_VALUE, "this is not an executable graph, or one that was destroyed"));
   mw_graph_exec_release(exec);
   return host_end(MW_SUCCESS);
 }
@@ -360,7 +360,7 @@ int host_graph_replace(host_context *context, cudaGraphExec_t handle, cudaGraphN
   node *old, *made;
   cudaGraph_t one;
   cudaGraphNode_t only;
-  if (!params) return host_fail(MW_INVALID_VALUE, "a node wants parameters");
+  if (!params) return host_fail(MW_INVALID_VALUE, "a node needs parameters, not NULL");
   int code = get_exec(handle, &exec);
   if (code == MW_SUCCESS) code = host_node_get(which, &old);
   if (code == MW_SUCCESS) code = check_node(old);

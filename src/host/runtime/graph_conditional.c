@@ -59,7 +59,7 @@ int host_graph_add_conditional(cudaGraphNode_t *out, cudaGraph_t handle, const c
 
 static cudaError_t add(cudaGraphNode_t *out, cudaGraph_t g, const cudaGraphNode_t *after, size_t count,
                        cudaGraphNodeParams *p) {
-  if (!p) return host_end(host_fail(MW_INVALID_VALUE, "a node wants parameters"));
+  if (!p) return host_end(host_fail(MW_INVALID_VALUE, "a node needs parameters, not NULL"));
   switch ((int)p->type) {
   case cudaGraphNodeTypeKernel: return cudaGraphAddKernelNode(out, g, after, count, &p->kernel);
   case cudaGraphNodeTypeMemcpy: return cudaGraphAddMemcpyNode(out, g, after, count, &p->memcpy.copyParams);
@@ -79,7 +79,7 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t *out, cudaGraph_t to, const cudaGra
 static int check_edges(const cudaGraphEdgeData *edges, size_t count) {
   for (size_t i = 0; edges && i < count; i++)
     if (edges[i].from_port || edges[i].to_port || edges[i].type)
-      return host_fail(MW_NOT_SUPPORTED, "edges between nodes are whole: programmatic ones are not supported");
+      return host_fail(MW_NOT_SUPPORTED, "programmatic edges between nodes are not supported");
   return MW_SUCCESS;
 }
 

@@ -130,7 +130,7 @@ static int attribute_of(cudaGraphNode_t handle, int which, cudaKernelNodeAttrVal
   mw_node_info info;
   int code = node_info(handle, &n, &info);
   if (code != MW_SUCCESS) return code;
-  if (info.kind != MW_NODE_KERNEL) return host_fail(MW_INVALID_VALUE, "this node is no kernel's");
+  if (info.kind != MW_NODE_KERNEL) return host_fail(MW_INVALID_VALUE, "this node is not a kernel node");
   if (which != cudaKernelNodeAttributeAccessPolicyWindow && which != cudaKernelNodeAttributeCooperative)
     return host_fail(MW_INVALID_VALUE, "a kernel node has no attribute %d", which);
   *out = which == cudaKernelNodeAttributeCooperative ? &n->cooperative : &n->window;

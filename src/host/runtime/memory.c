@@ -38,7 +38,7 @@ int host_memory_mapped(host_context *context, void *host, unsigned flags, uint64
   if (code != MW_SUCCESS) return code;
   if (info.kind == MW_MEMORY_REGISTERED)
     return host_fail(MW_NOT_SUPPORTED, "this device maps what cudaHostAlloc made, not registered memory");
-  if (info.kind != MW_MEMORY_PINNED) return host_fail(MW_INVALID_VALUE, "this is no memory that cudaHostAlloc made");
+  if (info.kind != MW_MEMORY_PINNED) return host_fail(MW_INVALID_VALUE, "this is not memory that cudaHostAlloc made");
   *address = host_address(host);
   return MW_SUCCESS;
 }
@@ -47,7 +47,7 @@ int host_memory_flags(host_context *context, void *host, unsigned *flags) {
   mw_memory_info info;
   int code = mw_memory_find(context->device, host_address(host), &info);
   if (code != MW_SUCCESS) return code;
-  if (info.kind != MW_MEMORY_PINNED) return host_fail(MW_INVALID_VALUE, "this is no pinned memory");
+  if (info.kind != MW_MEMORY_PINNED) return host_fail(MW_INVALID_VALUE, "this is not pinned memory");
   *flags = info.flags & ((1u << HOST_FLAG_BITS) - 1);
   return MW_SUCCESS;
 }
@@ -57,7 +57,7 @@ int host_memory_flags(host_context *context, void *host, unsigned *flags) {
 /* *out = the address as a pointer. */
 static int new_pointer(host_context *context, mw_memory_kind kind, unsigned flags, size_t bytes, void **out) {
   uint64_t address;
-  if (!out) return host_fail(MW_INVALID_VALUE, "there is no place for the pointer");
+  if (!out) return host_fail(MW_INVALID_VALUE, "the pointer that receives the address is NULL");
   int code = host_memory_new(context, kind, flags, bytes, &address);
   if (code == MW_SUCCESS) *out = host_pointer(address);
   return code;
@@ -175,13 +175,13 @@ static int check_managed(host_context *context, const void *address, size_t coun
   int code = mw_memory_find(context->device, at, &info);
   if (code != MW_SUCCESS) return code;
   if (info.kind == MW_MEMORY_MANAGED && count <= info.address + info.bytes - at) return MW_SUCCESS;
-  return host_fail(MW_INVALID_VALUE, "%s is about managed memory", function);
+  return host_fail(MW_INVALID_VALUE, "%s needs managed memory", function);
 }
 
 cudaError_t cudaMemAdvise(const void *address, size_t count, enum cudaMemoryAdvise advice, int device) {
   (void)device;
   if (advice < cudaMemAdviseSetReadMostly || advice > cudaMemAdviseUnsetAccessedBy)
-    return host_end(host_fail(MW_INVALID_VALUE, "%d is no advice", (int)advice));
+    return host_end(host_fail(MW_INVALID_VALUE, "%d is not advice", (int)advice));
   HOST_RUNTIME(check_managed(context, address, count, "cudaMemAdvise"));
 }
 

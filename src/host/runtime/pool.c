@@ -39,7 +39,7 @@ static int check_pool(const struct CUmemPoolHandle_st *pool) {
   size_t distance = (size_t)((const char *)pool - (const char *)pools);
   bool ours = pool >= pools && pool < pools + POOLS && distance % sizeof *pool == 0;
   return ours && pool->made ? MW_SUCCESS
-                            : host_fail(MW_INVALID_VALUE, "this is no memory pool, or one that was destroyed");
+                            : host_fail(MW_INVALID_VALUE, "this is not a memory pool, or one that was destroyed");
 }
 
 static uint64_t used_by(const struct CUmemPoolHandle_st *pool) {
@@ -97,7 +97,7 @@ cudaError_t cudaMallocAsync(void **address, size_t size, cudaStream_t stream) {
 }
 cudaError_t cudaMallocFromPoolAsync(void **address, size_t size, cudaMemPool_t pool, cudaStream_t stream) {
   HOST_RUNTIME(pool ? take(context, pool, address, size, stream)
-                    : host_fail(MW_INVALID_VALUE, "this is no memory pool, or one that was destroyed"));
+                    : host_fail(MW_INVALID_VALUE, "this is not a memory pool, or one that was destroyed"));
 }
 cudaError_t cudaFreeAsync(void *address, cudaStream_t stream) { HOST_RUNTIME(give_back(context, address, stream)); }
 
@@ -125,7 +125,9 @@ static int set_pool(int device, cudaMemPool_t pool) {
 static int create(cudaMemPool_t *out, const struct cudaMemPoolProps *props) {
   if (!out || !props || props->allocType != cudaMemAllocationTypePinned ||
       props->location.type != cudaMemLocationTypeDevice)
-    return host_fail(MW_INVALID_VALUE, "a pool is of cudaMemAllocationTypePinned, on a cudaMemLocationTypeDevice");
+    return host_fail(
+        MW_INVALID_VALUE,
+        "a memory pool needs the type cudaMemAllocationTypePinned and a location of type cudaMemLocationTypeDevice");
   if (!host_device_name(props->location.id)) return MW_INVALID_DEVICE;
   pthread_mutex_lock(&lock);
   int i = DEFAULTS;

@@ -14,7 +14,7 @@ int host_resource_linear(host_context *context, uint64_t address, const mw_chann
   if (code == MW_SUCCESS) code = mw_channels_dtype(channels, &type);
   if (code != MW_SUCCESS) return code;
   if (info.kind != MW_MEMORY_DEVICE && info.kind != MW_MEMORY_MANAGED && info.kind != MW_MEMORY_PINNED)
-    return host_fail(MW_INVALID_VALUE, "a texture is bound to device memory");
+    return host_fail(MW_INVALID_VALUE, "a texture has to be bound to device memory");
   size_t left = (size_t)(info.address + info.bytes - address);
   size_t count = (bytes < left ? bytes : left) / type->size;
   code = mw_memory_array(address, type, 1, &count, keep);
@@ -122,7 +122,8 @@ static int symbol_of(host_context *context, const void *given, mw_reference_kind
   if (code != MW_SUCCESS) return code;
   const mw_reference *declared = mw_symbol_reference(*out);
   return declared && declared->kind == kind ? MW_SUCCESS
-                                            : host_fail(wrong, "%s is no such reference", mw_symbol_name(*out));
+                                            : host_fail(wrong, "%s is not a %s reference", mw_symbol_name(*out),
+                                                        kind == MW_REFERENCE_SURFACE ? "surface" : "texture");
 }
 
 static mw_texture_desc description(const struct textureReference *r) {
@@ -238,7 +239,7 @@ cudaError_t cudaBindTexture(size_t *offset, const struct textureReference *refer
 cudaError_t cudaBindTexture2D(size_t *offset, const struct textureReference *reference, const void *address,
                               const struct cudaChannelFormatDesc *desc, size_t width, size_t height, size_t pitch) {
   HOST_RUNTIME(height ? bind_memory(context, offset, reference, address, desc, width, height, pitch)
-                      : host_fail(MW_INVALID_VALUE, "a two-dimensional texture has rows"));
+                      : host_fail(MW_INVALID_VALUE, "a two-dimensional texture needs at least one row"));
 }
 cudaError_t cudaBindTextureToArray(const struct textureReference *reference, cudaArray_const_t array,
                                    const struct cudaChannelFormatDesc *desc) {

@@ -128,7 +128,9 @@ cudaError_t cudaDestroySurfaceObject(cudaSurfaceObject_t handle) {
 
 static int find(host_kind kind, unsigned long long handle, const object **out) {
   *out = host_handle_find_key(kind, handle);
-  return *out ? MW_SUCCESS : host_fail(MW_INVALID_VALUE, "this is no such object, or one that was destroyed");
+  return *out ? MW_SUCCESS
+              : host_fail(MW_INVALID_VALUE, "this is not a %s object, or one that was destroyed",
+                          kind == HOST_SURFACE ? "surface" : "texture");
 }
 
 cudaError_t cudaGetTextureObjectResourceDesc(struct cudaResourceDesc *resource, cudaTextureObject_t handle) {

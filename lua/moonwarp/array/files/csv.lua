@@ -63,7 +63,7 @@ local function value_of(path, field, line, column, names)
   if value == nil and not field:find "^[-+]?0[xX]" then value = tonumber(field) or tonumber((field:gsub("^%+", ""))) end
   if value ~= nil then return value end
   local name = names and names[column] and (" (%s)"):format(names[column]) or ""
-  return fail(path, "line %d, field %d%s: '%s' is no number%s", line, column, name, field:sub(1, 40),
+  return fail(path, "line %d, field %d%s: '%s' is not a number%s", line, column, name, field:sub(1, 40),
     not names and line == 1 and "; if the first line has names, write {header = true}" or "")
 end
 

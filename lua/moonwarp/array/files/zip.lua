@@ -21,7 +21,7 @@ local function directory(path, data, before)
       break
     end
   end
-  if not at then fail(path, "it is no zip file, or cut off: the directory at its end is missing") end
+  if not at then fail(path, "it is not a zip file, or it is cut off: the directory at its end is missing") end
   local count, first = number(data, at + 10, 2), number(data, at + 16, 4)
   if count == 65535 or first == MOST then
     local locator = at - 20

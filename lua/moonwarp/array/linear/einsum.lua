@@ -26,7 +26,7 @@ local function labels_of(text, spec)
   while rest ~= "" do
     local label = rest:match "^%a" or rest:match "^%.%.%."
     if not label then
-      usage("mw.einsum: %q is no index in %q; indices are letters, and ... stands for the other axes",
+      usage("mw.einsum: %q is not an index in %q; indices are letters, and ... stands for the other axes",
         rest:sub(1, 1), spec)
     end
     labels[#labels + 1] = label
