@@ -131,13 +131,13 @@ local function introduce(limits)
   if sheet.markdown then
     sheet.say("# Benchmarks")
     sheet.say [[
-## How it is measured
+## Methods
 
 `make -s bench ARGS=--markdown` prints this page.
 
 - Every figure is the median of at least 7 warm runs; for kernels, the median of three processes.
-- The peers solve the same problem in the same minute, and a digest of the result confirms that they solved it. A ratio
-  above 1 means that moonwarp is faster.
+- The peers solve the same problem in the same minute, and a digest of the result confirms it. A ratio above 1
+  means that moonwarp is faster.
 - The kernels are in `bench/kernels/` as CUDA C and as OpenCL C; the C with OpenMP is in `bench/peers/native.c`.
 - "Of limit" compares with the time in which the bytes can be copied, or the arithmetic be done by independent
   multiply-adds, both measured in the same run. Memory traffic that stays in the caches can exceed the limit.]]
@@ -215,6 +215,6 @@ else
   require("bench.grids").print()
   sheet.heading("Texture fetches")
   require("bench.texture").print()
-  sheet.heading("Compiling each of them")
+  sheet.heading("Compilation of each kernel")
   require("bench.compiles").print()
 end

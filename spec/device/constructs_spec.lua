@@ -1,6 +1,6 @@
--- Constructs of CUDA C as programs of a few lines (support/constructs), by each compiler: the CPU device's, mwcc for a
--- GPU of compute capability 9.0, and NVRTC if it is there. Each compiles what the table of docs/use/language.md says.
--- Results are tested elsewhere.
+-- The compilers of the CPU device and of GPUs (mwcc for compute capability 9.0; NVRTC if it is there) compile short
+-- programs (support/constructs) with one construct each. Each compiler accepts what docs/use/language.md says. Other
+-- specs test the results.
 -- Lua 5.4 only: this does not depend on the binding.
 
 local paths = require "support.compile.paths"
@@ -31,7 +31,7 @@ local function programs()
   ]==] .. table.concat(lines, "\n")
 end
 
--- The rows of the page's table: name -> { "yes" or "no" a column }.
+-- The rows of the table on that page: name -> { compiler = "yes" or "no" }.
 local function rows()
   local found = {}
   for name, cpu, nvrtc, mwcc in read("docs/use/language.md"):gmatch "\n| (%C-) | (%l+) | (%l+) | (%l+) |%f[\n]" do

@@ -62,7 +62,7 @@ return {
       auto tile = cg::tiled_partition<128>(cg::this_thread_block(memory));
       p[threadIdx.x] = cg::reduce(tile, 1, cg::plus<int>()) + tile.any(1);
     }]] },
-  { "pipelines of all scopes", [[
+  { "cuda::pipeline of thread and block scope", [[
     #include <cuda/pipeline>
     #include <cooperative_groups.h>
     __global__ void k(const int *g, int *p) {
@@ -83,7 +83,7 @@ return {
       cuda::pipeline_consumer_wait_prior<0>(own);
       own.consumer_release();
     }]] },
-  { "copies of memcpy_async of all forms", [[
+  { "memcpy_async in all its forms", [[
     #include <cuda/barrier>
     #include <cooperative_groups.h>
     #include <cooperative_groups/memcpy_async.h>
@@ -101,7 +101,7 @@ return {
       cg::wait_prior<0>(block);
       p[threadIdx.x] = s[threadIdx.x];
     }]] },
-  { "clusters by __cluster_dims__", [[
+  { "clusters with __cluster_dims__", [[
     #include <cooperative_groups.h>
     namespace cg = cooperative_groups;
     __global__ void __cluster_dims__(2, 1, 1) k(int *p) {
@@ -149,7 +149,7 @@ return {
       cuda::device::barrier_expect_tx(b, 0);
       p[threadIdx.x] = s[threadIdx.x];
     }]] },
-  { "bulk copies", [[
+  { "bulk copies (cp_async_bulk)", [[
     #include <cuda/barrier>
     namespace cde = cuda::device::experimental;
     __global__ void k(const int *g, int *p) {
@@ -166,7 +166,7 @@ return {
         cde::cp_async_bulk_wait_group_read<0>();
       }
     }]] },
-  { "copies by tensor maps", [[
+  { "copies with tensor maps", [[
     #include <cuda.h>
     #include <cuda/barrier>
     namespace cde = cuda::device::experimental;
@@ -183,14 +183,14 @@ return {
         cde::cp_async_bulk_wait_group_read<0>();
       }
     }]] },
-  { "conditions of graphs", [[
+  { "cudaGraphSetConditional", [[
     __global__ void k(cudaGraphConditionalHandle handle, int *p) { cudaGraphSetConditional(handle, p[0] > 0); }]] },
   { "elect.sync", [[
     unsigned lane, chosen;
     asm volatile("{\n .reg .pred q;\n elect.sync %0|q, 0xffffffff;\n selp.u32 %1, 1, 0, q;\n}"
                  : "=r"(lane), "=r"(chosen));
     p[threadIdx.x] = lane + chosen;]] },
-  { "tensor cores", [[
+  { "wmma of half matrices", [[
     #include <mma.h>
     using namespace nvcuda;
     __global__ void k(const half *a, const half *b, float *c) {
@@ -227,7 +227,7 @@ return {
       product<wmma::precision::tf32, float, 16, 16, 8>(f, f);
       product<double, double, 8, 8, 4>(d, d);
     }]] },
-  { "wmma of 4 bits and of 1 bit", [[
+  { "wmma of 4-bit and 1-bit integers", [[
     #include <mma.h>
     using namespace nvcuda;
     using namespace nvcuda::wmma::experimental;
@@ -256,11 +256,11 @@ return {
     product("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32", "f", 4, 4, 2),
     product("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", "d", 2, 1, 1, "d"),
     product("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64", "d", 4, 4, 2, "d")) },
-  { "mma.sync of 8, 4 and 1 bits", products(
+  { "mma.sync of 8-bit, 4-bit and 1-bit integers", products(
     product("mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32", "r", 4, 4, 2),
     product("mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32", "r", 4, 4, 2),
     product("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc", "r", 4, 4, 2)) },
-  { "mma.sp of sparse matrices", products(
+  { "mma.sp (sparse matrices)", products(
     product("mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32", "f", 4, 4, 4, "r", true)),
     refused = { cpu = "inline PTX 'mma' has a shape, types or operands that the CPU device does not have" } },
   { "ldmatrix and stmatrix", [[

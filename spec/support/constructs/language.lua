@@ -3,9 +3,11 @@
 -- refuses it = what it says }.
 
 return {
-  { "functions of a number's kind", "p[0] = (fpclassify)(x) + (isnan)(y) + isgreater(x, y) + isunordered(x, x);" },
-  { "functions of long double", "p[0] = (int)(fmodl(y, 2) + erfcl(y) + fdiml(y, 1) + remainderl(y, 3) + sqrtl(y));" },
-  { "enumerations of the host's", [[
+  { "classification of numbers (isnan, fpclassify)",
+    "p[0] = (fpclassify)(x) + (isnan)(y) + isgreater(x, y) + isunordered(x, x);" },
+  { "mathematical functions of long double",
+    "p[0] = (int)(fmodl(y, 2) + erfcl(y) + fdiml(y, 1) + remainderl(y, 3) + sqrtl(y));" },
+  { "enumerations of cuda_runtime.h", [[
     cudaError_t e = cudaErrorInvalidValue;
     cudaSharedMemConfig s = cudaSharedMemBankSizeEightByte;
     cudaMemcpyKind m = cudaMemcpyDefault;
@@ -13,49 +15,49 @@ return {
     cudaDeviceAttr d = cudaDevAttrWarpSize;
     cudaChannelFormatKind c = cudaChannelFormatKindFloat;
     p[0] = e + s + m + r + d + c + cudaHostAllocMapped + cudaEventDisableTiming;]] },
-  { "address spaces", [[
+  { "functions that test address spaces", [[
     __shared__ int s;
     p[0] = __isShared(&s) + __isGlobal(p) + __isLocal(p) + __isConstant(p) + __isGridConstant(p);
     p[1] = (int)__cvta_generic_to_grid_constant(p);]] },
-  { "orders of atom's qualifiers", [[
+  { "PTX atom with its qualifiers in any order", [[
     int old;
     asm volatile("atom.add.acq_rel.gpu.s32 %0, [%1], 2;" : "=r"(old) : "l"(p) : "memory");
     asm volatile("atom.relaxed.gpu.global.add.s32 %0, [%1], 1;" : "=r"(old) : "l"(p) : "memory");
     p[1] = old;]] },
-  { "bmsk and szext", [[
+  { "PTX bmsk and szext", [[
     asm("bmsk.clamp.b32 %0, %1, %2;" : "=r"(p[0]) : "r"(p[1]), "r"(p[2]));
     asm("szext.wrap.s32 %0, %1, %2;" : "=r"(p[0]) : "r"(p[1]), "r"(p[2]));]] },
-  { "%globaltimer with one %", [[
+  { "PTX special registers with one %", [[
     unsigned long long t;
     asm volatile("mov.u64 %0, %globaltimer;" : "=l"(t));
     p[0] = (int)t;]] },
-  { "register, assumptions, a trigger", [[
+  { "register, __assume, __prof_trigger", [[
     register int i = p[1];
     __assume(i > 0);
     __builtin_assume(i > 1);
     __prof_trigger(1);
     p[0] = i;]] },
-  { "SIMD in a word, DPX", [[
+  { "SIMD within a word (comparisons), DPX", [[
     bool a, b;
     p[0] = __vabsdiffs4(p[1], p[2]) ^ __vsetltu2(p[1], p[2]) ^ __vimax3_s32(p[1], p[2], p[3]) ^
            __viaddmax_s16x2_relu(p[1], p[2], p[3]) ^ __vibmin_u16x2(p[1], p[2], &a, &b);]] },
-  { "conversions to 8 bits in PTX", [[
+  { "PTX conversions to and from fp8", [[
     unsigned short h;
     asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(h) : "f"(x), "f"((float)y));
     asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(p[0]) : "h"(h));]] },
-  { "headers of the toolkit", [[
+  { "headers of the CUDA Toolkit", [[
     #include <crt/host_defines.h>
     #include <library_types.h>
     #include <cuda_profiler_api.h>
     #include <device_launch_parameters.h>
     __global__ void k(int *p) { p[0] = 1; }]] },
-  { "macros of a host's compiler, constants of 64 bits", [[
+  { "macros of the host compiler, UINT64_C", [[
     #if __GNUC__ < 4 || !defined __x86_64__ && !defined __aarch64__
     #error there is a host
     #endif
     #include <stdint.h>
     __global__ void k(uint64_t *p) { p[0] = UINT64_C(0xffffffffff); }]] },
-  { "half's functions for classes of its bits", [[
+  { "half functions for classes derived from __half_raw", [[
     #include <cuda_fp16.h>
     struct mine : __half_raw {
       __device__ mine(__half h) : __half_raw(h) {}
@@ -64,28 +66,28 @@ return {
       mine a(__float2half(p[0])), b(__float2half(p[1]));
       p[2] = __half2float(__hmul(a, b)) + __hlt(a, b) + __half2float(hsqrt(a)) + __half2float(__hneg(b));
     }]] },
-  { "half's divisions of pairs and approximate functions", [[
+  { "half2 division, approximate half functions", [[
     #include <cuda_bf16.h>
     #include <cuda_fp16.h>
     __global__ void k(__half2 *h, __nv_bfloat16 *b) {
       h[0] = h2div(h2tanh_approx(h[1]), h[2]);
       b[0] = htanh_approx(b[1]);
     }]] },
-  { "names and texts of errors", [[
+  { "cudaGetErrorName and cudaGetErrorString", [[
     cudaError_t e = cudaGetLastError();
     p[0] = cudaGetErrorString(e)[0] + cudaGetErrorName(cudaPeekAtLastError())[0];]] },
-  { "functions of complex numbers", [[
+  { "functions of cuda::std::complex", [[
     #include <cuda/std/complex>
     __global__ void k(float *p) {
       cuda::std::complex<float> z(p[0], p[1]);
       z = sin(z) + atan(exp(z)) + log10(z) + acosh(proj(z));
       p[2] = z.real();
     }]], refused = { nvrtc = "there is no file 'cuda/std/complex'" } },
-  { "vectors of four long integers by alignment", [[
+  { "long4_16a, ulong4_32a", [[
     long4_16a a = make_long4_16a(1, 2, 3, 4);
     ulong4_32a b = make_ulong4_32a(1, 2, 3, 4);
     p[0] = (int)(a.x + b.w);]] },
-  { "enumerations of all of the runtime", [[
+  { "enumerations of cuda.h and the runtime API", [[
     #include <cuda.h>
     __global__ void k(int *p) {
       cudaGraphicsRegisterFlags g = cudaGraphicsRegisterFlagsReadOnly;
@@ -94,24 +96,24 @@ return {
       CUresult r = CUDA_SUCCESS;
       p[0] = g + m + d + r;
     }]] },
-  { "vectors of 32 bytes by alignment", "double4_16a v = make_double4_16a(1, 2, 3, 4); p[0] = (int)v.w;" },
-  { "types of the host's in signatures", [[
+  { "double4_16a", "double4_16a v = make_double4_16a(1, 2, 3, 4); p[0] = (int)v.w;" },
+  { "types of the host APIs as parameters", [[
     #include <cuda.h>
     __global__ void k(cudaPitchedPtr p, cudaExtent e, CUtexObject t, cudaGraphConditionalHandle h, float *o) {
       o[0] = tex1Dfetch<float>(t, 0) + p.pitch + e.width + h;
     }]] },
-  { "templates of nested types", [[
+  { "templates with nested types as parameters", [[
     template <class T> struct vec4;
     template <> struct vec4<float> { typedef float4 Type; };
     template <class T> __global__ void k(typename vec4<T>::Type *p, typename vec4<T>::Type v) { p[0] = v; }
     template __global__ void k<float>(vec4<float>::Type *, vec4<float>::Type);]] },
-  { "parameters of 32,700 bytes", [[
+  { "kernel parameters of 32,700 bytes", [[
     struct Big { char a[32700]; };
     __global__ void k(int *p, const __grid_constant__ Big b) { p[0] = b.a[threadIdx.x]; }]] },
   { "pointers to functions", [[
     typedef float (*op)(float, float);
     __global__ void k(op f, float *p) { p[0] = f(1, 2); }]] },
-  { "video instructions", [[
+  { "PTX video instructions", [[
     int r;
     asm("vadd.s32.s32.s32.sat %0, %1.b0, %2.h1;" : "=r"(r) : "r"(p[1]), "r"(p[2]));
     asm("vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;" : "=r"(p[0]) : "r"(p[1]), "r"(p[2]), "r"(r));
@@ -119,7 +121,7 @@ return {
     asm("vshl.u32.u32.u32.wrap %0, %1, %2;" : "=r"(p[4]) : "r"(p[1]), "r"(p[2]));
     asm("vmad.s32.s32.s32 %0, %1, %2, %3;" : "=r"(p[5]) : "r"(p[1]), "r"(p[2]), "r"(r));
     asm("vmax2.s32.s32.s32 %0, %1, %2, %3;" : "=r"(p[6]) : "r"(p[1]), "r"(p[2]), "r"(r));]] },
-  { "SIMD in a word, all widths", [[
+  { "SIMD within a word (arithmetic)", [[
     p[0] = __vabs2(p[1]) ^ __vmaxs4(p[1], p[2]) ^ __vadd4(p[1], p[2]) ^ __vsadu4(p[1], p[2]) ^ __vneg4(p[1]) ^
            __vavgu2(p[1], p[2]) ^ __vhaddu4(p[1], p[2]) ^ __vcmpgts2(p[1], p[2]) ^ __vsetges4(p[1], p[2]) ^
            __vsubss2(p[1], p[2]) ^ __vminu2(p[1], p[2]) ^ __vabsss4(p[1]);]] },
@@ -134,12 +136,12 @@ return {
       f[2] = __ldg(f + 3);
       h[4] = __ldlu(h + 5);
     }]] },
-  { "shared memory configurations and host attributes", [[
+  { "cache, limit and launch attribute enumerations", [[
     cudaFuncCache c = cudaFuncCachePreferL1;
     cudaLimit l = cudaLimitDevRuntimePendingLaunchCount;
     cudaLaunchAttributeID a = cudaLaunchAttributeClusterDimension;
     p[0] = c + l + a + cudaGraphCondTypeWhile + cudaStreamNonBlocking;]] },
-  { "reductions of structs over lanes", [[
+  { "cg::reduce of structs", [[
     #include <cooperative_groups.h>
     #include <cooperative_groups/reduce.h>
     namespace cg = cooperative_groups;
@@ -150,19 +152,19 @@ return {
       pair best = cg::reduce(warp, pair{x[threadIdx.x], (int)threadIdx.x}, larger());
       p[threadIdx.x] = best.index;
     }]] },
-  { "uses of asm as nvcc takes it", [[
+  { "asm as nvcc accepts it: spaces, no operands", [[
     int r;
     asm("add.s32 %0, %1 , %2;" : "=r"(r) : "r"(p[1]), "r"(p[2]));
     asm volatile("membar.gl;");
     p[0] = r;]] },
-  { "macros of compilers that programs ask for", [[
+  { "macros of GCC and nvcc", [[
     p[0] = __GCC_ATOMIC_INT_LOCK_FREE + __GCC_ATOMIC_POINTER_LOCK_FREE + __NVCC__ + __CUDACC_VER_MAJOR__;]] },
-  { "functions that are declared before they are defined", [[
+  { "functions declared before their definition", [[
     extern __device__ int twice(int x);
     __global__ void k(int *p) { p[0] = twice(p[0]); }
     __device__ int twice(int x) { return 2 * x; }]] },
-  { "integers of 128 bits", "__int128 wide = (__int128)p[1] << 70; p[0] = (int)(wide >> 70);" },
-  { "atomic functions of all scopes, of vectors", [[
+  { "128-bit integers", "__int128 wide = (__int128)p[1] << 70; p[0] = (int)(wide >> 70);" },
+  { "atomics of all scopes and of vectors", [[
     #include <cuda/atomic>
     __global__ void k(int *p, float *f) {
       cuda::atomic_ref<int, cuda::thread_scope_system> all(*p);
@@ -173,7 +175,7 @@ return {
       atomicAdd((float2 *)f, make_float2(1, 1));
       atomicAdd((float4 *)f, make_float4(1, 1, 1, 1));
     }]] },
-  { "special registers, waiting, functions of a warp", [[
+  { "special registers, nanosleep, warp functions", [[
     unsigned at;
     asm("mov.u32 %0, %%smid;" : "=r"(at));
     asm volatile("nanosleep.u32 20;");
