@@ -68,7 +68,9 @@ local function run(reduction, x, outer, length, inner, y)
       to = parts and parts:sub(first * chunks * inner * size + 1)
       result = y:reshape(-1):sub(first * inner + 1)
     end
-    if is_narrow then
+    if inner == 1 then
+      m.lines({ chunks, count }, threads)(length, chunk, from, to, result)
+    elseif is_narrow then
       m.rows({ chunks, count }, threads)(length, inner, step, chunk, from, to, result)
     else
       local wide = x.device.name:find "^cpu" and WIDE or THREADS

@@ -1,7 +1,7 @@
 -- The CUDA C of reductions (reduction.lua), after the types and functions of accumulators.lua.
 --
--- $T element, $A accumulator, $R result. Three kernels: one output for each thread; a block along rows whose threads
--- stay in their column of `inner`; a block of columns.
+-- $T element, $A accumulator, $R result. Four kinds of kernels: one output for each thread; a block along a line; a
+-- block along rows whose threads stay in their column of `inner`; a block of columns.
 return [[
 $SPEC
 // Of line o of N elements, which neighbours read together.
@@ -46,12 +46,43 @@ extern "C" __global__ void down(long long length, long long inner, const T_ *x, 
   y[blockIdx.y * inner + c] = finish_(a, length);
 }
 
+// A block takes a chunk of a line; thread t takes elements t, t + blockDim.x, …. One chunk is all: the result goes to y.
+extern "C" __global__ void lines(long long length, long long chunk, const T_ *x, void *parts_, R_ *y) {
+  // Idle lanes read past the block: on CPUs a masked load from a page that is not there is slow.
+  __shared__ A_ mine[sizeof(A_) <= 64 ? 2 * $THREADS : $THREADS];
+  int t = threadIdx.x, step = blockDim.x;
+  long long first = blockIdx.x * chunk, end = first + chunk < length ? first + chunk : length, k = first + t;
+  const T_ *from = x + blockIdx.y * length;
+  A_ a = init_();
+  long long each = (end - first) / step; // as many for each thread, which needs no masks, and one more for the first ones
+#if defined __MW_NVPTX__ || defined __MW_NVRTC__ // more loads in flight
+  for (; each >= 8; each -= 8, k += 8 * step) {
+    T_ some[8];
+#pragma unroll
+    for (int u = 0; u < 8; u++) some[u] = from[k + u * step];
+#pragma unroll
+    for (int u = 0; u < 8; u++) a = combine_(a, map_(some[u], k + u * step));
+  }
+#endif
+  for (; each > 0; each--, k += step) a = combine_(a, map_(from[k], k));
+  if (k < end) a = combine_(a, map_(from[k], k));
+  mine[t] = a;
+  __syncthreads();
+  for (int half = step / 2; half > 0; half /= 2) {
+    if (t < half) mine[t] = combine_(mine[t], mine[t + half]);
+    __syncthreads();
+  }
+  if (t > 0) return;
+  if (gridDim.x == 1) y[blockIdx.y] = finish_(mine[0], length);
+  else ((A_ *)parts_)[blockIdx.y * (long long)gridDim.x + blockIdx.x] = mine[0];
+}
+
 // A block takes a chunk of an outer element's rows; thread t takes elements t, t + step, …, all of column t % inner.
 // One chunk is all: the result goes to y.
 extern "C" __global__ void rows(long long length, int inner, int step, long long chunk, const T_ *x, void *parts_,
     R_ *y) {
   A_ *parts = (A_ *)parts_;
-  // Idle lanes read past the step: on CPUs a masked load from a page that is not there is slow.
+  // Idle lanes read past the step, as in `lines`.
   __shared__ A_ mine[sizeof(A_) <= 64 ? 2 * $THREADS : $THREADS];
   int t = threadIdx.x;
   long long all = length * inner, first = blockIdx.x * chunk, end = first + chunk < all ? first + chunk : all;
@@ -68,7 +99,7 @@ extern "C" __global__ void rows(long long length, int inner, int step, long long
       for (int u = 0; u < 8; u++) a = combine_(a, map_(some[u], row + u * down));
     }
     for (; k < end; k += step, row += down) a = combine_(a, map_(from[k], row));
-#else // as many for each thread, which needs no masks, and one more for the first ones
+#else // as many for each thread
     for (long long each = (end - first) / step; each > 0; each--, k += step, row += down)
       a = combine_(a, map_(from[k], row));
     if (k < end) a = combine_(a, map_(from[k], row));
@@ -76,18 +107,11 @@ extern "C" __global__ void rows(long long length, int inner, int step, long long
   }
   mine[t] = a;
   __syncthreads();
-  if (inner == 1) {
-    for (int half = blockDim.x / 2; half > 0; half /= 2) {
-      if (t < half) mine[t] = combine_(mine[t], mine[t + half]);
-      __syncthreads();
-    }
-  } else {
-    for (int left = step / inner; left > 1;) { // rows of accumulators
-      int half = (left + 1) / 2;
-      if (t < (left - half) * inner) mine[t] = combine_(mine[t], mine[t + half * inner]);
-      left = half;
-      __syncthreads();
-    }
+  for (int left = step / inner; left > 1;) { // rows of accumulators
+    int half = (left + 1) / 2;
+    if (t < (left - half) * inner) mine[t] = combine_(mine[t], mine[t + half * inner]);
+    left = half;
+    __syncthreads();
   }
   if (t >= inner) return;
   if (gridDim.x == 1) y[blockIdx.y * (long long)inner + t] = finish_(mine[t], length);
@@ -105,8 +129,8 @@ extern "C" __global__ void columns(long long length, long long inner, long long 
   if (c < inner)
     for (long long k = first; k < end; k++) a = combine_(a, map_(from[k * inner], k));
 #else // a few rows at a time, so that the block reads memory nearly in its order
-  for (long long k = first; k < end; k += 8) {
-    long long to = k + 8 < end ? k + 8 : end;
+  for (long long k = first; k < end; k += 16) {
+    long long to = k + 16 < end ? k + 16 : end;
     if (c < inner)
       for (long long j = k; j < to; j++) a = combine_(a, map_(from[j * inner], j));
     __syncthreads();
