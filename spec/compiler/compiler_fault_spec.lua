@@ -45,7 +45,7 @@ local function compile_with(script, limits)
 end
 
 describe("a compiler that", function()
-  it("crashes is reported, other than a source with errors", function()
+  it("crashes is reported, unlike a source with errors", function()
     local output = compile_with "kill -SEGV $$"
     assert.matches("^compile\tcudaErrorUnknown\n", output)
     assert.matches("crashed on this source %(signal 11", output)

@@ -20,7 +20,7 @@ local function made(program, path, options)
 end
 
 describe("mwcc", function()
-  it("has nothing of what records its functions for that order", function()
+  it("contains no code that records its functions for that order", function()
     local program = files.read(mwcc.program)
     assert.is_truthy(program:find("vectorize", 1, true))
     assert.is_nil(program:find("ENTERED_FROM", 1, true))

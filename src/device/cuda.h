@@ -25,7 +25,7 @@ typedef enum cudaError_enum {
 typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
 
-/* What cuTensorMapEncodeTiled makes: a kernel takes it as a const __grid_constant__ parameter. */
+/* The result of cuTensorMapEncodeTiled: a kernel takes it as a const __grid_constant__ parameter. */
 struct CUtensorMap_st {
   alignas(64) unsigned long long opaque[16];
 };

@@ -145,7 +145,7 @@ __mw_bfloat_from(ushort, unsigned short);
 __mw_bfloat_to(int, int) __mw_bfloat_to(uint, unsigned) __mw_bfloat_to(ll, long long)
 __mw_bfloat_to(ull, unsigned long long);
 #undef __mw_bfloat_to
-/* To 8 and 16 bits a number out of range is cut to the range first. */
+/* For 8 and 16 bits a number out of range is clamped first. */
 #define __mw_bfloat_to_small(name, T, low, high, rounding, round)                                                      \
   __mw_both T __bfloat162##name##_##rounding(__nv_bfloat16 x) {                                                        \
     return (T)(int)fminf(fmaxf(round((float)x), low), high);                                                           \

@@ -5,7 +5,7 @@
  *   e5m2    5 bits    2 bits    57344    0x7c      0x7d to 0x7f, and with a sign
  *
  * Conversions round to nearest, ties to even. Beyond the largest number __NV_SATFINITE gives the largest, and
- * __NV_NOSAT an infinity (e5m2) or NaN (e4m3); constructors saturate. NaN becomes 0x7f. Nothing is calculated with:
+ * __NV_NOSAT an infinity (e5m2) or NaN (e4m3); constructors saturate. NaN becomes 0x7f. There is no arithmetic on them:
  * numbers are converted to half or float first. (CUDA Math API, "FP8 Intrinsics"; Micikevicius et al., "FP8 Formats for
  * Deep Learning", 2022) */
 #pragma once
@@ -33,13 +33,14 @@ __mw_both __nv_fp8_storage_t __nv_cvt_float_to_fp8(float x, __nv_saturation_t sa
   /* The lowest bits of the fraction are rounded off, and the exponent gets the format's bias. */
   unsigned cut = 23 - fraction, code = (size + ((1u << (cut - 1)) - 1) + (size >> cut & 1)) >> cut;
   code -= (unsigned)(127 - bias) << fraction;
-  /* Below the normal numbers: in units of the least number, as adding the number whose last bit is one unit makes them. */
+  /* Below the normal numbers: in units of the least number, as adding the number whose last bit is one unit makes
+     them. */
   float unit = wide ? 128.0f : 16384.0f;
   if (size < (unsigned)(128 - bias) << 23) code = __float_as_uint(fabsf(x) + unit) - __float_as_uint(unit);
   if (code > most || size >= 0x7f800000) code = saturation == __NV_SATFINITE ? most : beyond;
   return (__nv_fp8_storage_t)(sign | code);
 }
-/* Rounding to odd first keeps what decides about the rounding after it. */
+/* Rounding to odd first makes the second rounding correct. */
 __mw_both __nv_fp8_storage_t __nv_cvt_double_to_fp8(double x, __nv_saturation_t saturation,
                                                     __nv_fp8_interpretation_t format) {
   return __nv_cvt_float_to_fp8(__mw_float_to_odd(x), saturation, format);
@@ -76,8 +77,8 @@ __mw_both __nv_fp8x2_storage_t __nv_cvt_bfloat16raw2_to_fp8x2(__nv_bfloat162_raw
 
 /* ---- from 8 bits: all numbers of both formats are numbers of half's ---- */
 
-/* e5m2 is the upper half of half. The bits of e4m3, moved to half's place, are the number divided by 2^8, the difference
-   of the biases. */
+/* e5m2 is the upper half of half. The bits of e4m3, moved to half's place, are the number divided by 2^8, the
+   difference of the biases. */
 __mw_both __half_raw __nv_cvt_fp8_to_halfraw(__nv_fp8_storage_t x, __nv_fp8_interpretation_t format) {
   __half_raw raw;
   bool wide = format == __NV_E5M2;
@@ -124,7 +125,7 @@ __mw_both __nv_fp8_storage_t __nv_cvt_float_to_e8m0(float x, __nv_saturation_t s
 __mw_both float __mw_e8m0_to_float(__nv_fp8_storage_t x) {
   return __uint_as_float(x == 0xff ? 0x7fffffffu : x == 0 ? 0x400000u : (unsigned)x << 23);
 }
-/* Rounding to odd first keeps what decides about the rounding after it. */
+/* Rounding to odd first makes the second rounding correct. */
 __mw_both __nv_fp8_storage_t __nv_cvt_double_to_e8m0(double x, __nv_saturation_t saturation, cudaRoundMode rounding) {
   bool finite = x - x == 0.0, beyond = finite && fabs(x) > 3.4028234663852886e38;
   float most = __uint_as_float(0x7f7fffffu); /* rounds up to more than e8m0 has, and down to its largest */

@@ -440,7 +440,7 @@ enum { MASKED_STORE_MASK = MASKED_LOAD_MASK + 1 };                              
 /* A call of a function for the 32 lanes of a warp: widen/calls/warp_helper.c. It returns four words of 32 bits. */
 #define WARP_APPLY "__mw_warp_apply"
 enum { WARP_APPLY_RESULTS = 4 };
-/* Launches from kernels, and what goes with them. */
+/* Launches from kernels, and the other functions of CUDA's device runtime. */
 #define DEVICE_RUNTIME "__mw_device_runtime"
 /* The prefix of functions of moonwarp/ptx_functions.h, which are not deleted before translate_ptx. */
 #define PTX_FUNCTION "__mw_ptx_"

@@ -87,7 +87,7 @@ describe("a loop's constants", function()
 end)
 
 describe("the values that a block's code has in registers", function()
-  it("are none of an earlier block", function()
+  it("do not include an earlier block's", function()
     local text = mwcc.run(files.read "bench/kernels/reduce.cu",
       "--mcpu=x86-64-v4 --emit=ir --launch=_Z6reduceiPKfPf:256x1x1")
     local start = text:match "\nblock:.-\n\n"
@@ -97,7 +97,7 @@ describe("the values that a block's code has in registers", function()
 end)
 
 describe("the values that a loop carries in registers", function()
-  it("are none that lanes had at a join of the iteration before", function()
+  it("do not include those of joins in the previous iteration", function()
     local text = mwcc.run([[__global__ void k(int n, const float *x, const int *table, float *o) {
       int i = blockIdx.x * blockDim.x + threadIdx.x;
       float sum = 0;

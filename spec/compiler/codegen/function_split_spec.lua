@@ -87,7 +87,7 @@ describe("a huge kernel", function()
     end)
   end
 
-  -- Of a product whose memory is checked, the loop over tiles is mostly cold code, and has many values.
+  -- In a product whose memory is checked, the loop over tiles is mostly cold code, and has many values.
   it("is not split where its parts would be cold code", function()
     local source = [[__global__ void product(int n, const float *a, const float *b, float *c) {
       __shared__ float as[16][16], bs[16][16];

@@ -98,7 +98,7 @@ describe("the report", function()
   end)
 
   it("has prefetches of near memory in long iterations, one for each array", function()
-    local function asked(rounds, before)
+    local function prefetches_of(rounds, before)
       local text = ([[
         __global__ void row(int n, const float *x, float *y) {
           float sum = 0;
@@ -113,10 +113,10 @@ describe("the report", function()
       local code = run(text, "--emit=ir --mcpu=x86-64-v4 --launch=_Z3rowiPKfPf:256x1x1")
       return select(2, code:gsub("call[^\n]* @llvm.prefetch", ""))
     end
-    assert.equal(0, asked(2))
-    local parts = asked(60)
+    assert.equal(0, prefetches_of(2))
+    local parts = prefetches_of(60)
     assert.is_true(parts == 4 or parts == 16)
-    assert.equal(0, asked(60, "for (int c = threadIdx.x; c < n; c += blockDim.x) sum += x[c];"))
+    assert.equal(0, prefetches_of(60, "for (int c = threadIdx.x; c < n; c += blockDim.x) sum += x[c];"))
   end)
 
   it("has fewer lanes for kernels that mainly read several arrays", function()

@@ -139,7 +139,7 @@ describe("iterations of grid-stride loops", function()
         }
       }]=].k
       for _ = 1, 2 do
-        kernel(5, 64)(4096 + 64, mw.zeros(4096, "int")) -- the 65th 64 elements: of the fifth block, in its 13th round
+        kernel(5, 64)(4096 + 64, mw.zeros(4096, "int")) -- the 65th 64 elements: block 5, iteration 13
         local _, err = pcall(mw.synchronize)
         print(err.block[1])
       end

@@ -36,7 +36,7 @@ describe("a reciprocal root", function()
     assert.is_true(count(amd, "vrsqrt14ps") > 0)
     assert.equal(count(usual, "vmulps") / 2, count(amd, "vmulps"))
     assert.equal(count(amd, "vrsqrt14ps"), count(amd, "vscalefps"))
-    assert.equal(0, count(amd, "vpsubd") + count(amd, "vpminud")) -- integers would be done in that place, too
+    assert.equal(0, count(amd, "vpsubd") + count(amd, "vpminud")) -- integer operations would run on the same units
   end)
 
   it("has a short latency in code that waits for it", function()

@@ -227,7 +227,7 @@ describe("code for elements anywhere", function()
   end)
 
   it("prefetches the consecutive elements that follow in such a loop", function()
-    local function asked(statement)
+    local function prefetches_of(statement)
       return count(mwcc.run(([==[
         __global__ void row(const int *start, const int *column, const float *value, const float *x, float *y) {
           int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -236,9 +236,9 @@ describe("code for elements anywhere", function()
           y[i] = sum;
         }]==]):format(statement), "--verify --emit=ir"), "call void @llvm.prefetch")
     end
-    assert.equal(2, asked "sum += value[k] * x[column[k]]")
-    assert.equal(1, asked "sum += x[column[k]]")
-    assert.equal(0, asked "sum += x[column[k * 7]]")
+    assert.equal(2, prefetches_of "sum += value[k] * x[column[k]]")
+    assert.equal(1, prefetches_of "sum += x[column[k]]")
+    assert.equal(0, prefetches_of "sum += x[column[k * 7]]")
   end)
 
   it("tests whether the indices of a gang are contiguous, also for stores", function()

@@ -56,7 +56,7 @@ join:
   store i32 %y, ptr %p
   br i1 %c, label %join, label %done]]
 
-describe("store sinking", function()
+describe("the slots of a function", function()
   it("are set to zero in the nearest block that dominates their uses, and need no end", function()
     assert.same({ "first 0", "left 5" }, stores((mwcc.only(ir(600, in_line), "store-sinking"))))
   end)

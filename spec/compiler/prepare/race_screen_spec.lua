@@ -25,7 +25,7 @@ describe("screened code", function()
     end
   end)
 
-  it("is not made of kernels that print, or access what cells do not know", function()
+  it("is not made of kernels that print, or access memory that has no cells", function()
     for _, body in ipairs {
       'y[t] = t; printf("%d", t);', "*(volatile int *)&y[t] = t;", "int **p = (int **)y; *p[t] = 1;",
     } do

@@ -44,7 +44,7 @@ describe("scalar promotion", function()
     assert.equal(1, (stores_in_loop(kernel "c[i] += c[i + n[k]];")))
   end)
 
-  it("tells fields of one element apart", function()
+  it("distinguishes fields of one element", function()
     assert.equal(0, (stores_in_loop(kernel "c[2 * i] += a[k]; c[2 * i + 1] += c[2 * i] * b[k];")))
   end)
 

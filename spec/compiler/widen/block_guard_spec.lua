@@ -21,7 +21,7 @@ local function skips(condition, type, options)
 end
 
 describe("a kernel's first condition", function()
-  it("is tested for a block where it keeps whole blocks away", function()
+  it("is tested for a block where it excludes whole blocks", function()
     assert.is_true(skips "i > a && j > a && i < b && j < b")
     assert.is_true(skips "i < b - a")
     assert.is_true(skips("i >= a || j >= a ? false : i + 1 > b", "unsigned"))

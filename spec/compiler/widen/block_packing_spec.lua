@@ -26,7 +26,7 @@ describe("blocks of few threads", function()
     assert.equal(32, pack("atomicAdd((int *)y + (int)x[blockIdx.x], 1);", "1x1x1"))
   end)
 
-  it("run alone where they fill a vector, or could tell", function()
+  it("run alone where they fill a vector, or could observe each other", function()
     assert.equal(1, pack(plain, "8x1x1"))
     assert.equal(1, pack(plain, "3x1x1"))
     assert.equal(1, pack(plain, "4x1x1:one"))

@@ -134,7 +134,7 @@ describe("a report", function()
       int i = blockIdx.x * blockDim.x + threadIdx.x; %s }]]):format(body), "--report " .. (options or ""))
   end
 
-  it("tells how lanes divide", function()
+  it("says how lanes divide", function()
     assert.matches("division by a reciprocal, in doubles\n", report "a[i] = a[i] / n;")
     assert.matches("division by a reciprocal, in floats\n", report "a[i] = (int)threadIdx.x / (short)n;")
     assert.matches("division in doubles\n", report "a[i] = n % a[i];")

@@ -54,7 +54,7 @@ describe("a collective of structs or of a function of one's own", function()
     end)
   end
 
-  it("of coalesced threads joins them in the order of ranks", function()
+  it("of coalesced threads combines them in the order of ranks", function()
     local m = mw.compile [[
       #include <cooperative_groups.h>
       #include <cooperative_groups/reduce.h>
@@ -104,7 +104,7 @@ describe("a collective of structs or of a function of one's own", function()
     assert.is_nil(ir:find("call <16 x i64> @llvm.masked.gather", 1, true))
   end)
 
-  it("joins the threads of each label", function()
+  it("combines the threads of each label", function()
     local m, label, value, sums, most = mw.compile(labelled), {}, {}, {}, {}
     for i = 0, 63 do
       label[i + 1], value[i + 1] = i * i % 7 % 4, i * 37 % 64 - 20

@@ -232,20 +232,20 @@ describe("memory is prefetched", function()
         c[row * n + column] = sum;
       }]]
     local class = "_Z7productiPKfS0_Pf:16x16x1"
-    local function asks(row, wait, processor)
+    local function count_prefetches(row, wait, processor)
       local text = ir(product:gsub("ROW", row):gsub("WAIT", wait or "__syncthreads();"), class, processor)
       return count(text, "call void @llvm.prefetch"), text
     end
-    local all, text = asks "(tile + ty) * n"
+    local all, text = count_prefetches "(tile + ty) * n"
     assert.equal(16, all)
     -- with the loads of an iteration of sums, of which there are two: not all at once
     for between in text:gsub("call <16 x float> @llvm.fma[^\n]*", "\0"):gmatch "[^\0]+" do
       assert.is_true(count(between, "call void @llvm.prefetch") <= 2)
     end
-    assert.equal(16, (asks "(tile + ty) * 2048"))
-    assert.equal(0, (asks "(tile + ty) * 16")) -- near ones
-    assert.equal(0, (asks("(tile + ty) * n", "__threadfence_block();"))) -- without a barrier
-    assert.equal(0, (asks("(tile + ty) * n", nil, "x86-64-v3"))) -- vectors that are not lines
+    assert.equal(16, (count_prefetches "(tile + ty) * 2048"))
+    assert.equal(0, (count_prefetches "(tile + ty) * 16")) -- near ones
+    assert.equal(0, (count_prefetches("(tile + ty) * n", "__threadfence_block();"))) -- without a barrier
+    assert.equal(0, (count_prefetches("(tile + ty) * n", nil, "x86-64-v3"))) -- vectors that are not lines
   end)
 
   it("but not if out-of-order execution suffices", function()
@@ -278,7 +278,7 @@ describe("memory is prefetched", function()
   end)
 
   it("at several places of one array, for later blocks", function()
-    local function asked(loads)
+    local function prefetches_of(loads)
       local text = ([[
         __global__ void sum(int n, const float *x, const float *y, float *o) {
           int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -286,13 +286,13 @@ describe("memory is prefetched", function()
         }]]):format(loads)
       return count(ir(text, "_Z3sumiPKfS0_Pf:256x1x1"), "call void @llvm.prefetch")
     end
-    assert.equal(2 * 2 * 4, asked "x[i] + x[i + n]") -- of each of 4 vectors; also on the divergent path
-    assert.equal(2 * 2 * 4, asked "x[i] + x[i + n] + y[i]")
-    assert.equal(0, asked "x[i] + y[i + n]")
-    assert.equal(0, asked "x[i] + x[i * n]") -- one of them is a gather
+    assert.equal(2 * 2 * 4, prefetches_of "x[i] + x[i + n]") -- of each of 4 vectors; also on the divergent path
+    assert.equal(2 * 2 * 4, prefetches_of "x[i] + x[i + n] + y[i]")
+    assert.equal(0, prefetches_of "x[i] + y[i + n]")
+    assert.equal(0, prefetches_of "x[i] + x[i * n]") -- one of them is a gather
     local many = {}
     for k = 1, 20 do many[k] = ("x[i + %d * n]"):format(k) end
-    assert.equal(0, asked(table.concat(many, " + ")))
+    assert.equal(0, prefetches_of(table.concat(many, " + ")))
   end)
 
   it("but not for the next block if this one is short", function()

@@ -8,7 +8,7 @@ local random = require "support.random" "number_parts_spec"
 
 local n = 8192
 
--- A name, moonwarp's and the C library's; F is the suffix of the type T. One NaN is as good as another.
+-- A name, moonwarp's and the C library's; F is the suffix of the type T. All NaNs count as equal.
 local checks = {
   { "ldexp", "ldexpF(x, e)", "c_ldexpF(x, e)" },
   { "scalbn", "scalbnF(x, e)", "c_ldexpF(x, e)" },

@@ -155,7 +155,7 @@ describe("a kernel of segments of different lengths", function()
     end
   end)
 
-  it("has vectors for what the loop leaves of a short row", function()
+  it("has vectors for the rest of a short row", function()
     local rows = [[extern "C" __global__ void rows(int rows, int n, const int *start, const int *column, float *y,
                                                    const float *x) {
       int r = blockIdx.x * blockDim.x + threadIdx.x;
@@ -169,7 +169,7 @@ describe("a kernel of segments of different lengths", function()
     end
   end)
 
-  it("is what long launches compare with lanes where a thread sums its own row of integers", function()
+  it("is compared with lanes in long launches, where a thread sums its own row of integers", function()
     local sums = [[extern "C" __global__ void sums(const unsigned char *rows, TYPE *out, int n) {
       int i = (blockIdx.x * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
       TYPE sum = 0;

@@ -45,7 +45,7 @@ describe("regions between barriers", function()
     assert.is_false(runs_by_threads(columns, "64x1x1"))
   end)
 
-  it("are run thread by thread if one lane is asked for, in code for one block size", function()
+  it("are run thread by thread if one lane is requested, in code for one block size", function()
     assert.matches("gangs of 1 x 1 lanes", compiled(columns, "64x1x1", "--report --width=1"))
     assert.no.matches("gangs", mwcc.run(
       'extern "C" __global__ void f(int *y) { y[threadIdx.x] = 1; __syncthreads(); y[threadIdx.x ^ 1] = 2; }',
@@ -59,7 +59,7 @@ describe("regions between barriers", function()
     assert.is_nil(ir:match "alloca %[1 x ptr%], i32 16")
   end)
 
-  it("name what was estimated", function()
+  it("are reported with the estimated costs", function()
     assert.matches("kernel f: about %d+ cycles for 16 threads as lanes, %d+ for one after the other",
       compiled(rows, "16x1x1", "--report"))
   end)

@@ -198,7 +198,7 @@ describe("a block that is one gang", function()
     local text = ir(scan, "_Z4scaniPKiPi:128x1x1")
     assert.equal(8, count(text, "= load <16 x i32>"))
     assert.equal(0, count(text, "@llvm.masked.load%.v16i32%(ptr %%"))
-    assert.equal(8, count(text, "\n  store <16 x i32>")) -- those to o: sums is not read any more
+    assert.equal(8, count(text, "\n  store <16 x i32>")) -- those to o: sums is no longer read
   end)
 
   it("has as many threads as numbers of 32 bits in 32 small registers", function()

@@ -1,4 +1,4 @@
-/* C's stdarg.h, if clang's own headers are not installed. Headers of the C library ask for parts of it. */
+/* C's stdarg.h, if clang's own headers are not installed. Headers of the C library include parts of it. */
 #ifndef __GNUC_VA_LIST
 #define __GNUC_VA_LIST 1
 typedef __builtin_va_list __gnuc_va_list;

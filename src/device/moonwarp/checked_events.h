@@ -1,4 +1,4 @@
-/* What a checked run (mw.check) is to know of the accesses that follow: events of mw_check_event (mwo.h). Calls are
+/* Reports to a checked run (mw.check) about the accesses that follow: events of mw_check_event (mwo.h). Calls are
  * deleted from code that is not checked. */
 #ifndef MOONWARP_CHECKED_EVENTS_H
 #define MOONWARP_CHECKED_EVENTS_H

@@ -222,7 +222,7 @@ __mw_device cudaError_t cudaGetDevice(int *device) {
   *device = 0;
   return cudaSuccess;
 }
-/* What is the same on every device of the capability; the host knows the rest. */
+/* Attributes that are the same on every device of the capability; the host has the others. */
 __mw_device cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device) {
   if (device != 0) return cudaErrorInvalidDevice;
   switch ((int)attribute) {

@@ -7,7 +7,7 @@
    takes the same path on both devices. Version numbers are those of the oldest NVRTC that moonwarp uses. */
 #define __CUDACC__           1
 #define __CUDACC_RTC__       1
-#define __NVCC__             1 /* programs ask for this too, to know that kernels may stand in their text */
+#define __NVCC__             1 /* programs test this too, to see whether they may contain kernels */
 #define __CUDACC_VER_MAJOR__ 12
 #define __CUDACC_VER_MINOR__ 0
 #define __CUDACC_VER_BUILD__ 76

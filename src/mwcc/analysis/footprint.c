@@ -151,7 +151,7 @@ static LLVMValueRef edge(const launch_code *c, const footprint *r, bool end) {
   return LLVMBuildAdd(b, at, LLVMBuildMul(b, c->last, constant_i64(c->p, (uint64_t)r->times), ""), "");
 }
 
-static LLVMValueRef do_not_meet(const launch_code *c, const footprint *r, const footprint *other) {
+static LLVMValueRef are_disjoint(const launch_code *c, const footprint *r, const footprint *other) {
   LLVMBuilderRef b = c->b;
   LLVMValueRef below = LLVMBuildICmp(b, LLVMIntULE, edge(c, r, true), edge(c, other, false), "");
   LLVMValueRef above = LLVMBuildICmp(b, LLVMIntULE, edge(c, other, true), edge(c, r, false), "");
@@ -167,7 +167,8 @@ LLVMValueRef build_disjoint_test(program *p, LLVMBuilderRef b, const kernel *k, 
   for (int i = 0; i < all->count; i++) {
     const footprint *r = &all->items[i];
     for (int j = 0; j < all->count && r->stored; j++)
-      if (all->items[j].parameter != r->parameter) good = LLVMBuildAnd(b, good, do_not_meet(&c, r, &all->items[j]), "");
+      if (all->items[j].parameter != r->parameter)
+        good = LLVMBuildAnd(b, good, are_disjoint(&c, r, &all->items[j]), "");
   }
   return good;
 }

@@ -327,8 +327,7 @@ bool has_barriers(const graph *g, const loop *l); /* whether threads wait in it 
 bool is_left_divergently(const graph *g, const shapes *s, const loop *l);
 /* Whether divergent loops do little but gather; then also sets k->recurrent. */
 bool mostly_gathers(kernel *k, const graph *g, const order *o, const shapes *s);
-/* What the threads of a gang cost as lanes, and one after the other, in tenths of cycles. True if a block is one
-   gang. */
+/* The costs of a gang's threads as lanes, and one after the other, in tenths of cycles. True if a block is one gang. */
 bool estimate_threads(const graph *g, const order *o, const shapes *s, const liveness *live, long *lanes,
                       long *threads);
 /* Whether a block as one gang would be slower than several gangs: in a divergent loop all lanes would wait for the
@@ -352,7 +351,7 @@ int operations_of(LLVMValueRef i);
 /* ---- cold_helpers.c ---- */
 size_t cold_call_length(LLVMValueRef call); /* instructions of the called helper; 0: not such a call */
 
-/* ---- widen/calls/instructions.c ---- */
+/* ---- widen/calls/instruction_widening.c ---- */
 /* The C library's function that lanes call one after the other; NULL if there is none, or one vector call for all. */
 const char *called_by_lanes(program *p, LLVMValueRef call);
 
@@ -362,7 +361,7 @@ void report_shapes(const shapes *s, FILE *out);
 /* The variant that was chosen: its memory accesses and divergent branches, by source line. */
 void report_cut(const shapes *s, const char *reason, FILE *out);
 void report_live(const graph *g, const liveness *l, FILE *out);
-/* Of the optimised module: each function's length, and its spills by line (spill_report.c). */
+/* Print for the optimised module each function's length, and its spills by line (spill_report.c). */
 void report_spills(program *p, FILE *out);
 /* Print `what` of all kernels of the prepared module: "graph", "shapes", "rows" (shapes if gangs are whole rows),
    "plane" (if vectors are rows) or "live". False: it is none of these. */

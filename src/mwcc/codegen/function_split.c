@@ -247,7 +247,7 @@ static void drop(split *s, candidate *c) {
   *c = (candidate){.entry = -1};
 }
 
-/* Take the candidate if it is worth a call, and begin another. */
+/* Take the candidate if it pays for a call, and begin another. */
 static void close_region(split *s, candidate *c) {
   if (c->entry >= 0 && c->weight >= FEWEST && CROSSING * crossings(s, c) < hot_weight(s, c)) {
     extraction e = {.blocks = mw_alloc((c->count + 1) * sizeof *e.blocks),

@@ -1,4 +1,4 @@
-/* Outlining: outline_region.c and outline_split.c find the region of a function that is worth compiling separately,
+/* Outlining: outline_region.c and outline_split.c find the region of a function for which separate compilation pays,
  * outline.c makes it a function. */
 #ifndef MW_MWCC_OUTLINE_H
 #define MW_MWCC_OUTLINE_H
@@ -7,7 +7,7 @@
 #include "codegen.h"
 
 enum {
-  LEAST = 600,      /* instructions of a function that is worth outlining from */
+  LEAST = 600,      /* instructions of a function, at least, for outlining from it */
   LEAST_HALF = 250, /* and of each of its two parts */
   MOST_LIVE = 64,   /* values live into or out of the region */
   LIVE_COST = 3,    /* the cost of each, in instructions */

@@ -49,7 +49,7 @@ static void write_code(function_code *f, FILE *out) {
   *f = (function_code){0};
 }
 
-/* A label that is not local begins a function. What precedes the first one is data. */
+/* A label that is not local begins a function. The text before the first one is data. */
 static void read_line(function_code *f, const char *text, unsigned *line, FILE *out) {
   unsigned file, number;
   size_t name = strcspn(text, ":# \t");

@@ -1,4 +1,4 @@
-/* What access_predicates.c and the emission of atomics share. */
+/* Declarations that access_predicates.c and the emission of atomics share. */
 #ifndef MWCC_ACCESS_PREDICATES_H
 #define MWCC_ACCESS_PREDICATES_H
 

@@ -115,7 +115,7 @@ static void mark_loop(shapes *s, int l, shape_kind level) {
 }
 
 /* Gangs disagree about a barrier: those in a loop may be in different iterations from then on. */
-static void lose_step(shapes *s, int at) {
+static void mark_out_of_step(shapes *s, int at) {
   const node *here = &s->graph->nodes[at];
   for (int l = s->order->innermost[at]; l >= 0; l = s->order->loops[l].parent) {
     const loop *around = &s->order->loops[l];
@@ -139,7 +139,7 @@ static bool diverge_at(shapes *s, int at) {
   joins met = {0};
   joins_of_branch(s->graph, s->order, at, &met);
   mark(s, &met, level);
-  if (level == SHAPE_RACED && diverges_at_barriers(s->graph, s->order, at)) lose_step(s, at);
+  if (level == SHAPE_RACED && diverges_at_barriers(s->graph, s->order, at)) mark_out_of_step(s, at);
   return true;
 }
 

@@ -93,7 +93,7 @@ unsigned uniform_align(LLVMValueRef i, view a, view b);
 
 /* ---- vector_shape_transfer.c ---- */
 
-/* Of any instruction that has a value, except phis. */
+/* The view of an instruction that has a value and is not a phi. */
 view transfer_shape(const shapes *s, LLVMValueRef instruction, int at);
 
 #endif

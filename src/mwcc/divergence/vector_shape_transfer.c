@@ -176,7 +176,8 @@ static bool is_agreed(const shapes *s, LLVMValueRef call, const char *name) {
   return is_uniform_operand(s, call, 2) && LLVMIsAConstantInt(segments) && LLVMConstIntGetZExtValue(segments) == 31;
 }
 
-/* Of a counting barrier: gangs in a loop that are out of step may reach it in different iterations. */
+/* The kind of a counting barrier's result: gangs in a loop that are out of step may reach it in different
+   iterations. */
 static shape_kind vote_kind(const shapes *s, LLVMValueRef call) {
   for (int l = s->order->innermost[graph_node_of(s->graph, call)]; l >= 0; l = s->order->loops[l].parent)
     if (s->table->out_of_step[l]) return SHAPE_RACED;

@@ -176,7 +176,7 @@ static void add_macros(mw_text *text, const options *o) {
   }
 }
 
-/* Of several units, only some have a template: those that contain its name. */
+/* Only units that contain a template's name can have the template. */
 static bool may_have(const mw_text *source, const char *instance) {
   const char *end = instance + strcspn(instance, "<"), *start = end;
   while (start > instance && is_word(start[-1])) start--;

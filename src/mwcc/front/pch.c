@@ -179,7 +179,7 @@ static int newest_first(const void *left, const void *right) {
 
 /* Delete all PCHs but the newest, and temporary files of processes that were killed. Otherwise, PCHs of a clang that
    was updated or of headers that were moved would stay forever. */
-static void make_room(const char *path) {
+static void delete_old(const char *path) {
   DIR *folder = opendir(path);
   sibling *list = NULL;
   size_t count = 0;
@@ -220,7 +220,7 @@ static void find_cached(pch *p, const strings *command, const char *header) {
     making m = {0};
     p->is_new = make(&m, command, header, p->key, path);
     p->files = m.files;
-    if (p->is_new) p->path = path, make_room(folder);
+    if (p->is_new) p->path = path, delete_old(folder);
   }
   p->is_cached = p->path != NULL;
 }

@@ -8,8 +8,8 @@
  *   …
  *
  * The copies are adjacent, each below the one before, and as many as stay in the near cache while memory streams by
- * (TUNE_PRIVATE_SHARED_BYTES). The prologue runs in a block's first strip alone. What it computes for later use is
- * computed again in the later strips, so that must be arithmetic.
+ * (TUNE_PRIVATE_SHARED_BYTES). The prologue runs in a block's first strip alone. Values that it computes for later use
+ * are computed again in the later strips, so they must be arithmetic.
  *
  * Next to a copy lies another block's, not a guard page: an access out of bounds would go unnoticed. So every access to
  * shared memory has to be in bounds by its value range, assuming that the code has no undefined behaviour (such as

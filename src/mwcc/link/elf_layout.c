@@ -46,7 +46,7 @@ static output_place place_of(const char *name, uint64_t flags) {
   return PLACE_DATA;
 }
 
-/* Whether a section goes into the result: not those that are input for the linker, that it generates itself, or that
+/* Whether a section is part of the result: not those that are input for the linker, that it generates itself, or that
    are notes about one object. */
 static bool is_linked(const linker *l, const object *o, const section *s) {
   bool again = o != l->objects[0] && strcmp(s->name, ".comment") == 0;

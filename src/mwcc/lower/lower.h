@@ -1,12 +1,12 @@
 /* Lowering: built-ins, variables and warp functions in terms of the runtime (mwo.h).
  *
- *   thread_context.c     built-ins in terms of the hidden thread parameter
- *   thread_parameter.c   that parameter
- *   module_variables.c   module variables and shared memory
- *   warp_services.c      warp functions, on fibers
- *   checks.c             bounds checks in the code itself
- *   barrier_wait.c       waits for cuda::barrier
- *   shared_atomics.c     atomics on shared memory, without locks
+ *   thread_context.c        built-ins in terms of the hidden thread parameter
+ *   thread_parameter.c      that parameter
+ *   module_variables.c      module variables and shared memory
+ *   warp_services.c         warp functions, on fibers
+ *   scalar_bounds_check.c   bounds checks in the code itself
+ *   barrier_wait.c          waits for cuda::barrier
+ *   shared_atomics.c        atomics on shared memory, without locks
  *
  * Before: the device target's intrinsics, and globals. After: loads from the frame and calls of its services; the
  * object holds no state. */
@@ -26,7 +26,7 @@ LLVMValueRef lower_warp_apply(program *p, LLVMBuilderRef b, LLVMValueRef call, c
 /* All threads of the warp that reach this place wait for each other: returns which ones. */
 LLVMValueRef lower_converge(program *p, LLVMBuilderRef b, LLVMValueRef frame, LLVMValueRef worker);
 
-/* ---- checks.c ---- */
+/* ---- scalar_bounds_check.c ---- */
 /* The addresses at which an access of checked code may begin: `places` of them from `base` on, as numbers. */
 typedef struct check_range {
   LLVMValueRef base, places;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the C++ run-time library: the name in C++'s spelling, to be freed, or NULL. */
+/* From the C++ run-time library: the name in C++'s spelling, to be freed, or NULL. */
 char *__cxa_demangle(const char *name, char *buffer, size_t *length, int *status);
 
 /* ---- built-ins ---- */

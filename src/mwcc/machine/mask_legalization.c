@@ -152,7 +152,7 @@ static unsigned bits_of(const program *p, LLVMTypeRef vector) {
 }
 
 /* The type of the vectors that an instruction compares to make a mask, or selects under a mask; or NULL. */
-static LLVMTypeRef made_from(LLVMValueRef mask) {
+static LLVMTypeRef source_type(LLVMValueRef mask) {
   return LLVMIsACmpInst(mask) ? LLVMTypeOf(LLVMGetOperand(mask, 0)) : NULL;
 }
 
@@ -191,7 +191,7 @@ static LLVMTypeRef lanes_type(const masks *m, size_t first, size_t end) {
   unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(m->items[first].mask));
   for (size_t i = first; i < end; i++) {
     LLVMValueRef mask = m->items[i].mask;
-    count_vote(m, &v, made_from(mask));
+    count_vote(m, &v, source_type(mask));
     for (LLVMUseRef use = LLVMGetFirstUse(mask); use; use = LLVMGetNextUse(use))
       count_vote(m, &v, used_for(LLVMGetUser(use)));
   }

@@ -3,9 +3,9 @@
  *
  * Interleaved access splits two vectors into their even and odd elements (0, 2, 4 … and 1, 3, 5 …) and later
  * interleaves the results. Most shuffles work within the halves of a register; those that cross halves take several
- * times as long. Between splitting and interleaving, the order of lanes does not matter as long as all values that are
- * combined have the same order. So in clusters of values that are computed lane-wise from split vectors and end in
- * interleaving shuffles, the middle two quarters of each vector are exchanged:
+ * times as long. Between splitting and interleaving, the order of lanes does not matter if all values that are combined
+ * have the same order. So in clusters of values that are computed lane-wise from split vectors and end in interleaving
+ * shuffles, the middle two quarters of each vector are exchanged:
  *
  *   even:  0 2 4 6 | 8 10 12 14   ->   0 2 8 10 | 4 6 12 14        (one shufps of the halves' own elements)
  *

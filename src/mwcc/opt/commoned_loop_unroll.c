@@ -62,7 +62,7 @@ static int place_item(commoning *l, int which) {
   return more;
 }
 
-static void take_back(commoning *l, int from) {
+static void undo_placement(commoning *l, int from) {
   while (l->placed_count > from) {
     item *here = &l->items[l->placed[--l->placed_count]];
     for (int n = 0; n < here->user_count; n++) l->items[l->users[here->users + n]].pending++;
@@ -83,7 +83,7 @@ static void schedule(commoning *l) {
     int best = 0, least = 0;
     for (int i = 0; i < count; i++) {
       int before = l->placed_count, more = place_item(l, loads[i]);
-      take_back(l, before);
+      undo_placement(l, before);
       if (i == 0 || more < least) best = i, least = more;
       if (least <= 0) break;
     }
@@ -227,7 +227,7 @@ static void make_splat(commoning *l, item *i) {
 
 static bool is_step(const item *i) { return i->like && LLVMIsAGetElementPtrInst(i->like) && i->count == 2; }
 
-/* What loads of one row have in common: the base to which the row's number, times the row's length, is added; or the
+/* The item that loads of one row share: the base to which the row's number, times the row's length, is added; or the
    sum. */
 static item *row_of(commoning *l, const item *load) {
   item *place = &l->items[l->operands[load->first]], *base = NULL;

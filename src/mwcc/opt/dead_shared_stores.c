@@ -18,7 +18,7 @@
 
 enum { WORD = 4, MOST_WORDS = 1 << 14, MOST_BITS = 1 << 23, DEPTH = 16 };
 
-/* What an instruction does with shared memory. */
+/* An instruction's access to shared memory. */
 typedef struct access {
   LLVMValueRef at;
   int64_t offset, bytes; /* from the first byte of shared memory */

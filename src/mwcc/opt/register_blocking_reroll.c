@@ -71,7 +71,7 @@ static bool have_same_details(LLVMValueRef a, LLVMValueRef b) {
   }
 }
 
-static bool do_the_same(LLVMValueRef a, LLVMValueRef b) {
+static bool are_equivalent(LLVMValueRef a, LLVMValueRef b) {
   if (LLVMGetInstructionOpcode(a) != LLVMGetInstructionOpcode(b) || LLVMTypeOf(a) != LLVMTypeOf(b)) return false;
   if (LLVMGetNumOperands(a) != LLVMGetNumOperands(b) || !have_same_details(a, b)) return false;
   if (LLVMCanValueUseFastMathFlags(a) && LLVMGetFastMathFlags(a) != LLVMGetFastMathFlags(b)) return false;
@@ -122,7 +122,7 @@ static bool match(comparison *c, LLVMValueRef a, LLVMValueRef b, bool may_differ
   c->pair[item] = b;
   bool is_buffered = t->buffers[item] && first_group(t, item) == 0;
   if (is_buffered || t->buffers[item] || t->buffers[other]) return is_buffered && a == b;
-  bool same = do_the_same(a, b);
+  bool same = are_equivalent(a, b);
   for (int n = 0; same && n < LLVMGetNumOperands(a); n++)
     same = match(c, LLVMGetOperand(a, (unsigned)n), LLVMGetOperand(b, (unsigned)n), may_be_loaded(a, n));
   return same;

@@ -92,7 +92,7 @@ static LLVMValueRef add_nowhere(program *p, LLVMValueRef function) {
   return place;
 }
 
-/* `side` is where the block goes if its condition is `when`. */
+/* `side` is the block's successor if its condition is `when`. */
 static bool store_always(program *p, LLVMValueRef function, LLVMBasicBlockRef block, LLVMBasicBlockRef side, bool when,
                          LLVMValueRef *nowhere) {
   LLVMValueRef end = LLVMGetBasicBlockTerminator(block), store = store_of(p, side);

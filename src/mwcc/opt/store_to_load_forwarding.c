@@ -1,9 +1,9 @@
 /* Store-to-load forwarding between vectors, for loads at a distance of a few lanes from a store.
  *
  * Where a block is one gang, `sums[t - step]` after a barrier reads a vector that straddles two stored ones. LLVM
- * forwards only whole values, and processors stall until both stores have reached the cache. So such a load becomes
- * a shuffle of the two vectors, and stores that are not read any more are removed. (LLVM's own dead-store
- * elimination compares accesses pairwise, which is slow where there are hundreds of them, as in prefix sums.)
+ * forwards only whole values, and processors stall until both stores have reached the cache. So such a load becomes a
+ * shuffle of the two vectors, and stores that are no longer read are removed. (LLVM's own dead-store elimination
+ * compares accesses pairwise, which is slow where there are hundreds of them, as in prefix sums.)
  *
  * Works on a basic block, and continues into a block that only this one leads to. The pass tracks the vectors at
  * constant distances from one base pointer. It forgets them at a store to elsewhere, a call that may write, and an

@@ -2,11 +2,12 @@
  * array from which its address was derived. An index out of range ends the launch with a name and a line, even if the
  * address is valid because it lies in another array.
  *
- * This pass finds the base of each address: after inlining, few steps lead from an access to a parameter, a variable
- * or a local array. The size of variables, shared and local arrays is known here; that of what a pointer points to is
+ * This pass finds the base of each address: after inlining, few steps lead from an access to a parameter, a variable or
+ * a local array. The size of variables, shared and local arrays is known here; that of what a pointer points to is
  * known to the device (src/cpu/memory/bounds_check.c). If an address was loaded from memory, or may come from one of
- * several arrays, the access has to lie in any array. Runs before tiers are chosen. widen/calls/checks.c and
- * lower/checks.c compare addresses in the kernel's own code, and call the runtime only with those out of bounds. */
+ * several arrays, the access has to lie in any array. Runs before tiers are chosen. widen/calls/vector_bounds_check.c
+ * and lower/scalar_bounds_check.c compare addresses in the kernel's own code, and call the runtime only with those out
+ * of bounds. */
 #include "mwcc/mwcc.h"
 #include "mwcc/analysis/analysis.h"
 #include "mwcc/support/predicates.h"

@@ -13,7 +13,7 @@
 /* LLVM makes a description of the processor for each set of function attributes that affect code generation, which
    takes 5 % of the time to compile a small kernel. The kernel's code will prefer the widest vectors; with the same
    attribute on all functions one description suffices. */
-static void make_alike(program *p) {
+static void unify_attributes(program *p) {
   EACH_FUNCTION(p, f) {
     if (!LLVMIsDeclaration(f)) prefer_widest(p, f);
   }
@@ -21,7 +21,7 @@ static void make_alike(program *p) {
 
 void keep_launched(program *p) {
   if (!p->options->launch_kernel) return;
-  make_alike(p);
+  unify_attributes(p);
   size_t at = 0;
   while (at < p->kernel_count && strcmp(p->kernels[at].linkage, p->options->launch_kernel) != 0) at++;
   if (at == p->kernel_count) die("there is no kernel '%s' to be launched", p->options->launch_kernel);

@@ -187,28 +187,29 @@ static bool have_same_root(const place *a, const place *b) {
   return a->root == b->root || (a->is_root_pointer && b->is_root_pointer && a->parameter == b->parameter);
 }
 
-static meeting compare_bases(const place *a, const place *b) {
-  if (!a->base || !b->base) return PLACES_MAY_MEET;
+static place_relation compare_bases(const place *a, const place *b) {
+  if (!a->base || !b->base) return PLACES_MAY_OVERLAP;
   if (a->base != b->base) {
     /* A parameter may point to a __device__ variable. */
     bool outside = a->base == BASE_VARIABLE || b->base == BASE_VARIABLE;
     bool pointer = a->base == BASE_PARAMETER || b->base == BASE_PARAMETER;
-    return outside && pointer ? PLACES_MAY_MEET : PLACES_APART;
+    return outside && pointer ? PLACES_MAY_OVERLAP : PLACES_DISJOINT;
   }
   switch (a->base) {
   case BASE_PARAMETER:
-    if (a->parameter == b->parameter) return PLACES_MAY_MEET;
-    return a->is_restricted || b->is_restricted ? PLACES_APART : PLACES_SEPARATE;
+    if (a->parameter == b->parameter) return PLACES_MAY_OVERLAP;
+    return a->is_restricted || b->is_restricted ? PLACES_DISJOINT : PLACES_SEPARATE;
   case BASE_LOCAL:
-  case BASE_VARIABLE: return a->object == b->object ? PLACES_MAY_MEET : PLACES_APART;
-  case BASE_SHARED: return a->object == b->object || (a->is_dynamic && b->is_dynamic) ? PLACES_MAY_MEET : PLACES_APART;
-  default: return PLACES_MAY_MEET;
+  case BASE_VARIABLE: return a->object == b->object ? PLACES_MAY_OVERLAP : PLACES_DISJOINT;
+  case BASE_SHARED:
+    return a->object == b->object || (a->is_dynamic && b->is_dynamic) ? PLACES_MAY_OVERLAP : PLACES_DISJOINT;
+  default: return PLACES_MAY_OVERLAP;
   }
 }
 
-meeting compare_places(const place *a, const place *b) {
+place_relation compare_places(const place *a, const place *b) {
   if (!have_same_root(a, b) || !have_same_terms(a, b)) return compare_bases(a, b);
   uint64_t distance = b->offset - a->offset;
   if (!distance && a->type == b->type) return PLACES_EQUAL;
-  return distance >= a->bytes && -distance >= b->bytes ? PLACES_APART : PLACES_MAY_MEET;
+  return distance >= a->bytes && -distance >= b->bytes ? PLACES_DISJOINT : PLACES_MAY_OVERLAP;
 }

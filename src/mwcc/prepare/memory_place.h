@@ -38,17 +38,17 @@ typedef struct place {
   bool is_dynamic;      /* SHARED: extern __shared__, which shares its bytes with others */
 } place;
 
-/* Of a plain load or store in the kernel's body. */
+/* The place of a plain load or store in the kernel's body. */
 place place_of(const program *p, const kernel *k, LLVMValueRef access);
 
-typedef enum meeting {
+typedef enum place_relation {
   PLACES_EQUAL,    /* the same bytes, as the same type */
-  PLACES_APART,    /* no byte in common */
+  PLACES_DISJOINT, /* no byte in common */
   PLACES_SEPARATE, /* no byte in common if both pointers of the parameter block point into different allocations */
-  PLACES_MAY_MEET
-} meeting;
+  PLACES_MAY_OVERLAP
+} place_relation;
 
 /* For one execution of each, with the same values of all terms. */
-meeting compare_places(const place *a, const place *b);
+place_relation compare_places(const place *a, const place *b);
 
 #endif

@@ -226,8 +226,8 @@ static bool is_promotable(loop_search *s, const access *store, candidate *c) {
   if (!at->exact || !is_kind_of_memory(at) || !is_invariant(s, address, DEPTH)) return false;
   for (int i = 0; i < s->access_count; i++) {
     const access *other = &s->accesses[i];
-    meeting found = compare_places(at, &other->at);
-    if (found == PLACES_MAY_MEET || (found == PLACES_SEPARATE && !need_separate(s, c, other->at.parameter))) {
+    place_relation found = compare_places(at, &other->at);
+    if (found == PLACES_MAY_OVERLAP || (found == PLACES_SEPARATE && !need_separate(s, c, other->at.parameter))) {
       report(s, store, "stays in memory: it may be what %s accesses", other);
       return false;
     }

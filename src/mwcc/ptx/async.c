@@ -40,7 +40,7 @@ static bool translate_arrival(const ptx_source *x) {
   return state != NULL;
 }
 
-/* test_wait, try_wait: p, [at], state or parity, a time hint; await (wait_loop.c): [at], state or parity. */
+/* test_wait, try_wait: p, [at], state or parity, a time hint; await (mbarrier_wait_loop.c): [at], state or parity. */
 static bool translate_wait(const ptx_source *x) {
   const ptx_instruction *i = x->i;
   bool awaits = is(i, 1, "await"), by_parity = ptx_has_modifier(i, "parity");

@@ -2,8 +2,8 @@
  *
  *   parse.c                                       asm statements, operands, registers
  *   instructions.c                                dispatch by name; special registers, moves, comparisons
- *   predication.c, wait_loop.c                    predicated instructions; loops that wait for an mbarrier
- *   integer.c, masks.c, float.c, narrow.c,        arithmetic; masks and extensions; floats; bfloat16, tf32 and 8 bits;
+ *   predication.c, mbarrier_wait_loop.c           predicated instructions; loops that wait for an mbarrier
+ *   integer.c, bmsk_szext.c, float.c, narrow.c,   arithmetic; masks and extensions; floats; bfloat16, tf32 and 8 bits;
  *   video.c                                       video instructions
  *   memory.c, async.c                             loads, stores, atomics; mbarrier and bulk copies
  *   warp.c, cluster.c, tensor.c                   warp functions, clusters, matrix instructions
@@ -117,7 +117,7 @@ bool ptx_translate_video(ptx_statement *s, const ptx_instruction *i);
 LLVMValueRef ptx_cluster_register(ptx_statement *s, const char *name); /* or NULL */
 bool ptx_translate_async(ptx_statement *s, const ptx_instruction *i);  /* mbarrier, bulk copies */
 /* Replaces a loop of labels and branches that only waits for an mbarrier by the wait; true if it was one.
-   (wait_loop.c) */
+   (mbarrier_wait_loop.c) */
 bool ptx_shorten_wait_loop(char *text);
 bool ptx_translate_cluster(ptx_statement *s, const ptx_instruction *i); /* mapa, getctarank, barrier.cluster */
 bool ptx_translate_narrow(ptx_statement *s, const ptx_instruction *i);  /* bfloat16 and numbers of 8 bits */

@@ -11,10 +11,10 @@
  * thread j has loaded, bodies[start + j]: the same expression with j for the id. The address is computed as that
  * thread has computed it, so nothing overflows that did not before. No barrier is left.
  *
- * Conditions: all threads of the grid reach the loop and branch uniformly in it. In an iteration each thread stores
- * one element, at its id, before any is read, and reads only elements of threads of the block. The kernel stores to no
- * other memory before the loop or in it. Without the barriers, other threads that are still in the loop may load too
- * late what it stores after the loop. That concerns
+ * Conditions: all threads of the grid reach the loop and branch uniformly in it. In an iteration each thread stores one
+ * element, at its id, before any is read, and reads only elements of threads of the block. The kernel stores to no
+ * other memory before the loop or in it. Without the barriers, threads that are still in the loop may already load what
+ * others store after it. That concerns
  *   - the rows' source, and other addresses that are the same for all threads. All blocks load these, so with several
  *     blocks the kernel had that race before; and grids of one block are excluded;
  *   - elements that other threads load for themselves. So each such access may only be to the thread's own element, by

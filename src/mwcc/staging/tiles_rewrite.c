@@ -26,7 +26,7 @@ static LLVMValueRef without_counter(const tile_loop *t, LLVMValueRef value) {
   return NULL;
 }
 
-/* What may be claimed about an operation after the rewriting. */
+/* The wrap flags that an operation may have after the rewriting. */
 typedef enum outcome {
   WRAPS,     /* it may wrap where it did not before: no nsw, nuw */
   ADDS_MORE, /* a sum of other operands with the same value, which does not wrap: nsw */
@@ -103,7 +103,7 @@ static LLVMValueRef made_of(const pair *list, size_t count, LLVMValueRef old) {
   return old;
 }
 
-/* Erase all instructions of a block that is not needed any more. */
+/* Erase all instructions of a block that is no longer needed. */
 static void empty_block(LLVMBasicBlockRef block) {
   for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i))
     if (LLVMGetFirstUse(i)) LLVMReplaceAllUsesWith(i, LLVMGetPoison(LLVMTypeOf(i)));

@@ -11,7 +11,7 @@ static inline bool is_plain_access(LLVMValueRef access) {
   return !LLVMGetVolatile(access) && LLVMGetOrdering(access) == LLVMAtomicOrderingNotAtomic;
 }
 
-/* Of an instruction or a constant expression; else 0. */
+/* The opcode of an instruction or a constant expression; else 0. */
 static inline LLVMOpcode opcode_of(LLVMValueRef value) {
   if (LLVMIsAInstruction(value)) return LLVMGetInstructionOpcode(value);
   return LLVMIsAConstantExpr(value) ? LLVMGetConstOpcode(value) : (LLVMOpcode)0;

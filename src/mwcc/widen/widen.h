@@ -10,13 +10,13 @@
  *   speculative_shapes.c   better shapes under a run-time test, which shape_test.c emits
  *
  * calls/
- *   instructions.c                            instructions without side effects, on all lanes at once
+ *   instruction_widening.c                    instructions without side effects, on all lanes at once
  *   division.c                                integer division and remainder
  *   serialized_calls.c                        calls that each lane makes by itself
  *   warp_intrinsics.c                         shuffles, votes and other functions of a warp
  *   thread_ids.c                              threadIdx and lane ids
- *   watch.c, tally.c                          markers of watched code; counting in place
- *   checks.c, race_screening.c                bounds of accesses; signs of races
+ *   watch_calls.c, watch_counters.c           markers of watched code; counting in place
+ *   vector_bounds_check.c, race_screening.c   bounds of accesses; signs of races
  *   vector_math.c                             mathematical functions on all lanes
  *   cold_calls.c                              calls of cold helpers
  *   reduction_state.c, privatized_atomics.c   sums and atomic additions that outlive an iteration
@@ -24,7 +24,8 @@
  * memory/ (memory.h lists the access classes)
  *   memory.c                                                     the choice of an access class; contiguous and
  *                                                                broadcast accesses
- *   gather.c, paired_gather.c, windowed_gather.c, scalarized.c   gathers and scatters, and cheaper forms of them
+ *   gather.c, paired_gather.c, windowed_gather.c,
+ *   scalarized_access.c                                          gathers and scatters, and cheaper forms of them
  *   tested_access.c                                              accesses whose class is tested at run time
  *   interleaved.c, transposed.c, permuted.c                      structures, rows that lanes own, and constant
  *                                                                permutations
@@ -126,7 +127,7 @@ struct widener {
   LLVMValueRef tid[3]; /* of the gang's lane 0, in slots: first_id reads them */
   bool tid_is_zero[3]; /* for all gangs of a block */
   LLVMValueRef ctaid[3], ntid[3];
-  LLVMValueRef watched_words;    /* watch.c's: memory for a word of each lane, or NULL */
+  LLVMValueRef watched_words;    /* watch_calls.c's: memory for a word of each lane, or NULL */
   LLVMValueRef thread;           /* the context in memory with which one lane makes a call; or NULL */
   LLVMValueRef gangs, gang;      /* the number of gangs in a block; the current one (slot) */
   bool speculation_failed;       /* this code is for gangs that failed the test of speculative_shapes.c */
@@ -235,7 +236,7 @@ vectors mask_vectors(widener *w, mask m);
 LLVMValueRef mask_word(widener *w, LLVMValueRef lanes); /* one bit for each lane */
 vectors no_lanes(widener *w);
 
-/* ---- widen/calls/instructions.c ---- */
+/* ---- widen/calls/instruction_widening.c ---- */
 /* Emit one instruction (no terminator, phi or barrier) for the lanes of `m`. */
 void widen_instruction(widener *w, LLVMValueRef instruction, mask m);
 
@@ -254,11 +255,11 @@ void widen_warp_apply(widener *w, LLVMValueRef call, mask m);
 
 LLVMValueRef active_word(widener *w, mask m); /* a bit for each lane of the warp */
 
-/* ---- watch.c ---- */
+/* ---- watch_calls.c ---- */
 /* A marker of watched code; false: it is none. */
 bool widen_watch(widener *w, LLVMValueRef call, mask m);
 
-/* ---- checks.c ---- */
+/* ---- vector_bounds_check.c ---- */
 /* A bounds check; false: the call is none. */
 bool widen_check(widener *w, LLVMValueRef call, mask m);
 

@@ -1,8 +1,8 @@
 /* Complex numbers that operations on arrays compute with. In memory they are float2 and double2, whose layout is the
  * same.
  *
- * Division is scaled by the divisor's larger part, so that no intermediate result overflows (Smith). What has no value
- * follows C99's Annex G where it costs nothing. */
+ * Division is scaled by the divisor's larger part, so that no intermediate result overflows (Smith). Special cases
+ * follow C99's Annex G where that costs nothing. */
 #ifndef MOONWARP_ALGORITHMS_COMPLEX_H
 #define MOONWARP_ALGORITHMS_COMPLEX_H
 

@@ -1,4 +1,5 @@
-/* The numbers by which a kernel tells the host which dtype a type is; lua/moonwarp/array/accumulators.lua has the list. */
+/* The numbers by which a kernel reports a type's dtype to the host; lua/moonwarp/array/accumulators.lua has the
+   list. */
 #ifndef MOONWARP_ALGORITHMS_DTYPE_NUMBER_H
 #define MOONWARP_ALGORITHMS_DTYPE_NUMBER_H
 

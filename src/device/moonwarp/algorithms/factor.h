@@ -80,7 +80,7 @@ template <typename T> __device__ inline int lu(T *a, int n, int *pivots) {
   return failed;
 }
 
-/* The solutions for `right` columns x, in place, with what lu has made. */
+/* The solutions for `right` columns x, in place, from the factors that lu has computed. */
 template <typename T> __device__ inline void lu_solve(const T *a, int n, const int *pivots, T *x, int right) {
   for (int k = 0; k < n; k++) {
     int pivot = pivots[k] - 1;
@@ -149,7 +149,8 @@ __device__ inline void reflect(T (*shared)[FACTOR_ROWS], T *a, int m, int k, con
   }
 }
 
-/* Householder's: a, m x n, becomes q in its first min(m, n) columns, and r, min(m, n) x n. tau: min(m, n) elements. */
+/* Householder's QR: the first min(m, n) columns of a, m x n, become q, and r is min(m, n) x n. tau: min(m, n)
+   elements. */
 template <typename T> __device__ inline void qr(T *a, int m, int n, T *r, T *tau) {
   __shared__ T shared[FACTOR_COLUMNS][FACTOR_ROWS];
   int least = m < n ? m : n, t = threadIdx.y * FACTOR_ROWS + threadIdx.x, all = FACTOR_ROWS * FACTOR_COLUMNS;

@@ -138,7 +138,7 @@ template <int SIGN, typename T> __device__ inline complex<T> chirp(unsigned k, u
 
 /* ---- real transforms: of n numbers as n / 2 complex ones ---- */
 
-/* Transform k of the real line, of the transform z of its pairs. (forward) */
+/* Element k of a real line's transform, from the transform z of its pairs. (forward) */
 template <typename V, typename T>
 __device__ inline complex<T> real_from_pairs(const V *z, const V *w, unsigned half, unsigned k) {
   typedef complex<T> C;
@@ -146,12 +146,12 @@ __device__ inline complex<T> real_from_pairs(const V *z, const V *w, unsigned ha
   return scaled((a + b) + turned<-1>((a - b) * C(w[k])), (T)0.5);
 }
 
-/* The pairs' transform k, twice as large, of the transform x of a real line. (inverse) */
+/* Twice element k of the pairs' transform, from the transform x of a real line. (inverse) */
 template <typename V, typename T>
 __device__ inline complex<T> pairs_from_real(const V *x, const V *w, unsigned half, unsigned k) {
   typedef complex<T> C;
   C a = C(x[k]), b = conj(C(x[half - k]));
-  if (k == 0) a.im = b.im = 0; /* what a real line cannot have */
+  if (k == 0) a.im = b.im = 0; /* a real line's first element is real */
   return (a + b) + turned<1>((a - b) * C(w[k]));
 }
 

@@ -1,8 +1,7 @@
 /* Gathers and scatters by index arrays. An index counts from 1, or from the end if it is negative.
  *
  * E is an element of any kind, known by its size alone; I the indices' type. Elements are outer x length x inner, and
- * index j of `count` chooses along the length.
- */
+ * index j of `count` selects along the length. */
 #ifndef MOONWARP_ALGORITHMS_INDICES_H
 #define MOONWARP_ALGORITHMS_INDICES_H
 
@@ -35,8 +34,8 @@ __device__ void take(long long outer, long long length, long long inner, long lo
   for (long long o = blockIdx.y; o < outer; o += gridDim.y) y[o * count * inner + t] = x[(o * length + at) * inner + i];
 }
 
-/* places[k] = where index k leads in the whole array. The indices have the array's dimensions but for the one that
-   they choose along, of `count` (outer x count x inner); flat ones are 1 x count x 1. */
+/* places[k] = the position that index k selects in the whole array. The indices have the array's dimensions except the
+   one along which they select, which is `count` (outer x count x inner); flat ones are 1 x count x 1. */
 template <typename I>
 __device__ void places(long long outer, long long length, long long inner, long long count, const I *index,
                        long long *places, unsigned long long *wrong) {
@@ -59,7 +58,7 @@ template <typename E> __device__ void gather(long long count, const long long *p
   if (k < count) y[k] = x[places[k]];
 }
 
-/* Who writes to a place: the last index that names it, as 1 + its position. */
+/* The owner of a place, who writes to it: the last index that names it, as 1 + its position. */
 __device__ inline void claim(long long count, const long long *places, unsigned long long *owners) {
   long long k = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (k < count) atomicMax(&owners[places[k]], (unsigned long long)k + 1);

@@ -118,8 +118,9 @@ template <typename T> __device__ inline int rank_of(const T *values, int n, int 
   return rank;
 }
 
-/* s, u (m x n) and vt (n x n) of a, m x n with m >= n, in descending order. a and v (n x n) and values (n) are lost.
-   Columns of u whose value is 0, or a rounding error of the largest, are 0. Returns 0, or 1 if it did not converge. */
+/* s, u (m x n) and vt (n x n) of a, m x n with m >= n, in descending order. a, v (n x n) and values (n) are
+   overwritten. Columns of u whose value is 0, or a rounding error of the largest, are 0. Returns 0, or 1 if it did not
+   converge. */
 template <typename T> __device__ inline int svd(T *a, int m, int n, T *v, T *values, T *s, T *u, T *vt) {
   __shared__ T shared[FACTOR_COLUMNS][FACTOR_ROWS];
   bool is_done = jacobi(a, m, n, v);
@@ -149,7 +150,7 @@ template <typename T> __device__ inline int svd(T *a, int m, int n, T *v, T *val
 
 /* Eigenvalues w, ascending, and vectors (n x n) of the symmetric matrix whose lower triangle is a's. The matrix is
    shifted by Gershgorin's bound, so that its singular values are its eigenvalues plus the shift. a, v and values are
-   lost. Returns 0, or 1 if it did not converge. */
+   overwritten. Returns 0, or 1 if it did not converge. */
 template <typename T> __device__ inline int eigh(T *a, int n, T *v, T *values, T *w, T *vectors) {
   __shared__ T shared[FACTOR_COLUMNS][FACTOR_ROWS];
   __shared__ T shift;

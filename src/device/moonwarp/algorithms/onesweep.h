@@ -1,12 +1,12 @@
 /* A stable radix sort for GPUs, which reads and writes each key once a pass: Adinets and Merrill, "Onesweep: a faster
  * least significant digit radix sort for GPUs" (2022), with the decoupled look-back of Merrill and Garland (2016).
  *
- * onesweep_count counts the digits of all passes in one reading, onesweep_bases makes each digit's first place of them.
- * In a pass, a block takes the next tile, ranks its keys, and publishes how many of each digit it has. Then it adds up
- * what the tiles before it have published, so it knows where each of its digits begins. Keys go to their places in the
- * tile first, in shared memory: neighbours there have neighbouring places in the result.
+ * onesweep_count counts the digits of all passes in one reading, onesweep_bases computes each digit's first place from
+ * them. In a pass, a block takes the next tile, ranks its keys, and publishes how many of each digit it has. Then it
+ * adds up what the tiles before it have published, so it knows where each of its digits begins. Keys go to their places
+ * in the tile first, in shared memory: neighbours there have neighbouring places in the result.
  *
- * Tiles are taken in order, so all tiles before one's own are done or at work, and waiting for them ends. */
+ * Tiles are taken in order, so all earlier tiles are done or running, and waiting for them ends. */
 #ifndef MOONWARP_ALGORITHMS_ONESWEEP_H
 #define MOONWARP_ALGORITHMS_ONESWEEP_H
 
@@ -15,14 +15,15 @@
 namespace moonwarp {
 
 /* On GPUs, arrays of a thread's keys stay in registers. On the CPU device, where these kernels are only tested, they
-   need not, and the compiler is done sooner. */
+   need not, which shortens compilation. */
 #if defined __MW_NVPTX__ || defined __MW_NVRTC__
 enum { ONESWEEP_UNROLL = 32 };
 #else
 enum { ONESWEEP_UNROLL = 1 };
 #endif
 
-/* Of the passes. With two blocks on a multiprocessor, this and the number of keys were the fastest of 9 on an H100. */
+/* The threads of a pass. With two blocks on a multiprocessor, this and the number of keys were the fastest of 9 on an
+   H100. */
 enum { ONESWEEP_THREADS = 512, ONESWEEP_WARPS = ONESWEEP_THREADS / 32 };
 
 /* Keys that a thread and a block have: a tile of 28 to 32 KiB, or less where keys are short. */
@@ -30,15 +31,15 @@ template <typename K> struct onesweep_tile {
   static constexpr int items = sizeof(K) == 8 ? 8 : sizeof(K) == 4 ? 14 : 16, size = items * ONESWEEP_THREADS;
 };
 
-/* What a tile publishes of a digit: a count, and in the two highest bits whether it is its own or includes those of all
-   tiles before. W: an unsigned type with room for the number of keys beside these bits. */
+/* A tile's published count of a digit. The two highest bits say whether it is the tile's own or includes all earlier
+   tiles. W: an unsigned type with room for the number of keys beside these bits. */
 template <typename W> struct onesweep_state {
   static constexpr int shift = 8 * (int)sizeof(W) - 2;
   static constexpr W own = (W)1 << shift, all = (W)2 << shift, count = own - 1;
 };
 
-/* What all passes over n keys need: where digits begin, the next tile's number, and what tiles have published. It is
-   zero before. A block of onesweep_bases and a pass have a part each, `pass` being the number of the digit. */
+/* Memory for all passes over n keys: where digits begin, the next tile's number, and the published counts. It is zero
+   before. A block of onesweep_bases and a pass have a part each, `pass` being the number of the digit. */
 template <typename K, typename W> struct onesweep_scratch {
   enum { DIGITS = (int)sizeof(K) };
   unsigned long long *at;
@@ -51,8 +52,8 @@ template <typename K, typename W> struct onesweep_scratch {
 };
 
 /* Add the digits of n elements to counts[pass][digit]. Blocks of 256 threads, any number. A thread counts equal digits
-   in a row by itself: where all keys have the same, as in the highest bits of small numbers, lanes would queue for
-   it. */
+   in a row by itself: if all keys have the same, as in the highest bits of small numbers, lanes would contend for one
+   counter. */
 template <typename O, typename K> __device__ inline void onesweep_count(const K *x, long long n, unsigned *counts) {
   enum { DIGITS = (int)sizeof(K), LOADS = 4 };
   __shared__ unsigned count[DIGITS][256];
@@ -128,7 +129,7 @@ __device__ inline unsigned onesweep_rank(unsigned digit, int lane, volatile unsi
   return base + before;
 }
 
-/* How many keys of a digit the tiles before `tile` have. */
+/* The number of keys of a digit in the tiles before `tile`. */
 template <typename W> __device__ inline W onesweep_look_back(const volatile W *state, long long tile, int digit) {
   typedef onesweep_state<W> S;
   W sum = 0;
@@ -174,7 +175,7 @@ __device__ inline void onesweep_pass(const K *from, const unsigned *was, long lo
 #pragma unroll ONESWEEP_UNROLL
   for (int k = 0; k < ITEMS; k++) {
     int i = first + k * 32;
-    /* Those that fill the last tile up come after all others, which have no greater digit. */
+    /* The keys that fill up the last tile come after all others, which have no greater digit. */
     key[k] = i < count ? radix_key<O, K, FIRST>(from, begin + i) : (K) ~(K)0;
   }
 #pragma unroll ONESWEEP_UNROLL

@@ -1,23 +1,22 @@
 /* A stable partition of places and values into buckets of 2^shift places each, and sums in the order of positions.
  *
- * Positions are cut into chunks. partition_count() counts, for each chunk and bucket, what the chunk has for it; the
- * inclusive scan of the counts, bucket by bucket, says where each chunk's end; partition_distribute() moves them there.
- * The values of a bucket then are in the order of their positions, and one thread adds them in that order: a sum that
- * is the same on every run.
- */
+ * Positions are cut into chunks. partition_count() counts, for each chunk and bucket, the chunk's elements for the
+ * bucket; the inclusive scan of the counts, bucket by bucket, says where each chunk's end; partition_distribute() moves
+ * them there. The values of a bucket then are in the order of their positions, and one thread adds them in that order:
+ * a sum that is the same on every run. */
 #ifndef MOONWARP_ALGORITHMS_PARTITION_H
 #define MOONWARP_ALGORITHMS_PARTITION_H
 
 namespace moonwarp {
 
-/* What goes to a place. P is as wide as the places need. */
+/* A value and its place. P is as wide as the places need. */
 template <typename P, typename T> struct placed {
   P place;
   T value;
 };
 
-/* counts[chunk][bucket], which begin as 0; a thread for each chunk c. Where::place(index[k], length) is a place from 0, or
-   -1 for a wrong index, of which the least position is reported. */
+/* counts[chunk][bucket], which begin as 0; a thread for each chunk c. Where::place(index[k], length) is a place from 0,
+   or -1 for a wrong index, of which the least position is reported. */
 template <typename Where, typename I>
 __device__ void partition_count(int c, long long count, long long chunk, int chunks, int buckets, int shift,
                                 long long length, const I *index, long long *counts, unsigned long long *wrong) {
@@ -33,7 +32,8 @@ __device__ void partition_count(int c, long long count, long long chunk, int chu
   }
 }
 
-/* next[chunk][bucket]: where the chunk's first goes; it is used up. v repeats after `values`. */
+/* next[chunk][bucket]: the position of the chunk's first element in the bucket; it is overwritten. v repeats after
+   `values`. */
 template <typename Where, typename I, typename P, typename T>
 __device__ void partition_distribute(int c, long long count, long long chunk, int chunks, int buckets, int shift,
                                      long long length, long long values, const I *index, const T *v, long long *next,

@@ -1,7 +1,7 @@
 /* Stable radix sorts by digits of eight bits, the lowest first.
  *
- * Elements are sorted by keys, unsigned numbers in the elements' order: radix_order makes one of an element's bits, and
- * the element of it again. With POSITIONS, each key carries the position that it had.
+ * Elements are sorted by keys, unsigned numbers in the elements' order: radix_order converts an element's bits to a key
+ * and back. With POSITIONS, each key carries the position that it had.
  *
  * A thread sorts lines alone (sort_line), or many blocks sort one line, a thread of each walking a chunk (…_chunk, for
  * CPUs, whose threads have caches for 256 streams): they count the digits of each chunk, scan the counts in the order

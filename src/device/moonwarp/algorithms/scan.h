@@ -1,6 +1,6 @@
 /* Inclusive scans along one dimension of outer x length x inner elements.
  *
- * Lines are cut into chunks whose length only the shape decides. totals() combines each chunk, prefixes() scans the
+ * Lines are cut into chunks whose length depends on the shape alone. totals() combines each chunk, prefixes() scans the
  * totals, and scan() goes through the chunks once more, each from the prefix before it. So a result does not depend on
  * how many threads there are, nor on the device. Where lines are contiguous, a warp walks a chunk 32 elements at a time
  * (rows_…); else a thread does it alone (columns_…).
@@ -20,15 +20,15 @@ namespace moonwarp {
 
 /* ---- contiguous lines: a block is a warp; blockIdx.x is the chunk, blockIdx.y the line ---- */
 
-/* Groups of 32 elements that a warp scans at a time. Their scans do not wait for each other: only the carry goes through
-   all of them, so a GPU has more loads in flight. The order of combining is the same for any number. */
+/* Groups of 32 elements that a warp scans at a time. Their scans do not wait for each other: only the carry goes
+   through all of them, so a GPU has more loads in flight. The order of combining is the same for any number. */
 #if defined __MW_NVPTX__ || defined __MW_NVRTC__
 enum { SCAN_GROUPS = 8 };
 #else
 enum { SCAN_GROUPS = 1 };
 #endif
 
-/* Walk a chunk of a line. STORE: the scan goes to y, from `carry` on if `carried`; else only the total counts. */
+/* Walk a chunk of a line. STORE: the scan goes to y, from `carry` on if `carried`; else only the total is computed. */
 template <typename Op, bool STORE>
 __device__ inline typename Op::A rows_walk(long long first, long long end, const typename Op::T *x,
                                            typename Op::A carry, bool carried, typename Op::R *y) {
@@ -110,7 +110,7 @@ __device__ void rows_scan(long long lines, long long length, long long chunk, co
 
 /* ---- other lines: a thread for each outer element, chunk and column ---- */
 
-/* Where a thread's chunk is: its first element's place in x, and in its line. */
+/* The position of a thread's chunk: its first element's place in x, and in its line. */
 struct column_chunk {
   long long place, first, end;
 };

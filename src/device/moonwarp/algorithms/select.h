@@ -1,5 +1,5 @@
 /* The k-th least element of each line, found digit by digit: from the highest byte of the elements' keys down, count
- * how many of those that begin as the answer does have each digit, and choose the digit in which rank k falls.
+ * the elements with each digit, among those that have the answer's prefix, and choose the digit in which rank k falls.
  *
  * A key has the order of its element: KIND says how (UNSIGNED, SIGNED, FLOATING). NaN comes last.
  */
@@ -30,7 +30,7 @@ template <typename T, int KIND> __device__ inline T element_of(unsigned long lon
   return x;
 }
 
-/* Add to counts[line][256] the digits at `shift` of the elements that begin as keys[line] does. A block for each chunk
+/* Add to counts[line][256] the digits at `shift` of the elements with the prefix of keys[line]. A block for each chunk
    (x) and line (y), of any size, or ALONE of one thread: on a CPU that counts faster than lanes do where most elements
    count. */
 template <typename T, int KIND, bool ALONE>
@@ -57,7 +57,7 @@ __device__ void select_count(long long length, int shift, const T *x, const unsi
     if (mine[d] != 0) atomicAdd(&counts[blockIdx.y * 256 + d], mine[d]);
 }
 
-/* Choose each line's next digit, and begin anew with the counts. A thread for each line. */
+/* Choose each line's next digit, and clear the counts. A thread for each line. */
 __device__ inline void select_choose(int lines, int shift, unsigned *counts, unsigned long long *ranks,
                                      unsigned long long *keys) {
   int line = blockIdx.x * blockDim.x + threadIdx.x;

@@ -4,8 +4,8 @@
 
 namespace moonwarp {
 
-/* The words of an accumulator, which go from lane to lane one by one: of 8 bytes where these make it up, which CPUs
-   shuffle as they are. */
+/* The words of an accumulator, which are shuffled one by one: of 8 bytes if its size is a multiple, since CPUs shuffle
+   those directly. */
 template <typename A, bool WIDE = sizeof(A) % 8 == 0> struct words {
   enum { COUNT = (sizeof(A) + 3) / 4 };
   unsigned word[COUNT];

@@ -1,4 +1,5 @@
-/* What the C++ library's headers for atomics test, which compilers define for host targets only: all is free of locks. */
+/* Macros that the C++ library's headers for atomics test, and that compilers define for host targets only: all atomics
+   are lock-free. */
 #ifndef __GCC_ATOMIC_INT_LOCK_FREE
 #define __GCC_ATOMIC_TEST_AND_SET_TRUEVAL 1
 #define __GCC_ATOMIC_BOOL_LOCK_FREE       2

@@ -10,7 +10,7 @@ enum { MW_MEMORY = 1, MW_RACES = 2, MW_BARRIERS = 4, MW_INITIALISATION = 8 }; /*
 
 /* ---- a block ---- */
 
-/* One that no other block has. There are as many as blocks can be resident. */
+/* Take a slot that no other block has. There are as many as blocks can be resident. */
 __mw_follow_function mw_follow_block *__mw_take_slot(const mw_follow_launch *launch) {
   __mw_u32 *taken = (__mw_u32 *)(launch + 1), words = (launch->slot_count + 31) / 32, at = __mw_follow_start() % words;
   for (;; at = (at + 1) % words) {
@@ -78,7 +78,7 @@ __mw_follow_called void __mw_guard_follow_unknown(__mw_u32 what) {
   *(volatile __mw_u32 *)&self.block->unfollowed = 1;
 }
 
-/* ---- blocks of malloc ---- */
+/* ---- memory of malloc ---- */
 
 __mw_follow_function mw_follow_malloc *__mw_malloc_of(mw_follow_session *session, __mw_u64 address, bool makes) {
   mw_follow_malloc *list = (mw_follow_malloc *)session->mallocs;
@@ -93,7 +93,7 @@ __mw_follow_function mw_follow_malloc *__mw_malloc_of(mw_follow_session *session
   return 0;
 }
 
-/* An access by a pointer that malloc returned: whether it stays in the block, which is there. */
+/* An access by a pointer that malloc returned: whether it stays in the allocated memory, which has not been freed. */
 __mw_follow_function void __mw_check_block(const __mw_touch &a) {
   const mw_follow_malloc *m = __mw_malloc_of(a.self.session, a.object, false);
   if (!m) return;
@@ -221,7 +221,7 @@ __mw_follow_called __mw_u32 __mw_guard_follow_shuffle(__mw_u32 mask, __mw_u32 by
   return lanes;
 }
 
-/* All blocks of the grid have met; one thread of the block calls it. */
+/* All blocks of the grid have arrived; one thread of the block calls it. */
 __mw_follow_called void __mw_guard_follow_grid() {
   __mw_self self;
   if (__mw_follow_self(&self)) __mw_add(&self.block->grids, 1);

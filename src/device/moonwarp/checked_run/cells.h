@@ -1,8 +1,8 @@
 /* The latest accesses to each word of global and shared memory, and races between them; which bytes are written.
  *
- * An access puts its record in the place of an older one, and then compares itself with the others. Both of two accesses
- * at the same time do so, and at least one sees the other. A record that was displaced by an access which it does not
- * happen before is lost, except for one reader. */
+ * An access puts its record in the place of an older one, and then compares itself with the others. Both of two
+ * accesses at the same time do so, and at least one sees the other. A record that was displaced by an access which it
+ * does not happen before is lost, except for one reader. */
 #ifndef MOONWARP_FOLLOW_CELLS_H
 #define MOONWARP_FOLLOW_CELLS_H
 
@@ -33,7 +33,7 @@ __mw_follow_function bool __mw_precedes(const __mw_touch &a, __mw_u64 who, __mw_
   return run - launch->base < launch->blocks && ((__mw_u32)what >> 16) < __mw_load(&block->grids);
 }
 
-/* The access of a new finding; NULL: it is none. */
+/* Store the access in a new finding; NULL: there is no new one. */
 __mw_follow_inline void __mw_show(const __mw_touch &a, mw_follow_finding *f) {
   if (!f) return;
   f->address = a.address;
@@ -62,8 +62,8 @@ __mw_follow_function void __mw_tell_race(const __mw_touch &a, __mw_u64 who, __mw
   __mw_show(a, __mw_found(&a.self, MW_FOLLOW_RACE, here, other, 0));
 }
 
-/* Atomic and volatile accesses do not race, unless the scope of one is too small; but volatile ones do not keep the lanes of
-   a warp in step in shared memory. */
+/* Atomic and volatile accesses do not race, unless the scope of one is too small; but volatile ones do not keep the
+   lanes of a warp in step in shared memory. */
 __mw_follow_inline bool __mw_conflict(const __mw_touch &a, __mw_u64 who, __mw_u64 what) {
   __mw_u32 mine = a.flags, theirs = (__mw_u32)what;
   const __mw_u32 strong = MW_FOLLOW_ATOMIC | MW_FOLLOW_VOLATILE;
@@ -74,8 +74,8 @@ __mw_follow_inline bool __mw_conflict(const __mw_touch &a, __mw_u64 who, __mw_u6
   return a.is_shared && same && __mw_thread_of(who) / 32 == a.self.id / 32 && !((mine | theirs) & MW_FOLLOW_ATOMIC);
 }
 
-/* What the record in a place says; if it is not complete, both accesses are under way at once, mostly at one place of the
-   code, and the rest is what that place of a record stands for. */
+/* The contents of the record at `place`. If it is incomplete, both accesses happen at the same time, mostly at one
+   place of the code, and `place` stands for the missing fields. */
 __mw_follow_inline __mw_u64 __mw_said(const __mw_touch &a, __mw_u64 who, __mw_u64 what, int place) {
   if ((what >> 7 & 511) == (__mw_thread_of(who) & 511) && what >> 44) return what;
   __mw_u32 flags = place == MW_FOLLOW_WRITE    ? MW_FOLLOW_STORE

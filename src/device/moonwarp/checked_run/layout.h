@@ -8,7 +8,7 @@
 
 enum { MW_FOLLOW_LANES = 32, MW_FOLLOW_THREADS = 1024 };
 
-/* What an access is. */
+/* Properties of an access. */
 enum mw_follow_flags {
   MW_FOLLOW_STORE = 1,
   MW_FOLLOW_ATOMIC = 2,   /* also MW_FOLLOW_STORE */
@@ -21,7 +21,7 @@ enum mw_follow_flags {
 
 enum mw_follow_vote { MW_FOLLOW_COUNT, MW_FOLLOW_AND, MW_FOLLOW_OR };
 
-/* What a kernel does that is not followed: bits of mw_follow_session.notes. */
+/* Operations of a kernel that are not followed: bits of mw_follow_session.notes. */
 enum mw_follow_note {
   MW_FOLLOW_NAMED = 1,        /* barriers of a part of a block */
   MW_FOLLOW_CLUSTERS = 2,     /* shared memory and barriers of a cluster */
@@ -43,12 +43,12 @@ enum mw_follow_kind {
   MW_FOLLOW_ABSENT,     /* a shuffle reads a lane that does not take part; value: it */
   MW_FOLLOW_FREED_TWICE,
   MW_FOLLOW_NOT_MALLOC, /* free of an address that malloc did not return; value: it */
-  MW_FOLLOW_PAST_BLOCK, /* an access outside of a block of malloc; value: its bytes */
-  MW_FOLLOW_FREED_BLOCK /* an access to one that was freed */
+  MW_FOLLOW_PAST_BLOCK, /* an access outside of memory of malloc; value: its bytes */
+  MW_FOLLOW_FREED_BLOCK /* an access to freed memory */
 };
 
-/* The latest accesses to four bytes: a write, two readers, an atomic operation. who: run << 32 | epoch << 14 | thread << 4
-   | bytes, 0: none; what: site << 44 | step << 32 | grids << 16 | flags. */
+/* The latest accesses to four bytes: a write, two readers, an atomic operation. who: run << 32 | epoch << 14 | thread
+   << 4 | bytes, 0: none; what: site << 44 | step << 32 | grids << 16 | flags. */
 enum { MW_FOLLOW_WRITE, MW_FOLLOW_READ, MW_FOLLOW_READ_TOO, MW_FOLLOW_UPDATE, MW_FOLLOW_RECORDS };
 typedef struct mw_follow_cell {
   unsigned long long who[MW_FOLLOW_RECORDS], what[MW_FOLLOW_RECORDS];

@@ -1,4 +1,4 @@
-/* What the functions of checked runs need of a GPU. */
+/* The GPU's registers and instructions for the functions of checked runs. */
 #ifndef MOONWARP_FOLLOW_MACHINE_H
 #define MOONWARP_FOLLOW_MACHINE_H
 

@@ -1,4 +1,4 @@
-/* What a thread knows of what others did, and what of that goes to the log: fences and atomics. */
+/* A thread's knowledge of other threads' accesses, and the part of it that is logged: fences and atomics. */
 #ifndef MOONWARP_FOLLOW_ORDER_H
 #define MOONWARP_FOLLOW_ORDER_H
 

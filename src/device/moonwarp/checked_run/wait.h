@@ -1,6 +1,6 @@
-/* Barriers and warp functions of checked runs. They wait in software, so that a wait which cannot end on the hardware is
- * noticed and ends: threads at different barriers continue together, and a warp function continues without lanes that
- * have returned, wait at a barrier of the block, or wait in other warp functions while all lanes wait. */
+/* Barriers and warp functions of checked runs. They wait in software, so that a wait which cannot end on the hardware
+ * is detected and ended: threads at different barriers continue together, and a warp function continues without lanes
+ * that have returned, wait at a barrier of the block, or wait in other warp functions while all lanes wait. */
 #ifndef MOONWARP_FOLLOW_WAIT_H
 #define MOONWARP_FOLLOW_WAIT_H
 
@@ -32,7 +32,7 @@ __mw_follow_inline void __mw_compare_places(const __mw_self *self, __mw_u32 *sit
   if (f) f->ready = 1;
 }
 
-/* All threads that have not returned are here: let them go. */
+/* All threads that have not returned have arrived: release them. */
 __mw_follow_inline void __mw_release_block(const __mw_self *self, __mw_u32 site, __mw_u32 gone) {
   mw_follow_block *b = self->block;
   if (gone) __mw_found_here(self, MW_FOLLOW_RETURNED, site, __mw_load(&b->gone_thread));
@@ -140,7 +140,7 @@ __mw_follow_function __mw_u32 __mw_gather(const __mw_self *self, __mw_u32 mask, 
 
 __mw_follow_inline __mw_u32 __mw_most(__mw_u32 a, __mw_u32 b) { return a > b ? a : b; }
 
-/* The lanes have met: each then knows what the others did and know. */
+/* The lanes have arrived: each now knows what the others did and know. */
 __mw_follow_function void __mw_join_lanes(const __mw_self *self, __mw_u32 lanes) {
   mw_follow_thread *mine = self->thread, *all = self->block->threads + self->id / 32 * 32;
   __mw_u32 live = __mw_existing(self) & ~__mw_load(&__mw_warp_of(self)->exited), step = 0, floor = mine->floor;

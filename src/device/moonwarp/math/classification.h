@@ -1,5 +1,5 @@
-/* What kind of number an argument is, and comparisons that NaN does not make invalid: functions, not C's macros, so that
- * libraries and programs may use the names for their own. */
+/* The class of a number, and comparisons that NaN does not make invalid: functions, not C's macros, so that libraries
+ * and programs may use the names for their own. */
 #ifndef MOONWARP_CLASSIFICATION_H
 #define MOONWARP_CLASSIFICATION_H
 

@@ -41,7 +41,8 @@ struct one_thread {
 
 } // namespace details
 
-/* Sync: a barrier or a pipeline, whose track() says that it is to wait for the copy. Size: a size_t, or a size with a known alignment. */
+/* Sync: a barrier or a pipeline, whose track() makes it wait for the copy. Size: a size_t, or a size with a known
+   alignment. */
 template <typename Sync, typename Size>
 __mw_device_template void memcpy_async(void *target, const void *source, Size bytes, Sync &sync) {
   details::copy_bytes(details::one_thread(), target, source, (size_t)bytes);

@@ -94,7 +94,7 @@ public:
 
   public:
     arrival_token() = default;
-    /* Of what barrier_arrive_tx returns. */
+    /* The token for the result of barrier_arrive_tx. */
     __mw_member static arrival_token of(unsigned long long at) { return arrival_token(at); }
   };
 

@@ -1,9 +1,9 @@
-/* Barriers in a word of 64 bits that count arrivals and bytes of copies (PTX mbarrier): a phase ends when as many threads
- * have arrived as are expected, and all bytes that were announced have been copied.
+/* Barriers in a word of 64 bits that count arrivals and bytes of copies (PTX mbarrier): a phase ends when as many
+ * threads have arrived as are expected, and all bytes that were announced have been copied.
  *
- * In shared memory of a GPU of compute capability 8.0 the word is the hardware's. Elsewhere it consists of, from bit 0: 20
- * bits, the arrivals that are still missing; 20, those of a phase; 21, the bytes that are missing, plus 2^20; 3, the number
- * of the phase. */
+ * In shared memory of a GPU of compute capability 8.0 the word is the hardware's. Elsewhere it consists of, from bit 0:
+ * 20 bits, the arrivals that are still missing; 20, those of a phase; 21, the bytes that are missing, plus 2^20; 3, the
+ * number of the phase. */
 #ifndef MOONWARP_MBARRIER_H
 #define MOONWARP_MBARRIER_H
 
@@ -24,14 +24,14 @@ __mw_member unsigned int *__mw_mbarrier_phase(const __mw_mbarrier *at) { return 
 __mw_member void __mw_mbarrier_start(__mw_mbarrier *at, unsigned int count) {
   *at = count | (__mw_mbarrier)count << 20 | __MW_MBARRIER_NO_BYTES;
 }
-/* Of a change of the word: if it ended the phase, the next one begins. */
+/* After a change of the word: if it ended the phase, begin the next one. */
 __mw_member void __mw_mbarrier_settle(__mw_mbarrier *at, __mw_mbarrier now) {
   if ((now & 0xfffff) != 0 || (now & 0x1ffffful << 40) != __MW_MBARRIER_NO_BYTES) return;
   __atomic_store_n(at, (now | (now >> 20 & 0xfffff)) + (1ull << 61), __ATOMIC_RELAXED);
 }
 __mw_member __mw_mbarrier __mw_mbarrier_change(__mw_mbarrier *at, __mw_mbarrier by) {
   __threadfence_block();
-  __mw_tell_atomic(8); /* relaxed: whoever makes the barrier comes before */
+  __mw_tell_atomic(8); /* relaxed: the initialisation of the barrier comes before */
   __mw_mbarrier old = __atomic_fetch_add(at, by, __ATOMIC_RELAXED);
   __threadfence_block();
   __mw_mbarrier_settle(at, old + by);
@@ -114,7 +114,7 @@ __mw_device void __mw_mbarrier_expect(__mw_mbarrier *at, unsigned int bytes) {
 #endif
   __atomic_fetch_add(at, (__mw_mbarrier)bytes << 40, __ATOMIC_RELAXED);
 }
-/* Bytes have arrived. On a GPU only copies say so. */
+/* Bytes have arrived. On a GPU only copies report that. */
 __mw_device void __mw_mbarrier_complete(__mw_mbarrier *at, unsigned int bytes) {
   __mw_mbarrier_change(at, 0 - ((__mw_mbarrier)bytes << 40));
 }

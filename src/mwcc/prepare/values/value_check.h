@@ -1,4 +1,4 @@
-/* What value_check.c and value_shadow.c share. */
+/* Declarations that value_check.c and value_shadow.c share. */
 #ifndef MWCC_VALUE_CHECK_H
 #define MWCC_VALUE_CHECK_H
 

@@ -34,7 +34,7 @@ typedef struct noted {
 typedef struct cells {
   LLVMTypeRef type;    /* a vector of i32 */
   LLVMValueRef at[2];  /* of writes and of reads: a pointer, or a vector of pointers */
-  LLVMValueRef tags;   /* who accesses */
+  LLVMValueRef tags;   /* of the accessing threads */
   LLVMValueRef active; /* a mask; NULL: all */
   bool distinct;       /* no two are the same */
 } cells;

@@ -26,7 +26,8 @@ static callee_kind kind_of(LLVMValueRef call) {
   return starts_with(name, "llvm.") || is_importable(name) ? CALLEE_PLAIN : CALLEE_UNKNOWN;
 }
 
-/* The thread context that the lanes use in turn. What all of them share is stored once, at the function's top. */
+/* The thread context that the lanes use one after the other. Fields that all of them share are stored once, at the
+   function's top. */
 LLVMValueRef serial_thread(widener *w) {
   if (!w->thread) w->thread = new_thread(w->p, w->entry, w->frame, w->worker, w->k);
   return w->thread;

@@ -10,8 +10,8 @@
  * The block's code still has its own condition: the test only decides that nothing remains to be done.
  *
  * Only for code of one block class, and for conditions that exclude whole blocks: comparisons from below (i > k), or
- * with more than a parameter (i < n - k). Grids are just large enough for `i < n`, so a test of that would never
- * succeed. */
+ * with more than a parameter (i < n - k). Grids are just large enough for `i < n`, so a test of that would hardly ever
+ * exclude a block. */
 #include "mwcc/analysis/analysis.h"
 #include "emission.h"
 
@@ -22,7 +22,7 @@ typedef struct guard_builder {
   program *p;
   LLVMBuilderRef b;
   LLVMValueRef *ctaid;   /* the block's, by axis */
-  bool is_signed;        /* how the comparison at hand interprets its operands */
+  bool is_signed;        /* how the current comparison interprets its operands */
   LLVMValueRef in_range; /* i1, or NULL: all arithmetic of the comparison keeps its range */
   bool skips_blocks;     /* a comparison of a kind that excludes whole blocks */
 } guard_builder;

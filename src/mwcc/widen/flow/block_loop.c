@@ -21,7 +21,7 @@ static LLVMValueRef grid_size(widener *w, unsigned axis) {
   return axis ? size : LLVMBuildUDiv(w->b, size, constant_i64(w->p, w->p->merged), "");
 }
 
-/* The merged block that begins with this block: its parts run together. */
+/* The first merged block that begins at this block or after it: a merged block runs with its first part. */
 static LLVMValueRef joined_from(widener *w, LLVMValueRef block) {
   LLVMValueRef merged = constant_i64(w->p, w->p->merged), before = constant_i64(w->p, w->p->merged - 1);
   return LLVMBuildUDiv(w->b, LLVMBuildAdd(w->b, block, before, ""), merged, "");

@@ -252,7 +252,7 @@ static void emit_enter(emission *e, int l) {
   LLVMBuildBr(e->w.b, e->path->bodies[header]);
 }
 
-/* Of a divergent loop only: the back edge of a uniform one is a branch. */
+/* The latch of a divergent loop; the back edge of a uniform one is a branch. */
 static void emit_latch(emission *e, int l) {
   const plan *p = &e->path->plan;
   int header = p->order.loops[l].header, parent = p->order.loops[l].parent;
@@ -336,7 +336,7 @@ static bool is_pending(LLVMBasicBlockRef block) {
   return !LLVMGetBasicBlockTerminator(block) && LLVMGetFirstUse(LLVMBasicBlockAsValue(block));
 }
 
-/* Emit the blocks to which emitted code branches: of two paths, one has little of the code after they meet. False:
+/* Emit the blocks to which emitted code branches: of two paths, one has little of the code after they join. False:
    there were none. */
 static bool emit_pending(emission *e) {
   const path *of = e->path;

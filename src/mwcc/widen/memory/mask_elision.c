@@ -117,8 +117,8 @@ static void copy_lanes(widener *w, LLVMTypeRef type, LLVMValueRef target, unsign
 
 /* ---- loads ---- */
 
-/* LLVM knows the size of stack variables. What gangs have just stored to shared memory is not forwarded to a masked
-   load. */
+/* LLVM knows the size of stack variables. Values that gangs have just stored to shared memory are not forwarded to a
+   masked load. */
 static bool loads_whole(const widener *w, const place *at, LLVMTypeRef wide) {
   uint64_t bytes = element_bytes(w, wide);
   memory_kind kind = memory_of(at->address);

@@ -10,7 +10,7 @@
  *   permuted                  lanes at constant distances: whole vectors and shuffles: permuted.c
  *   tested at run time        contiguous, in two runs, or near each other: tested_access.c, windowed_gather.c
  *   paired                    two neighbouring members as one element: paired_gather.c
- *   anything else             a gather or scatter (gather.c), or lane by lane (scalarized.c)
+ *   anything else             a gather or scatter (gather.c), or lane by lane (scalarized_access.c)
  *
  * Invariants: an access is only reached with at least one active lane. Memory is read only at addresses of active
  * lanes or on their pages, and written only where an active lane writes. The address of an inactive lane may be

@@ -1,8 +1,9 @@
-/* Kernels that make the table of a discrete distribution (discrete.h), Poisson's or the binomial one, and that look words up
- * in it. A table is one piece of memory: the structs, which point into it, and for each of at most `capacity` values 24 bytes
- * from byte MW_DISCRETE_HEAD on. It has the values whose probability is not 0 in double precision. By its method it is a
- * squared histogram (CURAND_M2), the sums of probabilities (CURAND_BINARY_SEARCH), or nothing but the mean and the standard
- * deviation (CURAND_DISCRETE_GAUSS). A module's text is one of the macros below after this header. */
+/* Kernels that make the table of a discrete distribution (discrete.h), Poisson's or the binomial one, and that look
+ * words up in it. A table is one piece of memory: the structs, which point into it, and for each of at most `capacity`
+ * values 24 bytes from byte MW_DISCRETE_HEAD on. It has the values whose probability is not 0 in double precision. By
+ * its method it is a squared histogram (CURAND_M2), the sums of probabilities (CURAND_BINARY_SEARCH), or nothing but
+ * the mean and the standard deviation (CURAND_DISCRETE_GAUSS). A module's text is one of the macros below after this
+ * header. */
 #ifndef MOONWARP_RANDOM_DISTRIBUTIONS_DISCRETE_TABLE_H
 #define MOONWARP_RANDOM_DISTRIBUTIONS_DISCRETE_TABLE_H
 
@@ -17,21 +18,22 @@ struct __mw_discrete_memory {
 };
 
 /* The logarithm of a value's probability: Poisson's of mean a, or the binomial one of a trials. */
-__device__ inline double discrete_share(int binomial, double a, double b, double k) {
+__device__ inline double discrete_log_probability(int binomial, double a, double b, double k) {
   if (!binomial) return k * log(a) - a - lgamma(k + 1);
   if (b <= 0 || b >= 1) return k == a * b ? 0 : -1e300;
   return k * log(b) + (a - k) * log1p(-b) + lgamma(a + 1) - lgamma(k + 1) - lgamma(a - k + 1);
 }
 
-/* Columns of the average height, each of its own value up to V and of another one, K, above it. Those that are too low take
- * what they lack from the last one that is too high, and when that has no more to give, from the one before it; rounds from
- * the first column to the last, since those that gave may become too low. Any order makes a table of the distribution; this
- * one makes cuRAND's. (Marsaglia, Tsang and Wang, "Fast generation of discrete random variables", 2004, method 2) */
+/* Columns of the average height, each of its own value up to V and of another one, K, above it. Columns that are too
+ * low are filled from the last one that is too high and, when that is used up, from the one before it. This is repeated
+ * from the first column to the last, since the others may become too low. Any order makes a table of the distribution;
+ * this one makes cuRAND's. (Marsaglia, Tsang and Wang, "Fast generation of discrete random variables", 2004, method
+ * 2) */
 __device__ inline void square_histogram(unsigned length, double *height, double *V, unsigned *K) {
   int giver = (int)length - 1, changed = 1;
   for (unsigned i = 0; i < length; i++) {
     V[i] = (i + 1.0) / length;
-    K[i] = length; /* has taken nothing yet */
+    K[i] = length; /* not filled yet */
   }
   while (giver >= 0 && height[giver] <= 1) giver--;
   while (changed) {
@@ -58,10 +60,10 @@ __device__ inline void discrete_table(int binomial, double a, double b, double m
   unsigned *K = (unsigned *)(height + capacity), length = 0;
   double first = floor(mean);
   if (method != CURAND_DISCRETE_GAUSS) {
-    double middle = discrete_share(binomial, a, b, first), total = 0;
-    while (first > 0 && discrete_share(binomial, a, b, first - 1) > least) first--;
+    double middle = discrete_log_probability(binomial, a, b, first), total = 0;
+    while (first > 0 && discrete_log_probability(binomial, a, b, first - 1) > least) first--;
     for (double k = first; length < capacity; k++, length++) {
-      double share = binomial && k > a ? -1e300 : discrete_share(binomial, a, b, k);
+      double share = binomial && k > a ? -1e300 : discrete_log_probability(binomial, a, b, k);
       if (!(share > least) && k > mean) break;
       height[length] = exp(share - middle);
       total += height[length];
@@ -118,7 +120,8 @@ template <class W> __device__ inline unsigned discrete_search(W word, const cura
       out[i] = (unsigned)(x < 0 ? 0 : x > most ? most : x);                                                            \
     }                                                                                                                  \
   }
-/* A Poisson number of large mean for each normal one, in its place; or, as cuRAND's MT19937 does, in single precision. */
+/* A Poisson number of large mean for each normal one, in its place; or, as cuRAND's MT19937 does, in single
+   precision. */
 #define MW_DISCRETE_ROUND                                                                                              \
   extern "C" __global__ void round_normals(long long count, double mean, double stddev, int single, void *numbers) {   \
     long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;                                                    \

@@ -1,5 +1,5 @@
-/* Gamma, beta and binomial numbers by rejection. How many draws one takes is not known before, so each number has a stream
- * of its own: Philox's, whose key is two words of the generator's. */
+/* Gamma, beta and binomial numbers by rejection. How many draws one takes is not known before, so each number has a
+ * stream of its own: Philox's, whose key is two words of the generator's. */
 #ifndef MOONWARP_RANDOM_DISTRIBUTIONS_SAMPLES_H
 #define MOONWARP_RANDOM_DISTRIBUTIONS_SAMPLES_H
 
@@ -20,8 +20,9 @@ struct own_stream {
   }
 };
 
-/* The logarithm of a gamma number, which itself may be too small for a double. Of a shape below 1: that of the shape plus 1,
- * times a power of a uniform number. (Marsaglia and Tsang, "A simple method for generating gamma variables", 2000) */
+/* The logarithm of a gamma number, which itself may be too small for a double. For a shape below 1, it is that of the
+   shape plus 1, times a power of a uniform number. (Marsaglia and Tsang, "A simple method for generating gamma
+   variables", 2000) */
 __device__ inline double log_gamma_sample(own_stream *stream, double shape) {
   double lift = shape < 1 ? log(stream->uniforms().x) / shape : 0;
   double d = (shape < 1 ? shape + 1 : shape) - 1.0 / 3, c = 1 / sqrt(9 * d);
@@ -41,8 +42,8 @@ __device__ inline double beta_sample(own_stream *stream, double a, double b) {
   return 1 / (1 + exp(y - x));
 }
 
-/* Of small means the inverse of the distribution; else points under a hat. (Hörmann, "The generation of binomial random
- * variates", 1993, BTRS) p is up to 1/2. */
+/* For small means by the inverse of the distribution; else by points under a hat. (Hörmann, "The generation of binomial
+ * random variates", 1993, BTRS) p is up to 1/2. */
 __device__ inline double rarer_binomial_sample(own_stream *stream, double n, double p) {
   double mean = n * p;
   if (mean < 10) {

@@ -3,8 +3,8 @@
  *   LAB_WAIT: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;
  *   @p bra DONE; bra LAB_WAIT; DONE:              or   @!p bra LAB_WAIT;
  *
- * becomes "mbarrier.await.parity.shared::cta.b64 [%0], %1;", a wait for a word. Loops that do anything else stay, and are
- * refused as control flow. */
+ * becomes "mbarrier.await.parity.shared::cta.b64 [%0], %1;", a wait for a word. Loops that do anything else stay, and
+ * are refused as control flow. */
 #include "ptx.h"
 
 #include <ctype.h>

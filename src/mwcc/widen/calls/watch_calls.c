@@ -1,7 +1,7 @@
 /* Markers of watched code, where a gang is a warp: one call of the runtime for all lanes, with the set of active ones
- * and a word for each. See watch_markers.c, mw_services.watch. If a site is counted in place (tally.c), the call is
- * made only if counting fails. */
-#include "tally.h"
+ * and a word for each. See watch_markers.c, mw_services.watch. If a site is counted in place (watch_counters.c), the
+ * call is made only if counting fails. */
+#include "watch_counters.h"
 #include "mwcc/analysis/watched_site.h"
 #include "mwcc/support/predicates.h"
 

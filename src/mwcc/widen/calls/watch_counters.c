@@ -2,7 +2,7 @@
  * a site instead of calling the runtime. Branches and basic blocks add to sums. An access by a whole warp in one run
  * adds to the count of its residue; any other is compared with the site's pattern, and if it differs, the runtime is
  * called to replace the pattern. */
-#include "tally.h"
+#include "watch_counters.h"
 
 #include <stddef.h>
 

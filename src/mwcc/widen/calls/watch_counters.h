@@ -1,6 +1,6 @@
-/* Calls of watched code: watch.c emits them, tally.c avoids them. */
-#ifndef WIDEN_TALLY_H
-#define WIDEN_TALLY_H
+/* Calls of watched code: watch_calls.c emits them, watch_counters.c avoids them. */
+#ifndef WIDEN_WATCH_COUNTERS_H
+#define WIDEN_WATCH_COUNTERS_H
 
 #include "mwcc/widen/widen.h"
 #include "mwcc/analysis/watched_site.h"
@@ -12,7 +12,7 @@ typedef enum watch_kind {
   WATCH_WORDS    /* vectors of each lane's word */
 } watch_kind;
 
-/* What a call reports about a site. Words are 64-bit numbers, frozen where lanes may not be active. */
+/* The report of a call about a site. Words are 64-bit numbers, frozen where lanes may not be active. */
 typedef struct watch_call {
   mask m;
   watched_site *of;
@@ -23,11 +23,11 @@ typedef struct watch_call {
   uint64_t stride;
 } watch_call;
 
-/* ---- watch.c ---- */
+/* ---- watch_calls.c ---- */
 /* The words in memory, in the runtime's layout. */
 LLVMValueRef lay_out_words(widener *w, const watch_call *c);
 
-/* ---- tally.c ---- */
+/* ---- watch_counters.c ---- */
 /* Whether generated code counts the site itself, instead of calling the runtime. */
 bool is_counted_in_place(program *p, watch_call *c);
 /* Count and continue at `rest`, or at `told` if the runtime must be called. Returns the words in memory, or NULL. */
