@@ -109,6 +109,8 @@ static LLVMValueRef materialise(rewriter *r, LLVMValueRef constant, LLVMValueRef
     case LLVMPtrToInt:
     case LLVMIntToPtr:
     case LLVMTrunc: result = LLVMBuildCast(r->b, opcode, operands[0], type, ""); break;
+    case LLVMExtractElement: result = LLVMBuildExtractElement(r->b, operands[0], operands[1], ""); break;
+    case LLVMInsertElement: result = LLVMBuildInsertElement(r->b, operands[0], operands[1], operands[2], ""); break;
     case LLVMAdd:
     case LLVMSub:
     case LLVMMul:
