@@ -39,11 +39,16 @@ local function includes(path)
   return found
 end
 
+local records = {}
+for _, name in ipairs { "texture/texture_descriptor.h", "guard_layout.h", "checked_run/layout.h", "error_list.h",
+  "measured_run/layout.h", "measured_run/rules.h" } do
+  records["src/device/moonwarp/" .. name] = true
+end
+
 local function floor_of(path)
   if path == "src/moonwarp_abi.h" or path == "src/moonwarp.h" then return "interface" end
   if path == "src/mwo.h" or path == "src/mwo_bulk.h" then return "format" end
-  if path == "src/device/moonwarp/texture/texture_descriptor.h" or path == "src/device/moonwarp/guard_layout.h" or
-      path == "src/device/moonwarp/checked_run/layout.h" or path == "src/device/moonwarp/error_list.h" then
+  if records[path] then
     return "record"
   end
   local folder = path:match("^src/(%w+)/")
@@ -59,7 +64,7 @@ local allowed = {
   base = { interface = true, record = true },
   record = {}, -- what both sides read: C and CUDA C alike
   core = { interface = true, base = true, record = true, generated = true },
-  cpu = { interface = true, base = true, core = true, format = true },
+  cpu = { interface = true, base = true, core = true, format = true, record = true },
   cuda = { interface = true, base = true, core = true, record = true, generated = true },
   mwcc = { interface = true, base = true, format = true, record = true },
   mpi = { interface = true, base = true },

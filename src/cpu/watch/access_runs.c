@@ -40,7 +40,8 @@ bool count_runs_global(const rules *rule, const cpu_watch_event *e, memory_sums 
   uint64_t bytes = e->site->bytes, sectors = 0, used = 0, end = 0, last = 0;
   unsigned count, all;
   run runs[32];
-  if (rule->set != RULES_TODAY || e->site->kind > MW_SITE_STORE || bytes > WIDEST || e->stride > SECTOR) return false;
+  if (rule->set != MW_RULES_TODAY || e->site->kind > MW_SITE_STORE || bytes > WIDEST || e->stride > SECTOR)
+    return false;
   if (!list_runs(e, runs, &count, &all)) return false;
   for (unsigned n = 0; n < count; n++) {
     uint64_t from = runs[n].first >> 5, to = (runs[n].last + bytes - 1) >> 5;
@@ -65,7 +66,7 @@ bool count_runs_shared(const rules *rule, const cpu_watch_event *e, memory_sums 
   uint64_t bytes = e->site->bytes, used = 0;
   unsigned count, all, most = 1;
   run runs[32];
-  if (rule->set != RULES_TODAY || e->site->kind > MW_SITE_STORE || bytes > WORD || e->stride >> 31) return false;
+  if (rule->set != MW_RULES_TODAY || e->site->kind > MW_SITE_STORE || bytes > WORD || e->stride >> 31) return false;
   if (e->stride % WORD || !list_runs(e, runs, &count, &all)) return false;
   for (unsigned n = 0; n < count; n++) {
     if (runs[n].first % WORD + bytes > WORD || (n && runs[n].first <= runs[n - 1].last)) return false;

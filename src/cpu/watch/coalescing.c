@@ -1,21 +1,18 @@
-/* How the accesses of a warp become transactions. Rules of compute capability 9.0 agree with what Nsight Compute counted
- * on an H100 (spec/measure/counters_spec.lua); those of 1.x are from the CUDA programming guide 2.0, section 5.1.2. */
+/* How the accesses of a warp become transactions. The rules' numbers are in device/moonwarp/measured_run/rules.h, since
+ * kernels on a GPU count by them as well (count.h there); spec/measure/counters_spec.lua has what an H100 counted. */
 #include "coalescing.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { LANES = 32, SECTOR = 32, WORD = 4, BANKS = 32, OLD_BANKS = 16, HALF = 16, WIDEST = 16 };
-
-bool rules_of(const char *capability, rules *out) {
-  char *end;
-  long major = strtol(capability, &end, 10);
-  if (end == capability || (*end && *end != '.') || major < 1) return false;
-  long minor = *end ? strtol(end + 1, &end, 10) : 0;
-  if (*end || (major == 1 && minor > 3) || minor < 0) return false;
-  out->set = major > 1 ? RULES_TODAY : minor < 2 ? RULES_1_0 : RULES_1_2;
-  return true;
-}
+enum {
+  LANES = 32,
+  SECTOR = MW_SECTOR_BYTES,
+  WORD = MW_WORD_BYTES,
+  BANKS = MW_BANKS_TODAY,
+  HALF = MW_HALF_WARP,
+  WIDEST = MW_WIDEST_ACCESS
+};
 
 /* ---- sets of numbers ---- */
 
@@ -90,8 +87,6 @@ static unsigned count_units(const lanes *l, unsigned bytes, unsigned shift) {
   return set.count;
 }
 
-static unsigned divided(unsigned bytes, unsigned by) { return (bytes + by - 1) / by; }
-
 /* ---- whole warps with one stride, which most accesses are: closed forms ---- */
 
 /* Whether all 32 lanes are active, and each address is the one before plus *stride, which is not negative. */
@@ -164,12 +159,7 @@ static bool count_plain_shared(const cpu_watch_event *e, memory_sums *into) {
   return true;
 }
 
-/* Shared memory has no atomic operations on floats (LLVM's FAdd to FMin): nvcc makes a loop of a load and a
-   compare-and-swap, in each round of which one lane succeeds at each address. */
-static bool is_swapped(const mw_site *site) {
-  enum { FIRST = 12, LAST = 15 };
-  return site->kind >= MW_SITE_ATOMIC && site->detail >= FIRST && site->detail <= LAST;
-}
+static bool is_swapped(const mw_site *site) { return mw_is_swapped(site->kind, site->detail); }
 
 /* ---- aligned words anywhere, in one pass over the active lanes ---- */
 
@@ -227,8 +217,6 @@ static bool count_aligned_shared(const cpu_watch_event *e, memory_sums *into) {
 
 /* ---- global memory ---- */
 
-/* Compute capability 1.0 and 1.1: one transaction of 64 or 128 bytes (two of 128 for 16-byte words) if lane n of a
-   half-warp accesses word n of an aligned segment, else one of 32 bytes for each lane. */
 static void count_strict(const lanes *l, unsigned bytes, memory_sums *into) {
   bool ordered = bytes >= 4 && l->count > 0;
   uint64_t base = l->count ? l->at[0] - (uint64_t)(l->number[0] % HALF) * bytes : 0;
@@ -236,31 +224,25 @@ static void count_strict(const lanes *l, unsigned bytes, memory_sums *into) {
   for (unsigned i = 0; i < l->count; i++)
     ordered = ordered && l->at[i] == base + (uint64_t)(l->number[i] % HALF) * bytes;
   if (!l->count) return;
-  into->sectors += ordered ? divided(bytes, 8) : l->count;
-  into->moved += ordered ? (uint64_t)HALF * bytes : (uint64_t)l->count * SECTOR;
+  into->sectors += mw_strict_transactions(ordered, bytes, l->count);
+  into->moved += mw_strict_bytes(ordered, bytes, l->count);
 }
 
-/* 1.2 and 1.3: segments of 32 bytes for 1-byte words, 64 for 2, 128 for others; each is halved while only one half of it
-   is used, down to 32. */
 static void count_segments(const lanes *l, unsigned bytes, memory_sums *into) {
-  unsigned size = bytes == 1 ? 32 : bytes == 2 ? 64 : 128;
+  unsigned size = mw_segment_bytes(bytes);
   number_set set;
   empty(&set);
   for (unsigned i = 0; i < l->count; i++) add(&set, l->at[i] / size);
   for (unsigned n = 0; n < set.count; n++) {
-    uint64_t first = UINT64_MAX, last = 0, segment = set.items[n] * size;
-    unsigned width = size;
+    unsigned first = ~0u, last = 0;
     for (unsigned i = 0; i < l->count; i++) {
+      unsigned distance = (unsigned)(l->at[i] % size);
       if (l->at[i] / size != set.items[n]) continue;
-      if (l->at[i] < first) first = l->at[i];
-      if (l->at[i] + bytes - 1 > last) last = l->at[i] + bytes - 1;
-    }
-    while (width > SECTOR && (first - segment) / (width / 2) == (last - segment) / (width / 2)) {
-      segment += (first - segment) / (width / 2) * (width / 2);
-      width /= 2;
+      if (distance < first) first = distance;
+      if (distance + bytes - 1 > last) last = distance + bytes - 1;
     }
     into->sectors++;
-    into->moved += width;
+    into->moved += mw_segment_width(size, first, last);
   }
 }
 
@@ -292,28 +274,28 @@ static void count_part(const rules *r, const cpu_watch_event *e, unsigned offset
   into->bytes += (uint64_t)l.count * bytes;
   into->used += used;
   into->collisions += e->site->kind >= MW_SITE_ATOMIC ? l.count - distinct : 0;
-  if (r->set == RULES_TODAY) {
+  if (r->set == MW_RULES_TODAY) {
     bool is_atomic = e->site->kind == MW_SITE_ATOMIC || e->site->kind == MW_SITE_REDUCTION;
     unsigned sectors = is_atomic ? count_atomic_sectors(&l, e->site->is_uniform) : count_units(&l, bytes, 5);
     into->sectors += sectors;
     into->moved += (uint64_t)sectors * SECTOR;
-    into->ideal += divided(used, SECTOR);
+    into->ideal += mw_divided(used, SECTOR);
     return;
   }
   for (unsigned half = 0; half < 2; half++) {
     collect(e, offset, half ? 0xffff0000u : 0xffffu, &l);
     if (!l.count) continue;
-    if (r->set == RULES_1_0)
+    if (r->set == MW_RULES_1_0)
       count_strict(&l, bytes, into);
     else
       count_segments(&l, bytes, into);
-    into->ideal += divided(count_units(&l, 1, 0) * bytes, 128);
+    into->ideal += mw_divided(count_units(&l, 1, 0) * bytes, MW_LONGEST_TRANSACTION);
   }
 }
 
 void count_global(const rules *r, const cpu_watch_event *e, memory_sums *into) {
   unsigned bytes = e->site->bytes;
-  if (r->set == RULES_TODAY &&
+  if (r->set == MW_RULES_TODAY &&
       (count_plain_global(e, into) || count_rows_global(e, into) || count_aligned_global(e, into)))
     return;
   for (unsigned at = 0; at < bytes || at == 0; at += WIDEST)
@@ -355,10 +337,9 @@ static void count_rounds(const cpu_watch_event *e, memory_sums *into) {
   }
 }
 
-/* 32 lanes at a time for words of up to 4 bytes, 16 for 8, 8 for 16. */
 void count_shared(const rules *r, const cpu_watch_event *e, memory_sums *into) {
-  bool old = r->set != RULES_TODAY;
-  unsigned bytes = e->site->bytes, together = old ? HALF : bytes <= 4 ? LANES : bytes <= 8 ? LANES / 2 : LANES / 4;
+  bool old = r->set != MW_RULES_TODAY;
+  unsigned bytes = e->site->bytes, together = mw_lanes_together(old, bytes);
   lanes l;
   if (!old && (count_plain_shared(e, into) || count_aligned_shared(e, into))) return;
   into->requests++;
@@ -373,7 +354,7 @@ void count_shared(const rules *r, const cpu_watch_event *e, memory_sums *into) {
     for (unsigned first = 0; first < LANES; first += together) {
       collect(e, at, (together == LANES ? ~0u : (1u << together) - 1) << first, &l);
       if (!l.count) continue;
-      into->wavefronts += passes(&l, size, old ? OLD_BANKS : BANKS);
+      into->wavefronts += passes(&l, size, old ? MW_BANKS_OLD : BANKS);
       into->least++;
     }
   }

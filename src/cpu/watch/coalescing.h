@@ -4,6 +4,7 @@
 #define MW_CPU_COALESCING_H
 
 #include "watch.h"
+#include "device/moonwarp/measured_run/rules.h"
 
 /* What is counted, over calls. */
 typedef struct memory_sums {
@@ -18,18 +19,10 @@ typedef struct memory_sums {
   uint64_t moved;                    /* bytes of all transactions */
 } memory_sums;
 
-typedef enum rule_set {
-  RULES_TODAY,
-  RULES_1_0, /* and 1.1: half-warps coalesce only in order, aligned; 16 banks */
-  RULES_1_2  /* and 1.3: segments of 32, 64 or 128 bytes for half-warps; 16 banks */
-} rule_set;
-
 typedef struct rules {
-  rule_set set;
+  enum mw_rule_set set;
 } rules;
 
-/* By a capability such as "1.1"; false: it is none. */
-bool rules_of(const char *capability, rules *out);
 /* Accesses in runs of lanes, in closed form; false: count_global and count_shared are to be called, with words. */
 bool count_runs_global(const rules *r, const cpu_watch_event *event, memory_sums *into);
 bool count_runs_shared(const rules *r, const cpu_watch_event *event, memory_sums *into);

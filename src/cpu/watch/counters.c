@@ -55,12 +55,10 @@ typedef struct worker_counts {
 static int counters_open(cpu_device *device, const char *options, void **state) {
   (void)device;
   counters *c = mw_alloc(sizeof *c);
-  if (!rules_of(*options ? options : "9.0", &c->rules)) {
+  int code = mw_watch_rules(options, &c->rules.set);
+  if (code != MW_SUCCESS) {
     free(c);
-    return fail(MW_INVALID_VALUE,
-                "there are no counters for compute capability %s: there are for 1.0 to 1.3, and from "
-                "2.0 on those of 9.0",
-                options);
+    return code;
   }
   *state = c;
   return MW_SUCCESS;
@@ -200,11 +198,22 @@ static void add_line(mw_text *out, const tally *t, size_t i, unsigned space, con
   site.space = space;
   mw_text_addf(out, "site\t%zu", i);
   cpu_watch_add_site(out, t->kernel, &site);
-  const uint64_t numbers[] = {s->executed, s->lanes,      s->full,   s->divergent,       m->requests, m->sectors,
-                              m->ideal,    m->wavefronts, m->least,  m->bytes,           m->used,     m->collisions,
-                              m->moved,    issued,        m->rounds, m->round_wavefronts};
-  for (size_t n = 0; n < MW_COUNT(numbers); n++) mw_text_addf(out, "\t%llu", (unsigned long long)numbers[n]);
-  mw_text_addf(out, "\n");
+  mw_watch_add_counts(out, &(mw_watched_counts){.executed = s->executed,
+                                                .lanes = s->lanes,
+                                                .full = s->full,
+                                                .divergent = s->divergent,
+                                                .requests = m->requests,
+                                                .sectors = m->sectors,
+                                                .ideal = m->ideal,
+                                                .wavefronts = m->wavefronts,
+                                                .least = m->least,
+                                                .bytes = m->bytes,
+                                                .used = m->used,
+                                                .collisions = m->collisions,
+                                                .moved = m->moved,
+                                                .issued = issued,
+                                                .rounds = m->rounds,
+                                                .round_wavefronts = m->round_wavefronts});
 }
 
 /* What a basic block did on one line: the counts are those of its code site. */
@@ -212,27 +221,12 @@ static void add_work(mw_text *out, const tally *t, size_t i, const sums *code) {
   const mw_site *site = &t->kernel->unit->image->sites[i];
   mw_text_addf(out, "work\t%zu", i);
   cpu_watch_add_site(out, t->kernel, site);
-  mw_text_addf(out, "\t%llu\t%llu\t%u", (unsigned long long)code->executed, (unsigned long long)code->lanes,
-               site->flops);
-  for (size_t n = 0; n < MW_WORK_CLASSES; n++) mw_text_addf(out, "\t%u", site->work[n]);
-  mw_text_addf(out, "\n");
-}
-
-/* Distances from the 128-byte line of the lowest address, so that numbers are small. */
-static void add_sample(mw_text *out, size_t i, const sample *s) {
-  uint64_t base = UINT64_MAX;
-  for (unsigned lane = 0; lane < 32; lane++)
-    if (s->lanes >> lane & 1 && s->at[lane] < base) base = s->at[lane];
-  mw_text_addf(out, "sample\t%zu", i);
-  for (unsigned lane = 0; lane < 32; lane++)
-    if (s->lanes >> lane & 1)
-      mw_text_addf(out, "\t%u:%llu", lane, (unsigned long long)(s->at[lane] - base / 128 * 128));
-  mw_text_addf(out, "\t\n");
+  mw_watch_add_work(out, code->executed, code->lanes, site->work, MW_WORK_CLASSES, site->flops);
 }
 
 static void add_drawn(mw_text *out, const tally *t) {
   for (size_t i = 0; i < t->count && t->samples; i++)
-    if (t->samples[i].lanes) add_sample(out, i, &t->samples[i]);
+    if (t->samples[i].lanes) mw_watch_add_sample(out, i, t->samples[i].lanes, t->samples[i].at);
   for (size_t i = 0; i < t->step_count; i++) mw_text_addf(out, "step\t%u\t%u\n", t->steps[i].site, t->steps[i].lanes);
 }
 

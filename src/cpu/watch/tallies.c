@@ -42,7 +42,7 @@ tallies *tallies_new(const rules *r, const mw_site *sites, size_t count) {
 
 mw_tally *tallies_table(tallies *t) { return t->of; }
 
-void tallies_open(tallies *t, uint32_t site) { t->of[site].open = t->rules.set == RULES_TODAY; }
+void tallies_open(tallies *t, uint32_t site) { t->of[site].open = t->rules.set == MW_RULES_TODAY; }
 
 void tallies_close(tallies *t) {
   for (size_t i = 0; i < t->count; i++) t->of[i].open = 0;
@@ -149,7 +149,7 @@ static bool are_known_runs(const cpu_watch_event *e) {
 void tallies_count(tallies *t, const cpu_watch_event *e, site_sums *into) {
   uint64_t words[32];
   cpu_watch_event spelled = *e;
-  if (t->rules.set != RULES_TODAY) {
+  if (t->rules.set != MW_RULES_TODAY) {
     count_once(t, e, into);
   } else if (are_known_runs(e) && e->run_count == 1 && e->lanes == ~0u) {
     uint64_t residues = e->space == MW_SPACE_SHARED ? SHARED_RESIDUES : PLAIN_RESIDUES;

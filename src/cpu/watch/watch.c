@@ -249,9 +249,17 @@ void cpu_watch_thread(mw_worker *base, uint32_t site, uint64_t word) {
 
 void cpu_watch_add_site(mw_text *out, const cpu_kernel *kernel, const mw_site *site) {
   int line = (int)site->line, outer_line = (int)site->outer_line;
-  const char *file = site->file ? cpu_place_of(kernel->unit, site->file, &line) : "";
-  const char *outer = site->outer_file ? cpu_place_of(kernel->unit, site->outer_file, &outer_line) : "";
-  mw_text_addf(out, "\t%u\t%u\t%u\t%u\t%d\t%u\t%d\t%s\t%s\t%s\t%s", site->kind, site->space, site->bytes, site->detail,
-               line, site->column, outer_line, file, outer, site->name ? site->name : "",
-               site->function ? site->function : "");
+  const char *file = site->file ? cpu_place_of(kernel->unit, site->file, &line) : NULL;
+  const char *outer = site->outer_file ? cpu_place_of(kernel->unit, site->outer_file, &outer_line) : NULL;
+  mw_watch_add_site(out, &(mw_watched_site){.kind = site->kind,
+                                            .space = site->space,
+                                            .bytes = site->bytes,
+                                            .detail = site->detail,
+                                            .line = line,
+                                            .column = site->column,
+                                            .outer_line = outer_line,
+                                            .file = file,
+                                            .outer_file = outer,
+                                            .name = site->name,
+                                            .function = site->function});
 }

@@ -27,6 +27,7 @@
 
 #include "cpu/cpu.h"
 #include "cpu/schedule/command.h"
+#include "core/launch/watch.h"
 
 typedef struct cpu_watch cpu_watch;       /* a watch: mw_watch's state */
 typedef struct cpu_watched cpu_watched;   /* a launch of it */
