@@ -328,14 +328,18 @@ static void settle_gpu(options *o) {
   if (o->emit == EMIT_OBJECT) die("--emit=obj is not supported for a GPU: use --emit=ptx or --emit=ir");
   if (o->dump || o->report || o->launch_kernel || o->width)
     die("--target=nvptx cannot be combined with options for the CPU device: --dump, --report, --launch and --width");
-  if (o->check_memory) o->stoppable = true;
+  if (o->check_memory || o->observe) o->stoppable = true; /* their kernels take the launch's number */
 }
+
+enum { REGISTERS = 64 }; /* of a GPU, with which a block of 1024 threads can be launched whatever is inserted */
 
 /* Watched code makes the source's accesses one by one, so passes that change them are left out. */
 static void settle_observed(options *o) {
   static const pass_id off[] = {PASS_COLD_HELPERS, PASS_STAGING,      PASS_GRID_STRIDE,
                                 PASS_BLOCK_MERGE,  PASS_GANG_SHARING, PASS_PREFETCH};
-  if (o->gpu) die("--observe is for the CPU device");
+  if (o->gpu && o->observe & MW_OBSERVE_STEP) die("--observe=step is for the CPU device");
+  if (o->gpu && o->check_memory) die("--observe cannot be combined with --checks or --check-memory");
+  if (o->gpu && !o->registers) o->registers = REGISTERS;
   if (o->launch_kernel) die("--observe cannot be combined with --launch");
   o->check_memory = false; /* a watcher does that */
   for (size_t i = 0; i < MW_COUNT(off); i++) o->without[off[i]] = true;
@@ -344,7 +348,6 @@ static void settle_observed(options *o) {
 
 /* Checked code makes each access at its place in the source, by the block's own threads. */
 static void settle_checked(options *o) {
-  enum { REGISTERS = 64 }; /* of a GPU, with which a block of 1024 threads can be launched whatever is inserted */
   if (o->gpu && o->checks && !o->registers) o->registers = REGISTERS;
   static const pass_id off[] = {PASS_STAGING, PASS_BLOCK_MERGE, PASS_LANE_AXIS, PASS_BLOCK_ROWS},
                        screened[] = {PASS_GRID_STRIDE, PASS_BLOCK_PACKING, PASS_GANG_SHARING, PASS_THREAD_LOOPS};

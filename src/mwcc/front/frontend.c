@@ -244,6 +244,7 @@ static void add_ptx_functions(mw_text *text, const mw_text *source) {
 static void add_guard_calls(mw_text *text, const options *o) {
   if (o->gpu && o->stoppable) mw_text_addf(text, "\n#line 1 \"<checks>\"\n#include \"moonwarp/guard_calls.h\"\n");
   if (o->gpu && o->checks) mw_text_addf(text, "#include \"moonwarp/checked_run/calls.h\"\n");
+  if (o->gpu && o->observe) mw_text_addf(text, "#include \"moonwarp/measured_run/calls.h\"\n");
 }
 
 /* The text from `start` on. */

@@ -5,7 +5,8 @@
  *   metadata.c                   the description of the module for the host
  *   memory_accesses.c            which instructions access memory
  *   instrument.c, safepoints.c   --check-memory and --stoppable: bounds checks; loops poll for a request to end
- *   checked_run.c                --checks: calls before accesses, barriers and warp functions (mw.check) */
+ *   checked_run.c                --checks: calls before accesses, barriers and warp functions (mw.check)
+ *   measured_run.c               --observe: kernels count what their warps do (mw.measure) */
 #ifndef GPU_H
 #define GPU_H
 
@@ -15,6 +16,8 @@
 void guard_kernels(program *p);
 /* checked_run.c, after that, for --checks: report to the runtime of a checked run what kernels do. */
 void follow_kernels(program *p);
+/* measured_run.c, likewise, for --observe. */
+void measure_kernels(program *p);
 /* safepoints.c, after optimisation: loops poll whether the host has requested that they end. */
 void guard_loops(program *p);
 /* Whether the host passes the extent (address and size) of the array that parameter i points to: of pointers. The

@@ -54,7 +54,7 @@ static unsigned count_passed(const program *p, const kernel *k, size_t before) {
 
 static LLVMTypeRef with_number(program *p, const kernel *k, LLVMTypeRef type) {
   unsigned count = LLVMCountParamTypes(type),
-           more = 1 + 2 * count_passed(p, k, k->param_count) + (p->options->checks != 0);
+           more = 1 + 2 * count_passed(p, k, k->param_count) + (p->options->checks || p->options->observe);
   LLVMTypeRef *params = mw_alloc((count + more) * sizeof *params);
   LLVMGetParamTypes(type, params);
   for (unsigned i = 0; i < more; i++) params[count + i] = p->i64;
@@ -389,6 +389,7 @@ void guard_kernels(program *p) {
     if (p->options->check_memory) check_function(&c, f);
   }
   if (p->options->checks) follow_kernels(p);
+  if (p->options->observe) measure_kernels(p);
   free(c.extents);
   free(c.reaches);
   LLVMDisposeBuilder(b);

@@ -9,6 +9,9 @@
  *     found   parameter: the host passes the extent of the array that it points into
  *   followed  checks             kinds of a checked run (mwcc --checks); kernels take the launch's address as well
  *   site      line  bytes  array  file                                     places that findings name, from number 1
+ *   watched                      kernels take the address of what a measured run counts as well (mwcc --observe)
+ *   place     kind  space  bytes  detail  line  column  outer line  issued  texture  flops  work, of each class
+ *             file  outer file  name  function              a watched site, from number 0: mw_site
  *   numbered  checked            kernels take the launch's number as well; checked: they check their accesses
  *   depends   size mtime_ns path                                           log       a line of clang's warnings
  *
@@ -17,6 +20,7 @@
  * The GPU driver's describe.c makes the same description of modules that NVRTC compiled. Types are "#" and a number
  * here, mangled names there. */
 #include "gpu.h"
+#include "mwcc/analysis/watched_site.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +92,21 @@ static void add_kernel(const program *p, numbers *n, const kernel *k, mw_text *o
     mw_text_addf(out, "//mw\treads\t%s\n", p->variables[k->references[i]].linkage);
 }
 
+static const char *text_of(const char *text) { return text ? text : ""; }
+
+static void add_places(const program *p, mw_text *out) {
+  mw_text_addf(out, "//mw\twatched\n");
+  for (size_t i = 0; i < p->site_count; i++) {
+    const watched_site *s = &p->sites[i];
+    const mw_site *of = &s->of;
+    mw_text_addf(out, "//mw\tplace\t%u\t%u\t%u\t%u\t%u\t%u\t%u\t%u\t%u\t%u", of->kind, of->space, of->bytes, of->detail,
+                 of->line, of->column, of->outer_line, of->issued, of->is_texture, of->flops);
+    for (size_t n = 0; n < MW_WORK_CLASSES; n++) mw_text_addf(out, "\t%u", of->work[n]);
+    mw_text_addf(out, "\t%s\t%s\t%s\t%s\n", text_of(s->file), text_of(s->outer_file), text_of(s->name),
+                 text_of(s->function));
+  }
+}
+
 void add_ptx_facts(const program *p, mw_text *out) {
   numbers n = {0};
   mw_text rest = {0};
@@ -96,6 +115,7 @@ void add_ptx_facts(const program *p, mw_text *out) {
     if (!p->variables[i].internal) add_variable(&n, &p->variables[i], &rest);
   for (size_t i = 0; i < p->kernel_count; i++) add_kernel(p, &n, &p->kernels[i], &rest);
   if (p->options->stoppable) mw_text_addf(&rest, "//mw\tnumbered\t%d\n", p->options->check_memory);
+  if (p->options->observe) add_places(p, &rest);
   if (p->options->checks) mw_text_addf(&rest, "//mw\tfollowed\t%u\n", p->options->checks);
   if (p->followed_sites.length) mw_text_add(&rest, p->followed_sites.data, p->followed_sites.length);
   for (const char *line = p->dependencies.data; line && *line;) {

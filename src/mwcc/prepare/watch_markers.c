@@ -194,6 +194,14 @@ static bool is_plain(LLVMValueRef i, bool store) {
          LLVMGetOrdering(i) == LLVMAtomicOrderingNotAtomic;
 }
 
+/* Whether a GPU's code loads the handle of a texture or surface, which is the host's. */
+static bool is_handle(const marker *m, LLVMValueRef access) {
+  LLVMValueRef root = root_of(address_of(access));
+  for (size_t i = 0; i < m->p->variable_count && m->p->options->gpu; i++)
+    if (m->p->variables[i].reference && m->p->variables[i].global == root) return true;
+  return false;
+}
+
 /* Whether stepped code accesses a variable of its own, which is recorded from line to line. */
 static bool is_variable(const marker *m, LLVMValueRef access) {
   return m->p->options->observe & MW_OBSERVE_STEP && LLVMIsAAllocaInst(root_of(address_of(access)));
@@ -205,7 +213,7 @@ static void mark_accesses(marker *m, const instructions *block) {
   for (size_t n = 0; n < block->count; n++) {
     LLVMValueRef i = block->items[n];
     bool is_load = is_plain(i, false), is_store = is_plain(i, true);
-    if ((is_load || is_store) && is_variable(m, i)) continue;
+    if ((is_load || is_store) && (is_variable(m, i) || is_handle(m, i))) continue;
     if (is_load) {
       mark_window(m, &stores);
       if (!is_repeated(block, n)) loads.items[loads.count++] = member_of(m->p, i);
@@ -321,6 +329,8 @@ void mark_watched(program *p) {
   m.functions[0] = declare_marker(p, WATCH_ADDRESS, p->pointer, &m.types[0]);
   m.functions[1] = declare_marker(p, WATCH_NUMBER, p->i64, &m.types[1]);
   EACH_FUNCTION(p, f) {
+    size_t length;
+    if (p->options->gpu && strstr(LLVMGetValueName2(f, &length), "__mw_")) continue; /* what counts is not counted */
     m.function = f;
     mark_function(&m);
   }

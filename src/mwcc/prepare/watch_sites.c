@@ -123,6 +123,13 @@ size_t add_copy_site(program *p, LLVMValueRef function, LLVMValueRef copy, mw_si
   return number;
 }
 
+size_t add_call_site(program *p, LLVMValueRef function, LLVMValueRef call, mw_site_kind kind, LLVMValueRef address,
+                     uint64_t bytes) {
+  size_t number = add(p, function, call, kind);
+  set_access(p, &p->sites[number], address, bytes);
+  return number;
+}
+
 /* ---- events ---- */
 
 size_t add_event_site(program *p, LLVMValueRef function, LLVMValueRef at, mw_site_kind kind, unsigned detail) {
@@ -144,13 +151,27 @@ static bool is_float_kind(LLVMTypeKind kind) {
          kind == LLVMBFloatTypeKind;
 }
 
+/* Whether inline PTX, which GPUs' code still has, is a load, a store or an atomic operation. */
+static bool is_inline_access(LLVMValueRef call) {
+  static const char *const starts[] = {"ld.", "st.", "atom.", "red."};
+  LLVMValueRef code = LLVMGetCalledValue(call);
+  size_t length;
+  if (!LLVMIsAInlineAsm(code)) return false;
+  const char *text = LLVMGetInlineAsmAsmString(code, &length);
+  for (size_t i = 0; i < MW_COUNT(starts); i++)
+    if (starts_with(text, starts[i])) return true;
+  return false;
+}
+
 static void count_call(mw_site *w, LLVMValueRef call) {
   const char *name = callee_name(call);
   bool fused = starts_with(name, "llvm.fma.") || starts_with(name, "llvm.fmuladd.");
   if (starts_with(name, "llvm.lifetime.") || starts_with(name, "llvm.dbg.") || starts_with(name, "llvm.assume") ||
-      starts_with(name, "llvm.experimental."))
+      starts_with(name, "llvm.experimental.") || starts_with(name, GUARD_FUNCTION))
     return;
-  if (is_float_kind(LLVMGetTypeKind(LLVMTypeOf(call)))) {
+  if (is_inline_access(call)) {
+    w->work[MW_WORK_MEMORY]++;
+  } else if (is_float_kind(LLVMGetTypeKind(LLVMTypeOf(call)))) {
     w->work[is_double(call) ? MW_WORK_DOUBLE : MW_WORK_FLOAT]++;
     w->flops += fused ? 2 : 1;
   } else if (is_barrier(call) || find_warp_call(name)) {

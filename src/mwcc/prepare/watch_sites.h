@@ -13,6 +13,9 @@ LLVMValueRef declare_marker(program *p, const char *name, LLVMTypeRef word, LLVM
 size_t add_access_site(program *p, LLVMValueRef function, LLVMValueRef access, uint64_t bytes);
 /* One side of a copy of so many bytes, which is a call. */
 size_t add_copy_site(program *p, LLVMValueRef function, LLVMValueRef copy, mw_site_kind kind, uint64_t bytes);
+/* A call that accesses so many bytes at the address. */
+size_t add_call_site(program *p, LLVMValueRef function, LLVMValueRef call, mw_site_kind kind, LLVMValueRef address,
+                     uint64_t bytes);
 size_t add_event_site(program *p, LLVMValueRef function, LLVMValueRef at, mw_site_kind kind, unsigned detail);
 /* For a shuffle: its operand that divides the warp into segments. */
 void note_segments(program *p, size_t number, LLVMValueRef segments);

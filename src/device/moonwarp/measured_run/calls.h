@@ -1,0 +1,118 @@
+/* Functions that mwcc calls in kernels of a measured run on a GPU (src/mwcc/gpu/measured_run.c). They count what warps
+ * do, in memory that the host reads (src/cuda/measure). */
+#ifndef MOONWARP_MEASURED_CALLS_H
+#define MOONWARP_MEASURED_CALLS_H
+
+#include "moonwarp/guard.h"
+#include "moonwarp/measured_run/count.h"
+
+#define __mw_measured_called extern "C" __attribute__((device, noinline, nodebug, used))
+
+/* ---- the launch ---- */
+
+/* For functions that are not inlined, where a kernel's parameter is not at hand. */
+static __attribute__((shared)) unsigned long long __mw_measured_now;
+
+__mw_measured_called void __mw_guard_measured_begin(unsigned long long launch) {
+  *(volatile unsigned long long *)&__mw_measured_now = launch;
+}
+__mw_measured_called unsigned long long __mw_guard_measured_launch() {
+  return *(volatile unsigned long long *)&__mw_measured_now;
+}
+
+__mw_measured_inline unsigned __mw_measured_lane() {
+  unsigned lane;
+  asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+  return lane;
+}
+__mw_measured_inline mw_measured_sums *__mw_measured_sums_of(const mw_measured_launch *launch, unsigned site,
+                                                             unsigned space) {
+  unsigned multiprocessor;
+  asm("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
+  unsigned long long at = multiprocessor % MW_MEASURED_COPIES * (unsigned long long)launch->site_count + site;
+  return (mw_measured_sums *)launch->sums + at * MW_MEASURED_SPACES + space;
+}
+__mw_measured_inline void __mw_measured_add(unsigned long long *to, unsigned long long number) {
+  if (number) asm volatile("red.add.u64 [%0], %1;" : : "l"(to), "l"(number) : "memory");
+}
+__mw_measured_inline bool __mw_measured_is_drawn() { return (blockIdx.x | blockIdx.y | blockIdx.z) == 0; }
+
+/* ---- barriers, warp functions, fences, branches, basic blocks ---- */
+
+__mw_measured_inline void __mw_measured_event(unsigned long long launch, unsigned site, bool is_full, bool diverges,
+                                              unsigned lanes) {
+  if (__mw_measured_lane() != __mw_measured_lowest(lanes)) return;
+  mw_measured_sums *s = __mw_measured_sums_of((const mw_measured_launch *)launch, site, 0);
+  __mw_measured_add(&s->executed, 1);
+  __mw_measured_add(&s->lanes, (unsigned)__popc(lanes));
+  __mw_measured_add(&s->full, is_full);
+  __mw_measured_add(&s->divergent, diverges);
+}
+
+__mw_measured_called void __mw_guard_measured_event(unsigned long long launch, unsigned site) {
+  unsigned lanes = __activemask();
+  if (launch) __mw_measured_event(launch, site, lanes == ~0u, false, lanes);
+}
+
+__mw_measured_called void __mw_guard_measured_branch(unsigned long long launch, unsigned site, unsigned takes) {
+  unsigned lanes = __activemask(), taken = __ballot_sync(lanes, takes != 0);
+  if (launch) __mw_measured_event(launch, site, taken == lanes, taken && taken != lanes, lanes);
+}
+
+__mw_measured_called void __mw_guard_measured_code(unsigned long long address, unsigned site) {
+  unsigned lanes = __activemask();
+  mw_measured_launch *launch = (mw_measured_launch *)address;
+  if (!launch) return;
+  __mw_measured_event(address, site, lanes == ~0u, false, lanes);
+  unsigned thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  if (!__mw_measured_is_drawn() || thread >= 32 || __mw_measured_lane() != __mw_measured_lowest(lanes)) return;
+  unsigned step = *(volatile unsigned *)&launch->step_count;
+  if (step >= MW_MEASURED_STEPS) return;
+  step = __mw_count_one(&launch->step_count);
+  if (step < MW_MEASURED_STEPS) launch->steps[step] = (mw_measured_step){site, lanes};
+}
+
+/* ---- accesses ---- */
+
+/* The first one in the launch's first block. */
+__mw_measured_inline void __mw_measured_take_sample(const mw_measured_launch *launch, unsigned site,
+                                                    const __mw_measured_call &c) {
+  mw_measured_sample *sample = (mw_measured_sample *)launch->samples + site;
+  unsigned leader = __mw_measured_lowest(c.lanes), is_taken = 1;
+  if (c.lane == leader && !*(volatile unsigned *)&sample->lanes) is_taken = __mw_exchange(&sample->is_taken, 1);
+  if (__shfl_sync(c.lanes, is_taken, (int)leader)) return;
+  sample->at[c.lane] = c.address;
+  if (c.lane == leader) sample->lanes = c.lanes;
+}
+
+/* The space of a generic address, as mw_site.space. */
+__mw_measured_inline unsigned __mw_measured_space(unsigned long long address) {
+  const void *pointer = (const void *)address;
+  return __isShared(pointer) ? 3 : __isLocal(pointer) ? 5 : __isConstant(pointer) ? 4 : 1;
+}
+
+__mw_measured_called void __mw_guard_measured_access(unsigned long long address, unsigned site, unsigned what,
+                                                     unsigned bytes, unsigned long long at) {
+  const mw_measured_launch *launch = (const mw_measured_launch *)address;
+  enum { SHARED = 3 };
+  if (!launch) return;
+  __mw_measured_call c = {at, __activemask(), __mw_measured_lane(), bytes, what};
+  mw_measured_sums s = {};
+  unsigned space = what >> MW_MEASURED_SPACE & 15;
+  if (!space) space = __shfl_sync(c.lanes, __mw_measured_space(at), (int)__mw_measured_lowest(c.lanes));
+  if (__mw_measured_is_drawn()) __mw_measured_take_sample(launch, site, c);
+  if (space == SHARED)
+    __mw_measured_shared(c, launch->rules, s);
+  else
+    __mw_measured_global(c, launch->rules, s);
+  s.executed = 1;
+  s.lanes = (unsigned)__popc(c.lanes);
+  s.full = c.lanes == ~0u;
+  if (c.lane != __mw_measured_lowest(c.lanes)) return;
+  unsigned long long *to =
+      (unsigned long long *)__mw_measured_sums_of(launch, site, space < MW_MEASURED_SPACES ? space : 0);
+  const unsigned long long *from = (const unsigned long long *)&s;
+  for (unsigned i = 0; i < sizeof s / sizeof *from; i++) __mw_measured_add(to + i, from[i]);
+}
+
+#endif

@@ -1,0 +1,188 @@
+/* Kernels of a measured run on a GPU (mwcc --target=nvptx --observe): they count what their warps do, by the functions of
+ * moonwarp/measured_run/calls.h.
+ *
+ * The kernels get the normal form of the CPU device's, as far as it has one on this target, and the same markers
+ * (prepare/watch_markers.c), so that the sites are the same. Each marker becomes a call with the launch's address, which
+ * is a kernel's last parameter, and the site's number; the sites are facts of the module (metadata.c). Loads and stores
+ * that are inline PTX or intrinsics here get sites of their own. LLVM optimises the code after that. */
+#include "instrument.h"
+#include "device/moonwarp/measured_run/layout.h"
+#include "device/moonwarp/measured_run/rules.h"
+#include "mwcc/analysis/simt.h"
+#include "mwcc/prepare/prepare.h"
+#include "mwcc/prepare/watch_sites.h"
+#include "mwcc/support/predicates.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert((int)MW_SITE_CODE == (int)MW_MEASURED_CODE, "the host knows the numbers");
+_Static_assert((int)MW_SITE_WORK == (int)MW_MEASURED_WORK, "likewise");
+_Static_assert((int)MW_SITE_ATOMIC == (int)MW_FIRST_ATOMIC_KIND, "likewise");
+_Static_assert((int)MW_WORK_CLASSES == (int)MW_MEASURED_CLASSES, "likewise");
+
+/* ---- the normal form ---- */
+
+/* Our own functions stay calls, which are no sites. */
+static void keep_ours(program *p) {
+  EACH_FUNCTION(p, f) {
+    size_t length;
+    if (!LLVMIsDeclaration(f) && starts_with(LLVMGetValueName2(f, &length), GUARD_FUNCTION))
+      add_attribute(p, f, "noinline");
+  }
+}
+
+static void bring_to_normal_form(program *p) {
+  keep_ours(p);
+  keep_described(p);
+  choose_inlined(p);
+  inline_marked(p);
+  drop_noalias(p);
+  promote_values(p);
+  form_selections(p);
+  decide_all_waiting_loops(p);
+  normalise(p);
+  release_described(p);
+  for (size_t i = 0; i < p->kernel_count; i++) LLVMSetLinkage(p->kernels[i].body, LLVMExternalLinkage);
+}
+
+/* ---- calls ---- */
+
+typedef struct measurer {
+  program *p;
+  LLVMBuilderRef b;
+  LLVMValueRef launch; /* its address in the function that is measured; NULL: not there yet */
+  bool has_others;     /* functions that are not kernels */
+} measurer;
+
+static LLVMValueRef tell(measurer *m, const char *name, LLVMValueRef *arguments, unsigned count) {
+  LLVMValueRef function = guard_function(m->p, name);
+  return LLVMBuildCall2(m->b, LLVMGlobalGetValueType(function), function, arguments, count, "");
+}
+
+static bool is_kernel(const program *p, LLVMValueRef function) {
+  for (size_t i = 0; i < p->kernel_count; i++)
+    if (p->kernels[i].body == function) return true;
+  return false;
+}
+
+static void find_launch(measurer *m, LLVMValueRef function) {
+  m->launch = LLVMGetLastParam(function);
+  if (is_kernel(m->p, function)) return;
+  m->has_others = true;
+  guard_position_at_entry(m->b, function);
+  m->launch = tell(m, "__mw_guard_measured_launch", NULL, 0);
+}
+
+static unsigned what_of(const mw_site *site) {
+  return site->kind | site->space << MW_MEASURED_SPACE | (site->is_uniform ? MW_MEASURED_UNIFORM : 0) |
+         (mw_is_swapped(site->kind, site->detail) ? MW_MEASURED_SWAPPED : 0);
+}
+
+static void tell_access(measurer *m, size_t number, LLVMValueRef address) {
+  const mw_site *site = &m->p->sites[number].of;
+  if (LLVMTypeOf(address) != m->p->pointer) address = LLVMBuildAddrSpaceCast(m->b, address, m->p->pointer, "");
+  LLVMValueRef arguments[] = {m->launch, constant_i32(m->p, (unsigned)number), constant_i32(m->p, what_of(site)),
+                              constant_i32(m->p, site->bytes), LLVMBuildPtrToInt(m->b, address, m->p->i64, "")};
+  tell(m, "__mw_guard_measured_access", arguments, MW_COUNT(arguments));
+}
+
+static void lower_marker(measurer *m, LLVMValueRef call) {
+  LLVMValueRef site = LLVMGetOperand(call, 0), word = LLVMGetOperand(call, 1);
+  size_t number = LLVMConstIntGetZExtValue(site);
+  LLVMPositionBuilderBefore(m->b, call);
+  switch (m->p->sites[number].of.kind) {
+  case MW_SITE_LOAD:
+  case MW_SITE_STORE:
+  case MW_SITE_ATOMIC:
+  case MW_SITE_REDUCTION: tell_access(m, number, word); break;
+  case MW_SITE_BRANCH: {
+    LLVMValueRef takes = LLVMBuildTrunc(m->b, word, m->p->i32, "");
+    tell(m, "__mw_guard_measured_branch", (LLVMValueRef[]){m->launch, site, takes}, 3);
+    break;
+  }
+  case MW_SITE_CODE: tell(m, "__mw_guard_measured_code", (LLVMValueRef[]){m->launch, site}, 2); break;
+  default: tell(m, "__mw_guard_measured_event", (LLVMValueRef[]){m->launch, site}, 2); break;
+  }
+  LLVMInstructionEraseFromParent(call);
+}
+
+/* The text of inline PTX, or "". */
+static const char *text_of(LLVMValueRef call) {
+  LLVMValueRef code = LLVMGetCalledValue(call);
+  size_t length;
+  if (!LLVMIsAInlineAsm(code)) return "";
+  const char *text = LLVMGetInlineAsmAsmString(code, &length);
+  return text + strspn(text, " \t\n{");
+}
+
+/* A barrier, a fence or a warp function that is inline PTX. */
+static void tell_event(measurer *m, LLVMValueRef function, LLVMValueRef call) {
+  static const struct {
+    const char *start;
+    mw_site_kind kind;
+  } kinds[] = {{"barrier.", MW_SITE_BARRIER}, {"bar.warp.", MW_SITE_WARP}, {"bar.", MW_SITE_BARRIER},
+               {"membar.", MW_SITE_FENCE},    {"fence.", MW_SITE_FENCE},   {"shfl.sync.", MW_SITE_WARP},
+               {"vote.sync.", MW_SITE_WARP},  {"match.", MW_SITE_WARP},    {"redux.sync.", MW_SITE_WARP}};
+  const char *text = text_of(call);
+  size_t n = 0;
+  while (n < MW_COUNT(kinds) && !starts_with(text, kinds[n].start)) n++;
+  bool votes = strstr(text, "barrier.red.") != NULL; /* after the predicate's setp */
+  if (n == MW_COUNT(kinds) && !votes) return;
+  mw_site_kind kind = votes ? MW_SITE_BARRIER : kinds[n].kind;
+  unsigned scope = strstr(text, ".cta") ? MW_FENCE_BLOCK : strstr(text, ".sys") ? MW_FENCE_SYSTEM : MW_FENCE_DEVICE;
+  unsigned detail = votes ? MW_BARRIER_VOTE : kind == MW_SITE_FENCE ? scope : MW_BARRIER_BLOCK;
+  size_t number = add_event_site(m->p, function, call, kind, detail);
+  LLVMPositionBuilderBefore(m->b, call);
+  tell(m, "__mw_guard_measured_event", (LLVMValueRef[]){m->launch, constant_i32(m->p, (unsigned)number)}, 2);
+}
+
+/* An access that LLVM has no instruction for; false: it is none. */
+static bool tell_call(measurer *m, LLVMValueRef function, LLVMValueRef call) {
+  gpu_access accesses[2];
+  const char *name = callee_name(call), *text = text_of(call);
+  if (starts_with(name, "llvm.mem") || find_gpu_accesses(m->p, call, accesses) != 1) return false;
+  bool is_atomic = starts_with(name, "llvm.nvvm.atomic.") || strstr(text, "atom.") || strstr(text, "red.");
+  mw_site_kind kind = is_atomic              ? LLVMGetFirstUse(call) ? MW_SITE_ATOMIC : MW_SITE_REDUCTION
+                      : accesses[0].is_store ? MW_SITE_STORE
+                                             : MW_SITE_LOAD;
+  uint64_t bytes = LLVMConstIntGetZExtValue(accesses[0].bytes);
+  size_t number = add_call_site(m->p, function, call, kind, accesses[0].address, bytes);
+  LLVMPositionBuilderBefore(m->b, call);
+  tell_access(m, number, accesses[0].address);
+  return true;
+}
+
+static bool is_marker(LLVMValueRef i) {
+  if (!LLVMIsACallInst(i)) return false;
+  const char *name = callee_name(i);
+  return strcmp(name, WATCH_ADDRESS) == 0 || strcmp(name, WATCH_NUMBER) == 0;
+}
+
+static void measure_function(measurer *m, LLVMValueRef function) {
+  instructions list = instructions_of_function(function);
+  find_launch(m, function);
+  for (size_t n = 0; n < list.count; n++) {
+    if (is_marker(list.items[n]))
+      lower_marker(m, list.items[n]);
+    else if (LLVMIsACallInst(list.items[n]) && !tell_call(m, function, list.items[n]))
+      tell_event(m, function, list.items[n]);
+  }
+  free(list.items);
+}
+
+void measure_kernels(program *p) {
+  measurer m = {.p = p, .b = LLVMCreateBuilderInContext(p->context)};
+  bring_to_normal_form(p);
+  mark_watched(p);
+  EACH_FUNCTION(p, function) {
+    if (!LLVMIsDeclaration(function) && !guard_is_ours(function)) measure_function(&m, function);
+  }
+  for (size_t i = 0; i < p->kernel_count && m.has_others; i++) {
+    LLVMValueRef launch = LLVMGetLastParam(p->kernels[i].body);
+    guard_position_at_entry(m.b, p->kernels[i].body);
+    tell(&m, "__mw_guard_measured_begin", &launch, 1);
+  }
+  remove_attribute(guard_function(p, "__mw_guard_begin"), "noinline");
+  LLVMDisposeBuilder(m.b);
+}
