@@ -19,6 +19,7 @@
  *   fourier/      transforms by cuFFT
  *   nccl/         messages between GPUs by NCCL
  *   check/        checked runs
+ *   measure/      measured runs
  *   guard/        kernels that report failures (guard.c), bounds of arrays for checks (table.c), messages (report.c),
  *                 stopping kernels that run too long (watchdog.c)
  *   compile/      source to machine code, by NVRTC (nvrtc.c) or mwcc (mwcc.c); options.c; finding kernels, variables and
@@ -334,6 +335,12 @@ typedef struct cuda_site {
   unsigned bytes;
 } cuda_site;
 
+/* A place in a kernel that counts what its warps do, as mwcc's mw_site. */
+typedef struct cuda_place {
+  struct mw_watched_site *site;
+  unsigned issued, flops, work[7]; /* MW_MEASURED_CLASSES */
+} cuda_place;
+
 struct cuda_unit {
   cuda_device *device;
   unsigned epoch;
@@ -344,6 +351,9 @@ struct cuda_unit {
   bool followed;           /* and tell a checked run what they do: check/ */
   struct cuda_site *sites; /* of that: their places */
   size_t site_count;
+  bool measured;             /* and count what they do: measure/ */
+  struct cuda_place *places; /* of that */
+  size_t place_count;
   unsigned guard_id;        /* identifies it in reports */
   CUdeviceptr guard, table; /* its variable __mw_guard, and the table's address stored there */
   CUmodule module;

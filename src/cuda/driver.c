@@ -2,6 +2,7 @@
 #include "cuda/compile/compiler.h"
 #include "cuda/cuda.h"
 #include "cuda/check/check.h"
+#include "cuda/measure/measure.h"
 #include "cuda/fourier/cufft.h"
 #include "cuda/linear/cublas.h"
 #include "cuda/linear/cusolver.h"
@@ -294,6 +295,10 @@ const mw_driver mw_cuda_driver = {
     .unit_kernel = cuda_unit_kernel,
     .unit_symbol = cuda_unit_symbol,
     .specialise = cuda_check_compile,
+    .observe = cuda_measure_compile,
+    .watch_new = cuda_measure_new,
+    .watch_result = cuda_measure_result,
+    .watch_free = cuda_measure_free,
     .check_begin = cuda_check_begin,
     .check_end = cuda_check_end,
     .tensor_map = cuda_tensor_map,

@@ -1,6 +1,7 @@
 /* Launches: CUDA receives the parameter block unchanged; texture references are written into their variables before. */
 #include "cuda/cuda.h"
 #include "cuda/check/check.h"
+#include "cuda/measure/measure.h"
 
 #include <string.h>
 
@@ -176,7 +177,7 @@ static bool is_ready(const cuda_stream *stream, const cuda_kernel *kernel, const
 }
 
 /* Appends to a kernel's parameters: the launch number, the extents of the arrays that pointers refer to (guard.c), and in
-   a checked run the launch's address (check/). */
+   a checked or measured run an address (check/, measure/). */
 static int __attribute__((cold)) append_extra(cuda_stream *stream, const cuda_kernel *kernel,
                                               const mw_launch_request *request, unsigned *number,
                                               uint64_t *extra_params) {
@@ -190,6 +191,7 @@ static int __attribute__((cold)) append_extra(cuda_stream *stream, const cuda_ke
     *extra_params++ = extent.bytes;
   }
   if (code == MW_SUCCESS && kernel->unit->followed) code = cuda_check_launch(stream, kernel, request, extra_params);
+  if (code == MW_SUCCESS && kernel->unit->measured) code = cuda_measure_launch(kernel, request, extra_params);
   return code;
 }
 
@@ -198,7 +200,8 @@ static int __attribute__((cold, noinline)) launch_numbered(cuda_stream *stream, 
   cuda_unit *unit = kernel->unit;
   unsigned number;
   _Alignas(16) unsigned char params[PARAM_BYTES_MOST];
-  size_t place = (kernel->info.param_bytes + 7) & ~(size_t)7, count = 1 + 2 * kernel->found_count + unit->followed;
+  size_t place = (kernel->info.param_bytes + 7) & ~(size_t)7,
+         count = 1 + 2 * kernel->found_count + unit->followed + unit->measured;
   uint64_t *extra_params = (uint64_t *)(void *)(params + place);
   mw_launch_request with = *request;
   if (place + count * sizeof *extra_params > PARAM_BYTES_MOST)

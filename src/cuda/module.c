@@ -227,6 +227,7 @@ void cuda_unload(void *handle) {
   cuda_image_free(&p->image);
   free(unit->shared_with);
   free(unit->sites);
+  free(unit->places);
   free(unit->kernels);
   free(unit->symbols);
   free(p);

@@ -1,4 +1,4 @@
--- Measured runs: one launch, run on the CPU device with the watcher "counters" (src/cpu/watch/counters.c), and its
+-- Measured runs: one launch, run with the watcher "counters" (src/cpu/watch/counters.c, src/cuda/measure), and its
 -- counts by site, by source line and in total, with Nsight Compute's names where they mean the same.
 
 local raw = require "moonwarp.binding"
@@ -113,11 +113,11 @@ local function run(launch, options, ...)
   return finish(launch, options, text)
 end
 
----Measure one launch of a kernel: mw.measure(kernel, grid, block[, shared[, options]])(arguments …) runs it on the CPU
----device as kernel(grid, block, shared)(arguments …) would, slower, and counts what a GPU's memory system and its warps
----would do: requests, sectors, bank conflicts, divergent branches, instructions and operations. r.total has the
----figures of the launch, r.lines[n] those of line n, r.ncu the same by Nsight Compute's names; r:show() prints the
----source with them, r:html(path) writes a page.
+---Measure one launch of a kernel: mw.measure(kernel, grid, block[, shared[, options]])(arguments …) runs it as
+---kernel(grid, block, shared)(arguments …) would, slower, and counts what a GPU's memory system and its warps do:
+---requests, sectors, bank conflicts, divergent branches, instructions and operations. r.total has the figures of the
+---launch, r.lines[n] those of line n, r.ncu the same by Nsight Compute's names; r:show() prints the source with them,
+---r:html(path) writes a page.
 ---@param kernel moonwarp.kernel
 ---@param grid integer|integer[]
 ---@param block integer|integer[]

@@ -13,6 +13,7 @@
  *                   "log=words": the log of the driver's compiler. */
 #include "cuda/entry_points.h"
 #include "device/moonwarp/checked_run/layout.h"
+#include "device/moonwarp/measured_run/layout.h"
 #include "device/moonwarp/guard_layout.h"
 
 #include <pthread.h>
@@ -349,6 +350,7 @@ static CUresult fake_cuLaunchKernel(CUfunction function, unsigned gx, unsigned g
   busy[number_of(stream)] = (int)setting("busy", 0);
   run_guarded(number_of(stream), extra ? extra[1] : NULL, size);
   run_followed(extra ? extra[1] : NULL, size);
+  run_measured(extra ? extra[1] : NULL, size);
   if (launches++ == 0) lost = (int)setting("fault", 0);
   return 0;
 }

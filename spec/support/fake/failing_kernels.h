@@ -91,6 +91,33 @@ static void run_followed(const unsigned char *params, size_t size) {
   session->notes = (unsigned)setting("notes", 0);
 }
 
+/* ---- measured runs: a kernel that has counted ---- */
+
+static void count_at(const mw_measured_launch *launch, unsigned copy, unsigned site, unsigned space,
+                     mw_measured_sums sums) {
+  mw_measured_sums *all = (void *)(uintptr_t)launch->sums;
+  all[((uint64_t)copy * launch->site_count + site) * MW_MEASURED_SPACES + space] = sums;
+}
+
+/* counts=N: at site N, in global memory, in two copies of the sums; and everything at site 0. */
+static void run_measured(const unsigned char *params, size_t size) {
+  unsigned site = (unsigned)setting("counts", 0);
+  uint64_t address;
+  if (!site || size < 24) return;
+  memcpy(&address, params + size - sizeof address, sizeof address);
+  mw_measured_launch *launch = (void *)(uintptr_t)address;
+  if (size != 32 || !launch) return;
+  mw_measured_sample *sample = (mw_measured_sample *)(uintptr_t)launch->samples + site;
+  count_at(launch, 0, 0, 0, (mw_measured_sums){.executed = 4, .lanes = 100, .full = 3});
+  count_at(launch, 0, site, 1,
+           (mw_measured_sums){.executed = 3, .lanes = 96, .requests = 3, .sectors = 12, .ideal = 9});
+  count_at(launch, 5, site, 1, (mw_measured_sums){.executed = 1, .lanes = 4, .requests = 1, .sectors = 4, .ideal = 1});
+  sample->lanes = 3;
+  sample->at[0] = 1024, sample->at[1] = 1028;
+  launch->steps[0] = (mw_measured_step){0, ~0u};
+  launch->step_count = 1 + launch->rules * 1000; /* more than there is room for */
+}
+
 /* A launch with a number after 16 bytes of parameters reports that it began, and fails on request. */
 static void run_guarded(size_t stream, const unsigned char *params, size_t size) {
   uint64_t number = 0, grid = ++grids;

@@ -1,6 +1,8 @@
 /* Reading the facts that describe.c or mwcc (src/mwcc/gpu/metadata.c) wrote. Types first, since the other lines refer
  * to them: by a linkage name (describe.c), or by "#" and a number (mwcc). */
 #include "module_metadata.h"
+#include "core/launch/watch.h"
+#include "device/moonwarp/measured_run/layout.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -268,6 +270,30 @@ static void read_site(const fact_line *line, cuda_types *types, cuda_unit *unit)
                                                 .file = keep(types, line->fields[4])};
 }
 
+static const char *keep_any(cuda_types *types, const char *text) { return *text ? keep(types, text) : NULL; }
+
+/* Places of a unit that counts what its warps do. */
+static void read_place(const fact_line *line, cuda_types *types, cuda_unit *unit) {
+  enum { ISSUED = 8, FLOPS = 10, WORK = 11, TEXTS = WORK + MW_MEASURED_CLASSES };
+  mw_watched_site *site = cuda_types_alloc(types, sizeof *site);
+  *site = (mw_watched_site){.kind = (unsigned)fact_number(line, 1),
+                            .space = (unsigned)fact_number(line, 2),
+                            .bytes = (unsigned)fact_number(line, 3),
+                            .detail = (unsigned)fact_number(line, 4),
+                            .line = (int)fact_number(line, 5),
+                            .column = (unsigned)fact_number(line, 6),
+                            .outer_line = (int)fact_number(line, 7),
+                            .file = keep_any(types, line->fields[TEXTS]),
+                            .outer_file = keep_any(types, line->fields[TEXTS + 1]),
+                            .name = keep_any(types, line->fields[TEXTS + 2]),
+                            .function = keep_any(types, line->fields[TEXTS + 3])};
+  unit->places = mw_realloc(unit->places, (unit->place_count + 1) * sizeof *unit->places);
+  cuda_place *place = &unit->places[unit->place_count++];
+  *place = (cuda_place){
+      .site = site, .issued = (unsigned)fact_number(line, ISSUED), .flops = (unsigned)fact_number(line, FLOPS)};
+  for (int n = 0; n < MW_MEASURED_CLASSES; n++) place->work[n] = (unsigned)fact_number(line, WORK + n);
+}
+
 void cuda_facts_read(const char *facts, const mw_source *origin, cuda_types *types, cuda_unit *unit) {
   size_t count;
   fact_line *lines = fact_lines(facts, &count);
@@ -279,7 +305,9 @@ void cuda_facts_read(const char *facts, const mw_source *origin, cuda_types *typ
     i += fact_is(&lines[i], "kernel") ? read_kernel(&lines[i], count - i, origin, types, unit) : 1;
   for (size_t i = 0; i < count; i++) {
     if (fact_is(&lines[i], "site")) read_site(&lines[i], types, unit);
+    if (fact_is(&lines[i], "place")) read_place(&lines[i], types, unit);
     unit->followed |= fact_is(&lines[i], "followed");
+    unit->measured |= fact_is(&lines[i], "watched");
     if (!fact_is(&lines[i], "numbered")) continue;
     unit->numbered = true;
     unit->checked = fact_number(&lines[i], 1) != 0;

@@ -6,7 +6,7 @@
 #include "cuda/cuda.h"
 #include "cuda/compile/signature/demangle.h"
 
-enum { FACT_FIELDS = 10 };
+enum { FACT_FIELDS = 24 };
 
 /* Fields past the last are "". */
 typedef struct fact_line {

@@ -5,6 +5,7 @@
 #include "core/compile/run_mwcc.h"
 #include "compiler.h"
 #include "cuda/check/check.h"
+#include "cuda/measure/measure.h"
 #include "image.h"
 #include "core/compile/source_map.h"
 
@@ -87,6 +88,7 @@ typedef struct request {
   size_t instance_count;
   bool facts_only;
   unsigned checks; /* kinds of a checked run, or 0 */
+  bool measures;   /* kernels count what their warps do */
 } request;
 
 static int make_arguments(const request *r, const char *mwcc, const compiler_job *job, compiler_args *args) {
@@ -103,7 +105,10 @@ static int make_arguments(const request *r, const char *mwcc, const compiler_job
   else if (cuda_stoppable(device))
     compiler_args_add(args, "--stoppable");
   if (r->checks) add_formatted(args, mw_format("--checks=%u", r->checks));
-  for (size_t i = 0; i < options.count; i++) compiler_args_add(args, options.items[i]);
+  if (r->measures) compiler_args_add(args, "--observe=all");
+  for (size_t i = 0; i < options.count; i++)
+    if (!r->measures || strncmp(options.items[i], "--check", strlen("--check")) != 0)
+      compiler_args_add(args, options.items[i]);
   if (source->header_count) {
     compiler_args_add(args, "--headers");
     compiler_args_add(args, ORIGIN_HEADERS);
@@ -187,7 +192,7 @@ static int compile(const request *r, const char *path) {
 
 int cuda_mwcc_compile(cuda_device *device, const mw_source *source, const char *const *instances, size_t instance_count,
                       const char *path) {
-  return compile(&(request){device, source, instances, instance_count, false, 0}, path);
+  return compile(&(request){device, source, instances, instance_count, false, 0, false}, path);
 }
 
 /* A kernel of a template is an instance of its own. */
@@ -196,12 +201,24 @@ int cuda_check_compile(void *argument, const mw_source *source, const mw_launch_
   const char *name = kernel->info.name;
   if (launches->screened) return fail(MW_NOT_SUPPORTED, "kernels of a GPU follow each thread at once");
   size_t count = strchr(name, '<') ? 1 : 0;
-  return compile(&(request){kernel->unit->device, source, &name, count, false, launches->checked}, path);
+  return compile(&(request){kernel->unit->device, source, &name, count, false, launches->checked, false}, path);
+}
+
+int cuda_measure_compile(void *handle, const mw_source *source, unsigned observes, const char *path) {
+  const cuda_unit *unit = handle;
+  (void)observes;
+  const char **instances = mw_alloc((unit->kernel_count + 1) * sizeof *instances);
+  size_t count = 0;
+  for (size_t i = 0; i < unit->kernel_count; i++)
+    if (strchr(unit->kernels[i].info.name, '<')) instances[count++] = unit->kernels[i].info.name;
+  int code = compile(&(request){unit->device, source, instances, count, false, 0, true}, path);
+  free(instances);
+  return code;
 }
 
 bool cuda_mwcc_facts(const cuda_device *device, const mw_source *source, const char *const *instances,
                      size_t instance_count, const char *path, mw_text *out) {
-  const request r = {device, source, instances, instance_count, true, 0};
+  const request r = {device, source, instances, instance_count, true, 0, false};
   cuda_image image = {0};
   mw_text text = {0};
   char *file = mw_format("%s.facts", path);
