@@ -1,66 +1,66 @@
-/* Ping-pong and all-reduce in C, for bench/mpi/mpi.lua: microseconds for 8 bytes one way, GB/s of 64 MiB one way, and
- * GB/s of an all-reduce of 64 MiB. */
+/* Ping-pong, all-reduce and an exchange in C, for bench/mpi/mpi.lua and bench/distributed/scaling.lua, which load each
+ * function by itself (package.loadlib). Only functions of Lua's that 5.1 and 5.4 have alike are called, so one library serves both. */
 #include <mpi.h>
-#include <stdio.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-static double one_way(char *buffer, int bytes, int rank, int rounds) {
+typedef struct lua_State lua_State;
+double luaL_checknumber(lua_State *, int);
+void lua_pushnumber(lua_State *, double);
+
+enum { LONG = 64 << 20 };
+static char *send, *receive;
+
+/* Of huge pages, as moonwarp's arrays are: copies between processes take several times as long without. */
+static char *new_buffer(void) {
+  char *buffer = aligned_alloc(2 << 20, LONG);
+  madvise(buffer, LONG, MADV_HUGEPAGE);
+  memset(buffer, 1, LONG); /* pages that nobody has written are one page of zeros, which the cache has */
+  return buffer;
+}
+
+static void make_buffers(void) {
+  if (!send) send = new_buffer();
+  if (!receive) receive = new_buffer();
+}
+
+/* one_way(bytes, rounds): seconds of a message from rank 0 to rank 1, and back. */
+int one_way(lua_State *L) {
+  int bytes = (int)luaL_checknumber(L, 1), rounds = (int)luaL_checknumber(L, 2), rank;
+  make_buffers();
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Barrier(MPI_COMM_WORLD);
   double start = MPI_Wtime();
   for (int i = 0; i < rounds; i++) {
     if (rank == 0) {
-      MPI_Send(buffer, bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
-      MPI_Recv(buffer, bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Send(send, bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+      MPI_Recv(send, bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     } else if (rank == 1) {
-      MPI_Recv(buffer, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      MPI_Send(buffer, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+      MPI_Recv(send, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Send(send, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
     }
   }
-  return (MPI_Wtime() - start) / rounds / 2;
+  lua_pushnumber(L, (MPI_Wtime() - start) / rounds / 2);
+  return 1;
 }
 
-/* The least of several measurements: other load on the machine can only add to a time. */
-static double least(int times, char *buffer, int bytes, int rank, int rounds) {
-  double best = 1e9;
-  for (int i = 0; i < times; i++) {
-    double took = one_way(buffer, bytes, rank, rounds);
-    if (took < best) best = took;
-  }
-  return best;
+/* allreduce(bytes): seconds of one of floats. */
+int allreduce(lua_State *L) {
+  int bytes = (int)luaL_checknumber(L, 1);
+  make_buffers();
+  MPI_Barrier(MPI_COMM_WORLD);
+  double start = MPI_Wtime();
+  MPI_Allreduce(send, receive, bytes / 4, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+  lua_pushnumber(L, MPI_Wtime() - start);
+  return 1;
 }
 
-/* In huge pages, as moonwarp's arrays are: without them copies between processes take several times as long. */
-static char *new_buffer(size_t bytes) {
-  char *buffer = aligned_alloc(2 << 20, bytes);
-  madvise(buffer, bytes, MADV_HUGEPAGE);
-  return buffer;
-}
-
-int main(int argc, char **argv) {
-  enum { LONG = 64 << 20 };
-  int rank;
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  char *a = new_buffer(LONG), *b = new_buffer(LONG);
-  memset(a, 1, LONG); /* pages that nobody has written are one page of zeros, which the cache has */
-  memset(b, 1, LONG);
-  one_way(a, 8, rank, 1000);
-  double latency = least(40, a, 8, rank, 1000);
-  one_way(a, LONG, rank, 2);
-  double bandwidth = LONG / least(15, a, LONG, rank, 1);
-  double reduction = 1e9;
-  for (int i = 0; i < 10; i++) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    double start = MPI_Wtime();
-    MPI_Allreduce(a, b, LONG / 4, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-    double took = MPI_Wtime() - start;
-    if (took < reduction) reduction = took;
-  }
-  if (rank == 0)
-    printf("C         %8.3f us  %8.2f GB/s  allreduce %8.2f GB/s\n", latency * 1e6, bandwidth / 1e9,
-           LONG / reduction / 1e9);
-  MPI_Finalize();
+/* sendrecv(from, to, bytes, rank): the bytes at an address go to the rank, and its bytes to another address. */
+int sendrecv(lua_State *L) {
+  void *from = (void *)(uintptr_t)luaL_checknumber(L, 1), *to = (void *)(uintptr_t)luaL_checknumber(L, 2);
+  int bytes = (int)luaL_checknumber(L, 3), rank = (int)luaL_checknumber(L, 4);
+  MPI_Sendrecv(from, bytes, MPI_BYTE, rank, 0, to, bytes, MPI_BYTE, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   return 0;
 }

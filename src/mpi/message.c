@@ -276,7 +276,7 @@ static void advance(struct mw_mpi_request *request) {
   message *self = (message *)request;
   int status[MPI_STATUS_INTS], is_done = 0;
   if (self->phase == RECEIVING_HEAD) {
-    int code = mpi.Test(&self->head_request, &is_done, status);
+    int code = mpi_test(&self->head_request, &is_done, status);
     if (code != 0) {
       mpi_failed("receiving", code);
       mpi_keep_failure(request);

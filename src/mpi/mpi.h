@@ -100,7 +100,8 @@ extern int mpi_transfers;                              /* how many need no more 
 extern uint64_t mpi_completed;                         /* how many operations have been completed */
 /* Call `done(context)` until it returns true, for at most `seconds`; false then. */
 bool mpi_poll(bool (*done)(void *context), void *context, double seconds);
-bool mpi_tested(mpi_handle *request, int *status); /* whether a request is done; status may be NULL */
+int mpi_test(mpi_handle *request, int *is_done, int *status); /* libmpi's MPI_Test: its code */
+bool mpi_tested(mpi_handle *request, int *status);            /* whether a request is done; status may be NULL */
 
 /* At the end of the process, on all ranks: window.c, file.c. */
 void mpi_free_windows(void);

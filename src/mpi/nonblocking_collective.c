@@ -66,7 +66,7 @@ static void tell_difference(collective *self) {
 
 static void run(collective *self) {
   for (mpi_collective *work = &self->work; work->begun > 0; work->begun--) {
-    int is_done = 0, status[MPI_STATUS_INTS], code = mpi.Test(&work->requests[work->begun - 1], &is_done, status);
+    int is_done = 0, status[MPI_STATUS_INTS], code = mpi_test(&work->requests[work->begun - 1], &is_done, status);
     if (code != 0) {
       mpi_failed("the collective operation", code);
       mpi_keep_failure(&self->base);

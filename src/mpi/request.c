@@ -11,23 +11,52 @@ int mpi_transfers;
 
 /* ---- waiting ---- */
 
+static unsigned tests; /* how many calls of MPI_Test so far */
+
+int mpi_test(mpi_handle *request, int *is_done, int *status) {
+  tests++;
+  return mpi.Test(request, is_done, status);
+}
+
 bool mpi_tested(mpi_handle *request, int *status) {
   int is_done = 0, own[MPI_STATUS_INTS];
-  if (mpi.Test(request, &is_done, status ? status : own) != 0) return true;
+  if (mpi_test(request, &is_done, status ? status : own) != 0) return true;
   return is_done != 0;
 }
 
+/* Of this thread, on a processor. */
+static double used_seconds(void) {
+  struct timespec used;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return (double)used.tv_sec + (double)used.tv_nsec * 1e-9;
+}
+
+/* A wait gives the processor away once nothing has happened for a moment, but not while libmpi copies: some copy a piece
+   of a long message in each call of MPI_Test (MPICH 512 KiB), and a sleep between two pieces only delays the rest. A call
+   that finds nothing to do takes less than `idle_call`. */
+enum { TURNS = 64 /* between two looks at the clock */ };
+static const double idle_call = 5e-6, yielding_after = 50e-6, sleeping_after = 20e-3;
+
 bool mpi_poll(bool (*done)(void *), void *context, double seconds) {
-  double began = 0;
-  for (unsigned turn = 1;; turn++) {
-    if (done(context)) return true;
-    if (turn % 64 != 0) continue;
-    double now = mw_time();
-    if (began == 0) began = now;
+  static double idle; /* since something has happened, over all waits */
+  double began = 0, looked = 0, used = 0;
+  for (unsigned turn = 1, before = tests;; turn++) {
+    if (done(context)) return idle = 0, true;
+    if (turn % TURNS != 0) continue;
+    double now = mw_time(), used_now = used_seconds();
+    if (began == 0)
+      began = now;
+    else if (used_now - used > idle_call * (TURNS + (tests - before)))
+      idle = 0;
+    else
+      idle += now - looked;
+    looked = now;
+    used = used_now;
+    before = tests;
     if (now - began >= seconds) return false;
-    if (now - began > 0.005)
+    if (idle > sleeping_after) /* a sleep takes up to 0.15 ms: late by less than 1 % */
       nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
-    else if (now - began > 0.00005)
+    else if (idle > yielding_after)
       sched_yield(); /* ranks that share a core wait for each other's turn */
   }
 }
