@@ -71,7 +71,7 @@ describe("a kernel for a GPU", function()
     assert.matches("//mw\tnumbered\t0\n", stoppable)
     local head, body = kernel(stoppable, "straight")
     assert.equal(3, count(head, "%.param"))
-    assert.equal(1, count(body, "__mw_tell_begun"))
+    assert.equal(1, count(body, "__mw_report_begun"))
     assert.equal(0, count(body, "__mw_guard_poll"))
     for name, least in pairs { round = 1, nested = 2, spin = 1 } do
       local _, looped = kernel(stoppable, name)

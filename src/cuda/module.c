@@ -160,7 +160,7 @@ static void share_symbols(cuda_unit *unit) {
 
 /* Whether its code reports failures to the host (device/moonwarp/guard.h). */
 static bool reports_failures(const unit_private *p) {
-  static const char function[] = "__mw_tell_host";
+  static const char function[] = "__mw_report_host";
   const mw_text *cubin = &p->image.parts[IMAGE_CUBIN], *ptx = &p->image.parts[IMAGE_PTX];
   const mw_text *code = ptx->data ? ptx : cubin;
   return p->unit.numbered || (code->data && memmem(code->data, code->length, function, strlen(function)));

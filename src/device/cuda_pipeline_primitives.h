@@ -9,14 +9,14 @@ typedef unsigned long long __mbarrier_t;
 
 /* `bytes` is 4, 8 or 16; the last `zeros` of them are not read, and become 0. */
 __mw_device void __pipeline_memcpy_async(void *target, const void *source, size_t bytes, size_t zeros = 0) {
-  __mw_tell_async(1);
+  __mw_report_async(1);
   for (size_t i = 0; i < bytes; i++)
     ((unsigned char *)target)[i] = i < bytes - zeros ? ((const unsigned char *)source)[i] : 0;
-  __mw_tell_async(0);
+  __mw_report_async(0);
 }
 /* The barrier is to wait for the thread's copies so far, which are done. */
 __mw_device void __pipeline_arrive_on(__mbarrier_t *) {}
-__mw_device void __pipeline_commit() { __mw_tell_commit(); }
-__mw_device void __pipeline_wait_prior(size_t prior) { __mw_tell_wait(prior); }
+__mw_device void __pipeline_commit() { __mw_report_commit(); }
+__mw_device void __pipeline_wait_prior(size_t prior) { __mw_report_wait(prior); }
 
 #endif

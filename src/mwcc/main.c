@@ -142,15 +142,15 @@ static void parse_launch(options *o, const char *text) {
   o->launch_columns = ends_with(text, &length, ":2") ? 2 : 1;
   const char *colon = text + length;
   while (colon > text && *--colon != ':') {}
-  static const char wanted[] = "--launch=%s is not valid: write a kernel's linkage name and a block size, as "
-                               "_Z4axpyPf:64x1x1, then optionally :2 for grids of even width, and :few or :one for "
-                               "grids of few blocks or one";
-  if (*colon != ':' || colon == text) die(wanted, text);
+  static const char message[] = "--launch=%s is not valid: write a kernel's linkage name and a block size, as "
+                                "_Z4axpyPf:64x1x1, then optionally :2 for grids of even width, and :few or :one for "
+                                "grids of few blocks or one";
+  if (*colon != ':' || colon == text) die(message, text);
   o->launch_kernel = mw_format("%.*s", (int)(colon - text), text);
   for (int axis = 0; axis < 3; axis++) {
     o->launch_block[axis] = (unsigned)strtoul(axis ? at + 1 : colon + 1, &at, 10);
     bool ends = axis < 2 ? *at == 'x' : at == text + length;
-    if (o->launch_block[axis] < 1 || o->launch_block[axis] > 1024 || !ends) die(wanted, text);
+    if (o->launch_block[axis] < 1 || o->launch_block[axis] > 1024 || !ends) die(message, text);
   }
 }
 

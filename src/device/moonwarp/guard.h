@@ -54,7 +54,7 @@ typedef struct __mw_failure {
   unsigned long long object, address, bytes, size;
 } __mw_failure;
 
-__mw_cold_function void __mw_tell_host(const __mw_failure &what, unsigned long long grid) {
+__mw_cold_function void __mw_report_host(const __mw_failure &what, unsigned long long grid) {
   unsigned int n = __mw_count_one(&__mw_guard_shared()->reports);
   volatile mw_guard_report *r = &((mw_guard_host *)__mw_guard.host)->reports[n % MW_GUARD_REPORTS];
   r->count = n;
@@ -83,11 +83,11 @@ __mw_cold_function void __mw_tell_host(const __mw_failure &what, unsigned long l
 }
 
 /* One thread of a grid that the host stopped reports so, which shows that the grid had not ended before. */
-__mw_cold_function void __mw_tell_stopped(unsigned long long grid) {
+__mw_cold_function void __mw_report_stopped(unsigned long long grid) {
   unsigned int mark = (unsigned int)grid << 1;
   if (__mw_exchange(&__mw_guard_shared()->left[grid % MW_GUARD_LAUNCHES], mark) == mark) return;
   __mw_failure what = {MW_GUARD_STOPPED};
-  __mw_tell_host(what, grid);
+  __mw_report_host(what, grid);
 }
 
 __mw_last void __mw_fail(const __mw_failure &what) {
@@ -96,9 +96,9 @@ __mw_last void __mw_fail(const __mw_failure &what) {
   unsigned int mark = (unsigned int)grid << 1;
   unsigned int old = __mw_exchange(&__mw_guard_shared()->stops[grid % MW_GUARD_LAUNCHES], mark);
   if (old == (mark | 1))
-    __mw_tell_stopped(grid);
+    __mw_report_stopped(grid);
   else if (old != mark)
-    __mw_tell_host(what, grid);
+    __mw_report_host(what, grid);
   __mw_end_thread();
 }
 
@@ -109,7 +109,7 @@ __mw_cold_function void __mw_poll() {
   unsigned int mark = (unsigned int)grid << 1;
   unsigned int stop = *(volatile unsigned int *)&__mw_guard_shared()->stops[grid % MW_GUARD_LAUNCHES];
   if ((stop | 1) != (mark | 1)) return;
-  if (stop & 1) __mw_tell_stopped(grid);
+  if (stop & 1) __mw_report_stopped(grid);
   __mw_end_thread();
 }
 

@@ -7,7 +7,7 @@
 
 #define __mw_called extern "C" __attribute__((device, noinline, nodebug, used))
 
-__mw_cold_function void __mw_tell_begun(unsigned long long number) {
+__mw_cold_function void __mw_report_begun(unsigned long long number) {
   if (!__mw_guard.words) return;
   volatile unsigned long long *begun = &((mw_guard_host *)__mw_guard.host)->begun[number % MW_GUARD_LAUNCHES].grid;
   begun[0] = __mw_grid_id();
@@ -17,7 +17,7 @@ __mw_cold_function void __mw_tell_begun(unsigned long long number) {
 
 /* Inlined at the start of every kernel, with the host's number of the launch. */
 extern "C" __attribute__((device, nodebug, used)) void __mw_guard_begin(unsigned long long number) {
-  if ((blockIdx.x | blockIdx.y | blockIdx.z | threadIdx.x | threadIdx.y | threadIdx.z) == 0) __mw_tell_begun(number);
+  if ((blockIdx.x | blockIdx.y | blockIdx.z | threadIdx.x | threadIdx.y | threadIdx.z) == 0) __mw_report_begun(number);
 }
 
 /* The poll in loops. */

@@ -56,12 +56,12 @@ __mw_ptx(atom_dec_u32, unsigned int, (unsigned int *at, unsigned int limit), ato
 
 /* Copies whose bytes past the first `given` are 0. */
 template <unsigned int Size> __mw_device_template void __mw_copy_given(char *to, const char *from, unsigned int given) {
-  __mw_tell_async(1);
+  __mw_report_async(1);
   if (given >= Size)
     memcpy(__builtin_assume_aligned(to, Size), __builtin_assume_aligned(from, Size), Size);
   else
     for (unsigned int i = 0; i < Size; i++) to[i] = i < given ? from[i] : 0;
-  __mw_tell_async(0);
+  __mw_report_async(0);
 }
 __mw_ptx(cp_async_4, void, (char *to, const char *from, unsigned int given), __mw_copy_given<4>(to, from, given))
 __mw_ptx(cp_async_8, void, (char *to, const char *from, unsigned int given), __mw_copy_given<8>(to, from, given))

@@ -294,7 +294,7 @@ LLVMValueRef combine_atomic(LLVMBuilderRef b, LLVMAtomicRMWBinOp op, LLVMValueRe
 LLVMValueRef build_change(LLVMBuilderRef b, LLVMValueRef atomic, LLVMValueRef address, LLVMValueRef value);
 /* The same for a compare and exchange: the old value, and whether it was the expected one. */
 LLVMValueRef build_exchange(LLVMBuilderRef b, LLVMValueRef atomic, LLVMValueRef address, LLVMValueRef expected,
-                            LLVMValueRef wanted);
+                            LLVMValueRef desired);
 
 /* ---- transposed.c ---- */
 

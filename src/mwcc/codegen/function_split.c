@@ -47,10 +47,10 @@ static int *count_live_at(LLVMBasicBlockRef block, const LLVMValueRef *items, si
   for (size_t n = 0; n < count; n++) {
     size_t last = n;
     for (LLVMUseRef use = LLVMGetFirstUse(items[n]); use && last < count; use = LLVMGetNextUse(use)) {
-      const numbered wanted = {.value = LLVMGetUser(use)};
-      const numbered *found = LLVMGetInstructionParent(wanted.value) != block || LLVMIsAPHINode(wanted.value)
+      const numbered key = {.value = LLVMGetUser(use)};
+      const numbered *found = LLVMGetInstructionParent(key.value) != block || LLVMIsAPHINode(key.value)
                                   ? NULL
-                                  : bsearch(&wanted, sorted, count, sizeof *sorted, by_value);
+                                  : bsearch(&key, sorted, count, sizeof *sorted, by_value);
       if (!found || found->at > last) last = found ? found->at : count;
     }
     live[n + 1]++, live[last < count ? last + 1 : count + 1]--;
@@ -116,8 +116,8 @@ typedef struct split {
 } split;
 
 static int number_of_block(const split *s, LLVMBasicBlockRef block) {
-  const numbered wanted = {.value = LLVMBasicBlockAsValue(block)};
-  const numbered *found = bsearch(&wanted, s->numbers, (size_t)s->count, sizeof wanted, by_value);
+  const numbered key = {.value = LLVMBasicBlockAsValue(block)};
+  const numbered *found = bsearch(&key, s->numbers, (size_t)s->count, sizeof key, by_value);
   return (int)found->at;
 }
 

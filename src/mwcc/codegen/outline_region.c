@@ -47,8 +47,7 @@ static int by_value(const void *left, const void *right) {
 }
 
 static int place_of(const map *m, LLVMBasicBlockRef block) {
-  const place wanted = {.block = block},
-              *found = bsearch(&wanted, m->places, (size_t)m->g->count, sizeof wanted, by_address);
+  const place key = {.block = block}, *found = bsearch(&key, m->places, (size_t)m->g->count, sizeof key, by_address);
   return found->number;
 }
 

@@ -59,8 +59,8 @@ static int compare_addresses(const void *left, const void *right) {
   return ((uintptr_t)a->value > (uintptr_t)b->value) - ((uintptr_t)a->value < (uintptr_t)b->value);
 }
 
-static int find_own(const halves *h, LLVMValueRef wanted) {
-  const named key = {.value = wanted},
+static int find_own(const halves *h, LLVMValueRef target) {
+  const named key = {.value = target},
               *found = bsearch(&key, h->by_address, (size_t)h->own, sizeof key, compare_addresses);
   return found ? found->number : -1;
 }
@@ -74,12 +74,12 @@ static int add_item(halves *h, LLVMValueRef made, int at) {
   return h->count++;
 }
 
-static int find_item(halves *h, LLVMValueRef wanted) {
-  int own = find_own(h, wanted);
+static int find_item(halves *h, LLVMValueRef target) {
+  int own = find_own(h, target);
   if (own >= 0) return own;
   for (int i = h->own; i < h->count; i++)
-    if (h->items[i].value == wanted) return i;
-  return add_item(h, wanted, -1);
+    if (h->items[i].value == target) return i;
+  return add_item(h, target, -1);
 }
 
 static bool can_rematerialise(const halves *h, const value *v) {

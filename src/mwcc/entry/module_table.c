@@ -236,9 +236,9 @@ static char *needed_features(program *p) {
                                       "jsconv",   "complxnum", "i8mm",     "bf16",       "sve",        "sve2"};
   mw_text text = {0};
   for (size_t i = 0; i < MW_COUNT(names); i++) {
-    char *wanted = mw_format("+%s,", names[i]), *list = mw_format("%s,", p->features);
-    if (strstr(list, wanted)) mw_text_addf(&text, "%s%s", text.length ? "," : "", names[i]);
-    free(wanted);
+    char *flag = mw_format("+%s,", names[i]), *list = mw_format("%s,", p->features);
+    if (strstr(list, flag)) mw_text_addf(&text, "%s%s", text.length ? "," : "", names[i]);
+    free(flag);
     free(list);
   }
   return text.data ? text.data : mw_strdup("");

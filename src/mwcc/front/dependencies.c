@@ -31,12 +31,12 @@ typedef struct folders {
 static const char *real_folder(folders *f, const char *path, size_t length) {
   for (int i = 0; i < KNOWN; i++)
     if (strncmp(f->known[i].name, path, length) == 0 && !f->known[i].name[length]) return f->known[i].real;
-  folder *it = &f->known[f->next];
+  folder *slot = &f->known[f->next];
   f->next = (f->next + 1) % KNOWN;
-  memcpy(it->name, path, length);
-  it->name[length] = 0;
-  if (realpath(it->name, it->real)) return it->real;
-  it->name[0] = 0;
+  memcpy(slot->name, path, length);
+  slot->name[length] = 0;
+  if (realpath(slot->name, slot->real)) return slot->real;
+  slot->name[0] = 0;
   return NULL;
 }
 

@@ -116,8 +116,8 @@ static order order_of(LLVMAtomicOrdering ordering) {
   return (order){all || ordering == LLVMAtomicOrderingRelease, all || ordering == LLVMAtomicOrderingAcquire};
 }
 
-static void fence(program *p, LLVMBuilderRef b, bool wanted) {
-  if (wanted) call_intrinsic(p, b, "llvm.nvvm.membar.sys", NULL, 0, NULL, 0);
+static void fence(program *p, LLVMBuilderRef b, bool is_needed) {
+  if (is_needed) call_intrinsic(p, b, "llvm.nvvm.membar.sys", NULL, 0, NULL, 0);
 }
 
 static void fence_around(program *p, LLVMBuilderRef b, LLVMValueRef i, order o) {

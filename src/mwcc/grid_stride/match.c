@@ -53,10 +53,10 @@ static bool is_linear(LLVMValueRef v, linear *out, int depth) {
   }
 }
 
-static bool is_number_of(LLVMValueRef v, linear wanted) {
+static bool is_number_of(LLVMValueRef v, linear expected) {
   enum { DEPTH = 6 };
   linear found;
-  return is_linear(v, &found, DEPTH) && memcmp(&found, &wanted, sizeof found) == 0;
+  return is_linear(v, &found, DEPTH) && memcmp(&found, &expected, sizeof found) == 0;
 }
 
 bool is_thread_number(const program *p, LLVMValueRef value) {

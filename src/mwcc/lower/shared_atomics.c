@@ -41,13 +41,13 @@ LLVMValueRef build_change(LLVMBuilderRef b, LLVMValueRef atomic, LLVMValueRef ad
 }
 
 LLVMValueRef build_exchange(LLVMBuilderRef b, LLVMValueRef atomic, LLVMValueRef address, LLVMValueRef expected,
-                            LLVMValueRef wanted) {
+                            LLVMValueRef desired) {
   if (!is_unlocked(atomic))
-    return LLVMBuildAtomicCmpXchg(b, address, expected, wanted, LLVMGetCmpXchgSuccessOrdering(atomic),
+    return LLVMBuildAtomicCmpXchg(b, address, expected, desired, LLVMGetCmpXchgSuccessOrdering(atomic),
                                   LLVMGetCmpXchgFailureOrdering(atomic), 0);
-  LLVMValueRef old = LLVMBuildLoad2(b, LLVMTypeOf(wanted), address, "");
+  LLVMValueRef old = LLVMBuildLoad2(b, LLVMTypeOf(desired), address, "");
   LLVMValueRef same = LLVMBuildICmp(b, LLVMIntEQ, old, expected, "");
-  LLVMBuildStore(b, LLVMBuildSelect(b, same, wanted, old, ""), address);
+  LLVMBuildStore(b, LLVMBuildSelect(b, same, desired, old, ""), address);
   LLVMValueRef both = LLVMBuildInsertValue(b, LLVMGetPoison(LLVMTypeOf(atomic)), old, 0, "");
   return LLVMBuildInsertValue(b, both, same, 1, "");
 }

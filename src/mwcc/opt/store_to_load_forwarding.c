@@ -67,8 +67,8 @@ static void forget_all(memory *m) { m->base = NULL, m->count = 0; }
 static void forget(memory *m, int64_t offset, int64_t bytes) {
   int kept = 0;
   for (int i = 0; i < m->count; i++) {
-    bool apart = m->items[i].offset + m->items[i].bytes <= offset || m->items[i].offset >= offset + bytes;
-    if (apart) m->items[kept++] = m->items[i];
+    bool disjoint = m->items[i].offset + m->items[i].bytes <= offset || m->items[i].offset >= offset + bytes;
+    if (disjoint) m->items[kept++] = m->items[i];
   }
   m->count = kept;
 }
@@ -76,8 +76,8 @@ static void forget(memory *m, int64_t offset, int64_t bytes) {
 /* Bytes of the base may be read (all of them, if it is NULL): their stores have to stay. */
 static void note_read(memory *m, LLVMValueRef base, int64_t offset, int64_t bytes) {
   for (int i = 0; i < m->count; i++) {
-    bool apart = m->items[i].offset + m->items[i].bytes <= offset || m->items[i].offset >= offset + bytes;
-    if (base != m->base || !apart) m->items[i].store = NULL;
+    bool disjoint = m->items[i].offset + m->items[i].bytes <= offset || m->items[i].offset >= offset + bytes;
+    if (base != m->base || !disjoint) m->items[i].store = NULL;
   }
 }
 

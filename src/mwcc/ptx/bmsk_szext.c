@@ -27,11 +27,11 @@ static LLVMValueRef extended(const ptx_source *x) {
   LLVMBuilderRef b = x->s->b;
   program *p = x->s->p;
   LLVMValueRef value = LLVMBuildZExt(b, ptx_operand(x, 1), p->i64, "");
-  LLVMValueRef gone = LLVMBuildSub(b, constant_i64(p, 64), position(x, 2), "");
-  LLVMValueRef none = LLVMBuildICmp(b, LLVMIntEQ, gone, constant_i64(p, 64), "");
-  gone = LLVMBuildAnd(b, gone, constant_i64(p, 63), "");
-  value = LLVMBuildShl(b, value, gone, "");
-  value = x->t.is_signed ? LLVMBuildAShr(b, value, gone, "") : LLVMBuildLShr(b, value, gone, "");
+  LLVMValueRef dropped = LLVMBuildSub(b, constant_i64(p, 64), position(x, 2), "");
+  LLVMValueRef none = LLVMBuildICmp(b, LLVMIntEQ, dropped, constant_i64(p, 64), "");
+  dropped = LLVMBuildAnd(b, dropped, constant_i64(p, 63), "");
+  value = LLVMBuildShl(b, value, dropped, "");
+  value = x->t.is_signed ? LLVMBuildAShr(b, value, dropped, "") : LLVMBuildLShr(b, value, dropped, "");
   return LLVMBuildSelect(b, none, constant_i64(p, 0), value, "");
 }
 

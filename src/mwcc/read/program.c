@@ -123,7 +123,7 @@ static void read_kernels(program *p) {
 /* __cluster_dims__(x, y, z): the annotation "mw_cluster", whose arguments are a struct of integers. */
 static void read_cluster(program *p, LLVMValueRef annotation) {
   enum { FUNCTION, NAME, ARGUMENTS = 4 };
-  static const char wanted[] = "mw_cluster";
+  static const char annotation_name[] = "mw_cluster";
   LLVMValueRef parts[ARGUMENTS + 1];
   size_t length;
   for (unsigned i = 0; i <= ARGUMENTS; i++) {
@@ -133,7 +133,7 @@ static void read_cluster(program *p, LLVMValueRef annotation) {
   if (!LLVMIsAGlobalVariable(parts[NAME]) || !LLVMIsAGlobalVariable(parts[ARGUMENTS])) return;
   LLVMValueRef text = LLVMGetInitializer(parts[NAME]), sides = LLVMGetInitializer(parts[ARGUMENTS]);
   const char *name = LLVMIsConstantString(text) ? LLVMGetAsString(text, &length) : "";
-  if (strcmp(name, wanted) != 0) return;
+  if (strcmp(name, annotation_name) != 0) return;
   for (size_t i = 0; i < p->kernel_count; i++) {
     kernel *k = &p->kernels[i];
     if (k->body != parts[FUNCTION]) continue;

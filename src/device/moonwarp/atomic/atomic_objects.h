@@ -66,14 +66,14 @@ template <typename T, typename Derived> class atomic_operations {
   __mw_member static word to_bits(const T &value) { return __builtin_bit_cast(word, value); }
   __mw_member static T from_bits(word value) { return __builtin_bit_cast(T, value); }
   /* All accesses are sequentially consistent; a checked run takes them to be what the source asks for. */
-  __mw_member static void tell(memory_order order) {
-    __mw_tell_atomic(8 | (Derived::scope == thread_scope_block ? 4 : 0) | (unsigned int)order << 4);
+  __mw_member static void report_order(memory_order order) {
+    __mw_report_atomic(8 | (Derived::scope == thread_scope_block ? 4 : 0) | (unsigned int)order << 4);
   }
   /* Stores F of the old value, for operations without an instruction. */
   template <typename F> __mw_member T change(F make, memory_order order) const {
-    tell(memory_order_relaxed);
+    report_order(memory_order_relaxed);
     word old = __atomic_load_n(bits(), __ATOMIC_RELAXED);
-    tell(order);
+    report_order(order);
     while (!__atomic_compare_exchange_n(bits(), &old, to_bits(make(from_bits(old))), false, __ATOMIC_SEQ_CST,
                                         __ATOMIC_RELAXED)) {}
     return from_bits(old);
@@ -85,21 +85,21 @@ public:
   __mw_member bool is_lock_free() const { return true; }
 
   __mw_member T load(memory_order order = memory_order_seq_cst) const {
-    tell(order);
+    report_order(order);
     return from_bits(__atomic_load_n(bits(), __ATOMIC_SEQ_CST));
   }
   __mw_member void store(T value, memory_order order = memory_order_seq_cst) const {
-    tell(order);
+    report_order(order);
     __atomic_store_n(bits(), to_bits(value), __ATOMIC_SEQ_CST);
   }
   __mw_member T exchange(T value, memory_order order = memory_order_seq_cst) const {
-    tell(order);
+    report_order(order);
     return from_bits(__atomic_exchange_n(bits(), to_bits(value), __ATOMIC_SEQ_CST));
   }
   __mw_member bool compare_exchange_strong(T &expected, T desired, memory_order order = memory_order_seq_cst,
                                            memory_order = memory_order_seq_cst) const {
     word old = to_bits(expected);
-    tell(order);
+    report_order(order);
     bool done = __atomic_compare_exchange_n(bits(), &old, to_bits(desired), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     if (!done) expected = from_bits(old);
     return done;
@@ -111,7 +111,7 @@ public:
 
   __mw_member T fetch_add(step by, memory_order order = memory_order_seq_cst) const {
     if constexpr (__is_integral(T)) {
-      tell(order);
+      report_order(order);
       return (T)__atomic_fetch_add(bits(), (word)by, __ATOMIC_SEQ_CST);
     } else {
       return change([=](T old) { return old + by; }, order);
@@ -119,27 +119,27 @@ public:
   }
   __mw_member T fetch_sub(step by, memory_order order = memory_order_seq_cst) const {
     if constexpr (__is_integral(T)) {
-      tell(order);
+      report_order(order);
       return (T)__atomic_fetch_sub(bits(), (word)by, __ATOMIC_SEQ_CST);
     } else {
       return change([=](T old) { return old - by; }, order);
     }
   }
   __mw_member T fetch_and(T with, memory_order order = memory_order_seq_cst) const {
-    tell(order);
+    report_order(order);
     return (T)__atomic_fetch_and(bits(), (word)with, __ATOMIC_SEQ_CST);
   }
   __mw_member T fetch_or(T with, memory_order order = memory_order_seq_cst) const {
-    tell(order);
+    report_order(order);
     return (T)__atomic_fetch_or(bits(), (word)with, __ATOMIC_SEQ_CST);
   }
   __mw_member T fetch_xor(T with, memory_order order = memory_order_seq_cst) const {
-    tell(order);
+    report_order(order);
     return (T)__atomic_fetch_xor(bits(), (word)with, __ATOMIC_SEQ_CST);
   }
   __mw_member T fetch_min(T with, memory_order order = memory_order_seq_cst) const {
     if constexpr (__is_integral(T) && sizeof(T) >= 4) {
-      tell(order);
+      report_order(order);
       return __atomic_fetch_min((T *)bits(), with, __ATOMIC_SEQ_CST);
     } else {
       return change([=](T old) { return with < old ? with : old; }, order);
@@ -147,7 +147,7 @@ public:
   }
   __mw_member T fetch_max(T with, memory_order order = memory_order_seq_cst) const {
     if constexpr (__is_integral(T) && sizeof(T) >= 4) {
-      tell(order);
+      report_order(order);
       return __atomic_fetch_max((T *)bits(), with, __ATOMIC_SEQ_CST);
     } else {
       return change([=](T old) { return old < with ? with : old; }, order);

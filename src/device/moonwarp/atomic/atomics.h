@@ -5,23 +5,23 @@
 #ifndef MOONWARP_ATOMICS_H
 #define MOONWARP_ATOMICS_H
 
-#define __mw_tell_scope(scope)                                                                                         \
-  if (scope == __MEMORY_SCOPE_WRKGRP) __mw_tell_atomic(4)
+#define __mw_report_scope(scope)                                                                                       \
+  if (scope == __MEMORY_SCOPE_WRKGRP) __mw_report_atomic(4)
 /* Compare *address with `expected` and store `desired` if they are equal, as bits rather than as numbers. */
 #define __mw_cas(type, suffix, scope)                                                                                  \
   __mw_device type atomicCAS##suffix(type *address, type expected, type desired) {                                     \
-    __mw_tell_scope(scope);                                                                                            \
+    __mw_report_scope(scope);                                                                                          \
     __scoped_atomic_compare_exchange_n(address, &expected, desired, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED, scope); \
     return expected;                                                                                                   \
   }
 #define __mw_rmw(name, builtin, type, suffix, scope)                                                                   \
   __mw_device type atomic##name##suffix(type *address, type value) {                                                   \
-    __mw_tell_scope(scope);                                                                                            \
+    __mw_report_scope(scope);                                                                                          \
     return __scoped_atomic_##builtin(address, value, __ATOMIC_RELAXED, scope);                                         \
   }
 #define __mw_exchange(type, suffix, scope)                                                                             \
   __mw_device type atomicExch##suffix(type *address, type value) {                                                     \
-    __mw_tell_scope(scope);                                                                                            \
+    __mw_report_scope(scope);                                                                                          \
     type old;                                                                                                          \
     __scoped_atomic_exchange(address, &value, &old, __ATOMIC_RELAXED, scope);                                          \
     return old;                                                                                                        \
@@ -33,7 +33,7 @@
 #define __mw_wrap(name, next, suffix, scope)                                                                           \
   __mw_device unsigned int atomic##name##suffix(unsigned int *address, unsigned int limit) {                           \
     unsigned int old = __scoped_atomic_load_n(address, __ATOMIC_RELAXED, scope);                                       \
-    __mw_tell_scope(scope);                                                                                            \
+    __mw_report_scope(scope);                                                                                          \
     while (!__scoped_atomic_compare_exchange_n(address, &old, next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED, scope)); \
     return old;                                                                                                        \
   }
@@ -80,7 +80,7 @@ __mw_atomics(_system, __MEMORY_SCOPE_SYSTEM)
 #undef __mw_wrap
 #undef __mw_rmw
 #undef __mw_cas
-#undef __mw_tell_scope
+#undef __mw_report_scope
 /* clang-format on */
 
 #ifdef __MW_NVPTX__

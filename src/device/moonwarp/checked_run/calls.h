@@ -102,7 +102,7 @@ __mw_follow_function void __mw_check_block(const __mw_touch &a) {
                                                                                     : 0;
   if (!kind) return;
   mw_follow_end here = __mw_end_of(&a.self, a.site, a.flags), none = {};
-  __mw_show(a, __mw_found(&a.self, kind, here, none, m->bytes));
+  __mw_store_access(a, __mw_found(&a.self, kind, here, none, m->bytes));
   __mw_stop_grid();
 }
 

@@ -34,7 +34,7 @@ __mw_follow_function bool __mw_precedes(const __mw_touch &a, __mw_u64 who, __mw_
 }
 
 /* Store the access in a new finding; NULL: there is no new one. */
-__mw_follow_inline void __mw_show(const __mw_touch &a, mw_follow_finding *f) {
+__mw_follow_inline void __mw_store_access(const __mw_touch &a, mw_follow_finding *f) {
   if (!f) return;
   f->address = a.address;
   f->object = a.object;
@@ -44,7 +44,7 @@ __mw_follow_inline void __mw_show(const __mw_touch &a, mw_follow_finding *f) {
   f->ready = 1;
 }
 
-__mw_follow_function void __mw_tell_race(const __mw_touch &a, __mw_u64 who, __mw_u64 what) {
+__mw_follow_function void __mw_report_race(const __mw_touch &a, __mw_u64 who, __mw_u64 what) {
   mw_follow_end here = __mw_end_of(&a.self, a.site, a.flags);
   mw_follow_end other = {(__mw_u32)(what >> 44), __mw_run_of(who),   __mw_thread_of(who),
                          __mw_epoch_of(who),     __mw_step_of(what), (__mw_u32)what & 127};
@@ -59,7 +59,7 @@ __mw_follow_function void __mw_tell_race(const __mw_touch &a, __mw_u64 who, __mw
     }
     return;
   }
-  __mw_show(a, __mw_found(&a.self, MW_FOLLOW_RACE, here, other, 0));
+  __mw_store_access(a, __mw_found(&a.self, MW_FOLLOW_RACE, here, other, 0));
 }
 
 /* Atomic and volatile accesses do not race, unless the scope of one is too small; but volatile ones do not keep the
@@ -76,7 +76,7 @@ __mw_follow_inline bool __mw_conflict(const __mw_touch &a, __mw_u64 who, __mw_u6
 
 /* The contents of the record at `place`. If it is incomplete, both accesses happen at the same time, mostly at one
    place of the code, and `place` stands for the missing fields. */
-__mw_follow_inline __mw_u64 __mw_said(const __mw_touch &a, __mw_u64 who, __mw_u64 what, int place) {
+__mw_follow_inline __mw_u64 __mw_record_at(const __mw_touch &a, __mw_u64 who, __mw_u64 what, int place) {
   if ((what >> 7 & 511) == (__mw_thread_of(who) & 511) && what >> 44) return what;
   __mw_u32 flags = place == MW_FOLLOW_WRITE    ? MW_FOLLOW_STORE
                    : place != MW_FOLLOW_UPDATE ? 0
@@ -89,8 +89,8 @@ __mw_follow_inline __mw_u64 __mw_said(const __mw_touch &a, __mw_u64 who, __mw_u6
 __mw_follow_inline void __mw_compare(const __mw_touch &a, const mw_follow_cell *cell, int which, __mw_u32 bytes) {
   __mw_u64 who = __mw_load64(&cell->who[which]);
   if (!(who & bytes)) return;
-  __mw_u64 what = __mw_said(a, who, __mw_load64(&cell->what[which]), which);
-  if (__mw_conflict(a, who, what) && !__mw_precedes(a, who, what)) __mw_tell_race(a, who, what);
+  __mw_u64 what = __mw_record_at(a, who, __mw_load64(&cell->what[which]), which);
+  if (__mw_conflict(a, who, what) && !__mw_precedes(a, who, what)) __mw_report_race(a, who, what);
 }
 
 /* Whether the word has two other readers of the block in this epoch, so that one more makes no difference. */
@@ -111,7 +111,7 @@ __mw_follow_function void __mw_follow_word_of(const __mw_touch &a, mw_follow_cel
   int place = strong ? MW_FOLLOW_UPDATE : stores ? MW_FOLLOW_WRITE : MW_FOLLOW_READ;
   if (place == MW_FOLLOW_READ && __mw_is_read(cell, who)) return;
   __mw_u64 old = __mw_xchg(&cell->who[place], who),
-           old_what = __mw_said(a, old, __mw_load64(&cell->what[place]), place);
+           old_what = __mw_record_at(a, old, __mw_load64(&cell->what[place]), place);
   *(volatile __mw_u64 *)&cell->what[place] = what;
   if (place == MW_FOLLOW_READ && old && __mw_thread_of(old) != a.self.id && !__mw_precedes(a, old, old_what)) {
     *(volatile __mw_u64 *)&cell->who[MW_FOLLOW_READ_TOO] = old;
@@ -119,7 +119,7 @@ __mw_follow_function void __mw_follow_word_of(const __mw_touch &a, mw_follow_cel
   }
   __mw_order();
   if (place != MW_FOLLOW_READ && old & bytes && __mw_conflict(a, old, old_what) && !__mw_precedes(a, old, old_what))
-    __mw_tell_race(a, old, old_what);
+    __mw_report_race(a, old, old_what);
   if (place != MW_FOLLOW_WRITE) __mw_compare(a, cell, MW_FOLLOW_WRITE, bytes);
   if (place != MW_FOLLOW_UPDATE) __mw_compare(a, cell, MW_FOLLOW_UPDATE, bytes);
   if (!stores) return;
@@ -196,7 +196,7 @@ __mw_follow_function void __mw_follow_bytes(const __mw_touch &a) {
   }
   if (!unwritten) return;
   mw_follow_end here = __mw_end_of(&a.self, a.site, a.flags), none = {};
-  __mw_show(a, __mw_found(&a.self, MW_FOLLOW_UNWRITTEN, here, none, 0));
+  __mw_store_access(a, __mw_found(&a.self, MW_FOLLOW_UNWRITTEN, here, none, 0));
 }
 
 #endif

@@ -26,12 +26,12 @@ __mw_device_template void copy_by(const Group &group, T *target, const T *source
 /* The threads of a group copy together. */
 template <typename Group>
 __mw_device_template void copy_bytes(const Group &group, void *target, const void *source, size_t bytes) {
-  __mw_tell_async(1);
+  __mw_report_async(1);
   if (((size_t)target | (size_t)source | bytes) % 4 == 0)
     copy_by(group, (unsigned int *)target, (const unsigned int *)source, bytes / 4);
   else
     copy_by(group, (unsigned char *)target, (const unsigned char *)source, bytes);
-  __mw_tell_async(0);
+  __mw_report_async(0);
 }
 
 struct one_thread {

@@ -49,7 +49,7 @@ public:
   __mw_member bool try_wait_parity(bool odd) const { return (now() & 1) != odd; }
   __mw_member void arrive_and_wait() { wait(arrive()); }
   /* The end of a phase is also that of the thread's copies so far. (async_copy.h) */
-  __mw_member void track() const { __mw_tell_track(&phase); }
+  __mw_member void track() const { __mw_report_track(&phase); }
   /* Arrive, and do not participate in later phases. */
   __mw_member void arrive_and_drop() {
     __atomic_fetch_sub(&expected, 1, __ATOMIC_RELAXED);
@@ -115,7 +115,7 @@ public:
   __mw_member bool try_wait(arrival_token &&token) const { return __mw_mbarrier_try(&word, token.state); }
   __mw_member bool try_wait_parity(bool odd) const { return __mw_mbarrier_try_parity(&word, odd); }
   __mw_member void arrive_and_wait() { wait(arrive()); }
-  __mw_member void track() const { __mw_tell_track(__mw_mbarrier_phase(&word)); }
+  __mw_member void track() const { __mw_report_track(__mw_mbarrier_phase(&word)); }
   __mw_member void arrive_and_drop() { (void)__mw_mbarrier_drop(&word, 1); }
   __mw_member unsigned long long *native_handle() { return &word; }
 

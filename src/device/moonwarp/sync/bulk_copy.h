@@ -67,21 +67,21 @@ template <int = 0> __mw_device_template void cp_async_bulk_commit_group() {
 #if defined __MW_NVRTC__ || defined __MW_NVPTX__
   asm volatile("cp.async.bulk.commit_group;" : : : "memory");
 #else
-  __mw_tell_commit();
+  __mw_report_commit();
 #endif
 }
 template <int Prior> __mw_device_template void cp_async_bulk_wait_group_read() {
 #if defined __MW_NVRTC__ || defined __MW_NVPTX__
   asm volatile("cp.async.bulk.wait_group.read %0;" : : "n"(Prior) : "memory");
 #else
-  __mw_tell_wait(Prior);
+  __mw_report_wait(Prior);
 #endif
 }
 template <int Prior> __mw_device_template void cp_async_bulk_wait_group() {
 #if defined __MW_NVRTC__ || defined __MW_NVPTX__
   asm volatile("cp.async.bulk.wait_group %0;" : : "n"(Prior) : "memory");
 #else
-  __mw_tell_wait(Prior);
+  __mw_report_wait(Prior);
 #endif
 }
 

@@ -31,7 +31,7 @@ __mw_member void __mw_mbarrier_settle(__mw_mbarrier *at, __mw_mbarrier now) {
 }
 __mw_member __mw_mbarrier __mw_mbarrier_change(__mw_mbarrier *at, __mw_mbarrier by) {
   __threadfence_block();
-  __mw_tell_atomic(8); /* relaxed: the initialisation of the barrier comes before */
+  __mw_report_atomic(8); /* relaxed: the initialisation of the barrier comes before */
   __mw_mbarrier old = __atomic_fetch_add(at, by, __ATOMIC_RELAXED);
   __threadfence_block();
   __mw_mbarrier_settle(at, old + by);

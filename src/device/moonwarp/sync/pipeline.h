@@ -41,15 +41,15 @@ public:
     if (what == PRODUCER) emptied[head % stages].wait_parity((head / stages + 1) % 2);
   }
   __mw_member void producer_commit() {
-    __mw_tell_commit();
+    __mw_report_commit();
     if (what == PRODUCER) {
-      __mw_tell_wait(0);
+      __mw_report_wait(0);
       (void)filled[head % stages].arrive();
     }
     head++;
   }
   __mw_member void consumer_wait() {
-    if (what == OWN || what == UNIFIED) __mw_tell_wait(head - tail - 1);
+    if (what == OWN || what == UNIFIED) __mw_report_wait(head - tail - 1);
     if (what == UNIFIED) __syncthreads();
     if (what == CONSUMER) filled[tail % stages].wait_parity(tail / stages % 2);
   }
@@ -63,7 +63,7 @@ public:
   }
   __mw_member bool quit() { return true; }
   __mw_member void track() const {}
-  __mw_member void wait_prior(unsigned int prior) const { __mw_tell_wait(prior); }
+  __mw_member void wait_prior(unsigned int prior) const { __mw_report_wait(prior); }
 
 private:
   friend struct details::pipeline_maker<Scope>;

@@ -19,7 +19,7 @@ struct __mw_axis {
 };
 
 /* How an axis is addressed. */
-struct __mw_way {
+struct __mw_axis_mode {
   unsigned int mode; /* mw_tex_address */
   bool normalized;
   bool filtered; /* two texels are blended, otherwise the floor is taken */
@@ -48,7 +48,7 @@ __mw_device int __mw_tex_folded(int i, int size, int period) {
   return i < size ? i : back;
 }
 
-__mw_device __mw_axis __mw_tex_address(float x, int size, const __mw_way &way) {
+__mw_device __mw_axis __mw_tex_address(float x, int size, const __mw_axis_mode &way) {
   bool repeats = !(way.mode & 1), holds = way.mode == MW_TEX_ADDRESS_CLAMP && !way.gathered;
   float scale = way.normalized ? (float)size : 1.0f;
   if (repeats) { /* reduce to two repetitions: an int might not hold the position in units of 1/256 */

@@ -36,7 +36,7 @@ __mw_device __mw_facing __mw_cube_facing(float x, float y, float z) {
 __mw_device float __mw_cube_place(float along, float out) { return along / out * 0.5f + 0.5f; }
 
 /* As a sampling position on the face; s.slice is the slice of the cube's first face. */
-__mw_device __mw_spot __mw_tex_spot(__mw_dimensions<0>, const __mw_spot &s) {
+__mw_device __mw_tex_position __mw_tex_position_of(__mw_dimensions<0>, const __mw_tex_position &s) {
   __mw_facing at = __mw_cube_facing(s.x, s.y, s.z);
   return {__mw_cube_place(at.right, at.out), __mw_cube_place(at.down, at.out), 0, s.slice + at.number, true, false};
 }
@@ -45,7 +45,7 @@ __mw_device __mw_spot __mw_tex_spot(__mw_dimensions<0>, const __mw_spot &s) {
    A neighbour outside of its face lies on the plane of that face; the direction to it selects a texel of another face.
    At a corner of the cube three faces meet, and there is no fourth texel: the others share its weight. */
 
-__mw_device __mw_spot __mw_cube_direction(const __mw_facing &at, int slice) {
+__mw_device __mw_tex_position __mw_cube_direction(const __mw_facing &at, int slice) {
   int n = at.number;
   float x = n == 0 ? at.out : n == 1 ? -at.out : n == 5 ? -at.right : at.right;
   float y = n == 2 ? at.out : n == 3 ? -at.out : -at.down;
@@ -59,18 +59,18 @@ __mw_device_template __mw_floats __mw_cube_texel(const mw_tex_record *r, const _
                                                  int column, int row, const __mw_format<N> &f) {
   float step = 1.0f / (float)p.width;
   float right = (float)(2 * column + 1) * step - 1, down = (float)(2 * row + 1) * step - 1;
-  __mw_spot s = __mw_tex_spot(__mw_dimensions<0>(), __mw_cube_direction({face, right, down, 1}, slice));
+  __mw_tex_position s = __mw_tex_position_of(__mw_dimensions<0>(), __mw_cube_direction({face, right, down, 1}, slice));
   __mw_axes at = __mw_tex_axes<2>(r, p, s, false);
   return __mw_tex_corners(__mw_tex_square<2>(p, s.slice * p.slice, at.x, at.y, false, f), f).at00;
 }
 
 template <int N>
 __mw_device_template __mw_floats __mw_cube_seamless(const mw_tex_record *r, const __mw_plane &p,
-                                                    const __mw_spot &direction, const __mw_format<N> &f) {
-  __mw_spot s = __mw_tex_spot(__mw_dimensions<0>(), direction);
+                                                    const __mw_tex_position &direction, const __mw_format<N> &f) {
+  __mw_tex_position s = __mw_tex_position_of(__mw_dimensions<0>(), direction);
   int face = s.slice - direction.slice, size = p.width;
   /* with room for a texel outside on either side */
-  __mw_way way = {MW_TEX_ADDRESS_CLAMP, false, true, false};
+  __mw_axis_mode way = {MW_TEX_ADDRESS_CLAMP, false, true, false};
   __mw_axis x = __mw_tex_address(s.x * (float)size + 1, size + 2, way);
   __mw_axis y = __mw_tex_address(s.y * (float)size + 1, size + 2, way);
   bool left = x.first == 0, right = x.second == size + 1, low = y.first == 0, high = y.second == size + 1;
@@ -91,10 +91,10 @@ __mw_device_template __mw_floats __mw_cube_seamless(const mw_tex_record *r, cons
 
 template <int N>
 __mw_device_template __mw_floats __mw_tex_sample(__mw_dimensions<0>, const mw_tex_record *r, const __mw_plane &p,
-                                                 const __mw_spot &s, const __mw_format<N> &f) {
+                                                 const __mw_tex_position &s, const __mw_format<N> &f) {
   if (__mw_fixed(r->seamless) && __mw_fixed(r->filter) == MW_TEX_FILTER_LINEAR)
     return __mw_tex_finish(__mw_cube_seamless(r, p, s, f), f, true);
-  return __mw_tex_sample(__mw_dimensions<2>(), r, p, __mw_tex_spot(__mw_dimensions<0>(), s), f);
+  return __mw_tex_sample(__mw_dimensions<2>(), r, p, __mw_tex_position_of(__mw_dimensions<0>(), s), f);
 }
 
 #endif

@@ -18,7 +18,7 @@ __mw_device_template __mw_floats __mw_tex_mix(const __mw_floats &v, const __mw_f
 
 /* A sample of one level, or the blend of two. */
 template <int D, int N>
-__mw_device_template __mw_floats __mw_tex_floats(const mw_tex_record *r, const __mw_spot &s, float lod,
+__mw_device_template __mw_floats __mw_tex_floats(const mw_tex_record *r, const __mw_tex_position &s, float lod,
                                                  const __mw_format<N> &f) {
   __mw_levels levels = __mw_tex_levels(r, lod);
   __mw_floats sum = __mw_tex_nothing(f);
@@ -49,7 +49,7 @@ struct __mw_neighbours {
 
 __mw_device __mw_neighbours __mw_tex_neighbours(const mw_tex_record *r, float x, float y) {
   __mw_plane p = __mw_tex_plane(r->levels);
-  __mw_spot s = {x, y, 0, 0, false, true};
+  __mw_tex_position s = {x, y, 0, 0, false, true};
   __mw_axes at = __mw_tex_axes<2>(r, p, s, true);
   bool endless_x = !__mw_tex_has_border(r, s, 0), endless_y = !__mw_tex_has_border(r, s, 1);
   at.x.first_inside |= endless_x, at.x.second_inside |= endless_x;
@@ -58,7 +58,10 @@ __mw_device __mw_neighbours __mw_tex_neighbours(const mw_tex_record *r, float x,
 }
 
 /* Directions become positions on a face: texture_cube.h. */
-template <int D> __mw_device_template __mw_spot __mw_tex_spot(__mw_dimensions<D>, const __mw_spot &s) { return s; }
+template <int D>
+__mw_device_template __mw_tex_position __mw_tex_position_of(__mw_dimensions<D>, const __mw_tex_position &s) {
+  return s;
+}
 
 __mw_device float __mw_tex_component(const __mw_floats &v, int n) {
   return n == 0 ? v.x : n == 1 ? v.y : n == 2 ? v.z : v.w;
@@ -90,7 +93,8 @@ template <class T, int Mode> struct __mw_reader<T, Mode, true> {
   static __mw_device_template result typed(const __mw_floats &v) {
     return __mw_texel<result>::pack(v.x, v.y, v.z, v.w);
   }
-  template <int D> static __mw_device_template result at(const mw_tex_record *r, const __mw_spot &s, float lod) {
+  template <int D>
+  static __mw_device_template result at(const mw_tex_record *r, const __mw_tex_position &s, float lod) {
     return typed(__mw_tex_floats<D>(r, s, lod, format<texel::channels>(r)));
   }
   static __mw_device_template result element(const mw_tex_record *r, int i) {
@@ -136,9 +140,9 @@ template <class T, int Mode> struct __mw_reader<T, Mode, false> {
     return texel::pack(channel(r, v, 0, inside, f), channel(r, v, 1, inside, f), channel(r, v, 2, inside, f),
                        channel(r, v, 3, inside, f));
   }
-  template <int D> static __mw_device_template T at(const mw_tex_record *r, const __mw_spot &spot, float lod) {
+  template <int D> static __mw_device_template T at(const mw_tex_record *r, const __mw_tex_position &spot, float lod) {
     __mw_plane p = __mw_tex_plane(&r->levels[__mw_tex_levels(r, lod).first]);
-    __mw_spot s = __mw_tex_spot(__mw_dimensions<D>(), spot);
+    __mw_tex_position s = __mw_tex_position_of(__mw_dimensions<D>(), spot);
     __mw_axes at = __mw_tex_axes<D ? D : 2>(r, p, s, false);
     bool inside = __mw_tex_first_inside(at) | !__mw_tex_has_border<D>(r, s);
     __mw_format<texel::channels> f = format<texel::channels>(r);

@@ -94,7 +94,7 @@ __mw_device_template __mw_floats __mw_tex_decode(const __mw_words &texel, __mw_m
 }
 
 /* sRGB is linearised here, to numbers between 0 and 1. */
-__mw_device __mw_floats __mw_tex_light(const __mw_floats &v) {
+__mw_device __mw_floats __mw_tex_linear_light(const __mw_floats &v) {
   return {__mw_linear_light(v.x), __mw_linear_light(v.y), __mw_linear_light(v.z), v.w / 255};
 }
 

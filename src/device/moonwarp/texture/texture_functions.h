@@ -95,8 +95,8 @@ __mw_tex_function(tex1Dfetch, cudaTextureType1D, result, (int x), R::element(r, 
 __mw_tex_function(tex2Dgather, cudaTextureType2D, quad, (float x, float y, int component = 0),
                   R::gather(r, x, y, component));
 
-#define __mw_tex_at(x, y, z, slice) (__mw_spot{x, y, z, slice, false, false})
-#define __mw_cube_at(slice)         (__mw_spot{x, y, z, slice, true, false})
+#define __mw_tex_at(x, y, z, slice) (__mw_tex_position{x, y, z, slice, false, false})
+#define __mw_cube_at(slice)         (__mw_tex_position{x, y, z, slice, true, false})
 
 __mw_tex_sampler(tex1D, cudaTextureType1D, 1, __mw_tex_at(x, 0, 0, 0), (float x), float, __mw_tex_slope(r, dx, dy));
 __mw_tex_sampler(tex2D, cudaTextureType2D, 2, __mw_tex_at(x, y, 0, 0), (float x, float y), float2,

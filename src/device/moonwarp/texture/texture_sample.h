@@ -15,7 +15,7 @@ template <int D> struct __mw_dimensions {};
 
 /* A sampling position: coordinates, and the layer or face (or both) as an index of the record's slices. Faces have an
    address mode of their own; gathers do not blend. */
-struct __mw_spot {
+struct __mw_tex_position {
   float x, y, z;
   int slice;
   bool on_face, gathered;
@@ -40,26 +40,27 @@ __mw_device __mw_plane __mw_tex_plane(const mw_tex_level *level) {
           (int)__mw_fixed(level->depth)};
 }
 
-__mw_device __mw_way __mw_tex_way(const mw_tex_record *r, const __mw_spot &s, int axis, bool filtered) {
+__mw_device __mw_axis_mode __mw_tex_axis_mode(const mw_tex_record *r, const __mw_tex_position &s, int axis,
+                                              bool filtered) {
   if (s.on_face) return {MW_TEX_ADDRESS_CLAMP, true, filtered, false};
   return {__mw_fixed(r->address[axis]), __mw_fixed(r->normalized) != 0, filtered, s.gathered};
 }
 
-__mw_device bool __mw_tex_has_border(const mw_tex_record *r, const __mw_spot &s, int axis) {
+__mw_device bool __mw_tex_has_border(const mw_tex_record *r, const __mw_tex_position &s, int axis) {
   return !s.on_face && __mw_fixed(r->address[axis]) == MW_TEX_ADDRESS_BORDER;
 }
-template <int D> __mw_device_template bool __mw_tex_has_border(const mw_tex_record *r, const __mw_spot &s) {
+template <int D> __mw_device_template bool __mw_tex_has_border(const mw_tex_record *r, const __mw_tex_position &s) {
   bool x = __mw_tex_has_border(r, s, 0), y = D > 1 && __mw_tex_has_border(r, s, 1);
   return x | y | (D > 2 && __mw_tex_has_border(r, s, 2));
 }
 
 template <int D>
-__mw_device_template __mw_axes __mw_tex_axes(const mw_tex_record *r, const __mw_plane &p, const __mw_spot &s,
+__mw_device_template __mw_axes __mw_tex_axes(const mw_tex_record *r, const __mw_plane &p, const __mw_tex_position &s,
                                              bool filtered) {
   __mw_axis only = {0, 0, true, true, 0};
-  __mw_axes axes = {__mw_tex_address(s.x, p.width, __mw_tex_way(r, s, 0, filtered)), only, only};
-  if (D > 1) axes.y = __mw_tex_address(s.y, p.height, __mw_tex_way(r, s, 1, filtered));
-  if (D > 2) axes.z = __mw_tex_address(s.z, p.depth, __mw_tex_way(r, s, 2, filtered));
+  __mw_axes axes = {__mw_tex_address(s.x, p.width, __mw_tex_axis_mode(r, s, 0, filtered)), only, only};
+  if (D > 1) axes.y = __mw_tex_address(s.y, p.height, __mw_tex_axis_mode(r, s, 1, filtered));
+  if (D > 2) axes.z = __mw_tex_address(s.z, p.depth, __mw_tex_axis_mode(r, s, 2, filtered));
   return axes;
 }
 
@@ -78,7 +79,7 @@ __mw_device __mw_floats __mw_tex_choose(bool inside, const __mw_floats &v, const
 /* ---- point ---- */
 
 template <int N>
-__mw_device_template __mw_words __mw_tex_first(const __mw_plane &p, const __mw_spot &s, const __mw_axes &at,
+__mw_device_template __mw_words __mw_tex_first(const __mw_plane &p, const __mw_tex_position &s, const __mw_axes &at,
                                                const __mw_format<N> &f) {
   return __mw_tex_load(p.base, (s.slice + at.z.first) * p.slice + at.y.first * p.row, at.x.first, f);
 }
@@ -172,7 +173,9 @@ __mw_device_template __mw_corners __mw_tex_corners(const __mw_square &square, co
   if (manner == __mw_as_floats) return __mw_tex_decode(square, __mw_as_floats, f);
   if (manner == __mw_as_halves) return __mw_tex_decode(square, __mw_as_halves, f);
   __mw_corners c = __mw_tex_decode(square, __mw_as_integers, f);
-  if (f.srgb) c = {__mw_tex_light(c.at00), __mw_tex_light(c.at10), __mw_tex_light(c.at01), __mw_tex_light(c.at11)};
+  if (f.srgb)
+    c = {__mw_tex_linear_light(c.at00), __mw_tex_linear_light(c.at10), __mw_tex_linear_light(c.at01),
+         __mw_tex_linear_light(c.at11)};
   return c;
 }
 
@@ -191,13 +194,13 @@ __mw_device_template __mw_corners __mw_tex_framed(const mw_tex_record *r, const 
 
 /* A 1-D texture is one of height 1, sampled at y = 0: halfway between its only row and the one before. That is the row
    again, unless y has border addressing. Layers have no such neighbours. The weight of the row: */
-__mw_device float __mw_tex_row_weight(const mw_tex_record *r, const __mw_spot &s) {
+__mw_device float __mw_tex_row_weight(const mw_tex_record *r, const __mw_tex_position &s) {
   return __mw_fixed(r->kind) == MW_TEX_1D && __mw_tex_has_border(r, s, 1) ? 0.5f : 1.0f;
 }
 
 template <int D, int N>
 __mw_device_template __mw_floats __mw_tex_sample(__mw_dimensions<D>, const mw_tex_record *r, const __mw_plane &p,
-                                                 const __mw_spot &s, const __mw_format<N> &f) {
+                                                 const __mw_tex_position &s, const __mw_format<N> &f) {
   bool filtered = __mw_fixed(r->filter) == MW_TEX_FILTER_LINEAR;
   __mw_axes at = __mw_tex_axes<D>(r, p, s, filtered);
   __mw_floats sum = __mw_tex_nothing(f);

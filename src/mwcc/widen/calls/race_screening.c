@@ -161,16 +161,16 @@ static void note_reads(noted *n, const cells *c) {
   LLVMBuilderRef b = n->w->b;
   suspect(n, c, conflicts(n, c, load_cells(n, c, WRITES)));
   LLVMValueRef found = load_cells(n, c, READS), differs = LLVMBuildXor(b, found, c->tags, ""),
-               several = LLVMBuildOr(b, c->tags, filled(n, c, n->thread_bits), ""), lost = NULL;
+               several = LLVMBuildOr(b, c->tags, filled(n, c, n->thread_bits), ""), overwritten = NULL;
   if (n->is_global) suspect(n, c, is_other_block(n, c, found, differs));
   LLVMValueRef tags = LLVMBuildSelect(b, is_other_thread(n, c, differs), several, c->tags, "");
   store_cells(n, c, READS, tags, c->active);
   if (!c->distinct) {
-    lost = LLVMBuildICmp(b, LLVMIntNE, load_cells(n, c, READS), tags, "");
-    store_cells(n, c, READS, several, both(b, lost, c->active));
+    overwritten = LLVMBuildICmp(b, LLVMIntNE, load_cells(n, c, READS), tags, "");
+    store_cells(n, c, READS, several, both(b, overwritten, c->active));
   }
   LLVMValueRef first = is_empty(n, c, found);
-  claim(n, c, READS, lost ? LLVMBuildAnd(b, first, LLVMBuildNot(b, lost, ""), "") : first);
+  claim(n, c, READS, overwritten ? LLVMBuildAnd(b, first, LLVMBuildNot(b, overwritten, ""), "") : first);
 }
 
 static void note_writes(noted *n, const cells *c) {

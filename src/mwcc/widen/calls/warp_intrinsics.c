@@ -234,9 +234,9 @@ static LLVMBasicBlockRef new_block(widener *w, const char *name) {
 static LLVMValueRef lanes_like(widener *w, vectors values, LLVMValueRef memory, LLVMValueRef leader,
                                LLVMValueRef among) {
   LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(values.of[0]));
-  LLVMValueRef wanted = splat(w, read_lane(w, type, memory, leader));
+  LLVMValueRef leading = splat(w, read_lane(w, type, memory, leader));
   vectors same = {0};
-  for (int u = 0; u < w->vectors; u++) same.of[u] = LLVMBuildICmp(w->b, LLVMIntEQ, values.of[u], wanted, "");
+  for (int u = 0; u < w->vectors; u++) same.of[u] = LLVMBuildICmp(w->b, LLVMIntEQ, values.of[u], leading, "");
   return LLVMBuildAnd(w->b, word_of(w, same), among, "");
 }
 

@@ -17,9 +17,9 @@ static LLVMValueRef words_memory(widener *w) {
 
 /* A scalar or a vector, lanes of which may not be active, as numbers of 64 bits. */
 static LLVMValueRef as_number(widener *w, LLVMValueRef word, mask m) {
-  LLVMTypeRef type = LLVMTypeOf(word), wanted = is_vector_type(type) ? vector_type(w, w->p->i64) : w->p->i64;
+  LLVMTypeRef type = LLVMTypeOf(word), number_type = is_vector_type(type) ? vector_type(w, w->p->i64) : w->p->i64;
   if (!m.all) word = LLVMBuildFreeze(w->b, word, "");
-  return type == wanted ? word : LLVMBuildPtrToInt(w->b, word, wanted, "");
+  return type == number_type ? word : LLVMBuildPtrToInt(w->b, word, number_type, "");
 }
 
 /* The lanes for which a number is not 0, a bit for each. */
@@ -102,10 +102,10 @@ bool widen_watch(widener *w, LLVMValueRef call, mask m) {
     build_call(w, &c, NULL);
     return true;
   }
-  LLVMBasicBlockRef told = LLVMAppendBasicBlockInContext(p->context, w->function, "watch.call"),
+  LLVMBasicBlockRef call_block = LLVMAppendBasicBlockInContext(p->context, w->function, "watch.call"),
                     rest = LLVMAppendBasicBlockInContext(p->context, w->function, "watched");
-  LLVMValueRef memory = count_in_place(w, &c, told, rest);
-  LLVMPositionBuilderAtEnd(w->b, told);
+  LLVMValueRef memory = count_in_place(w, &c, call_block, rest);
+  LLVMPositionBuilderAtEnd(w->b, call_block);
   build_call(w, &c, memory);
   LLVMBuildBr(w->b, rest);
   LLVMPositionBuilderAtEnd(w->b, rest);

@@ -123,7 +123,7 @@ static LLVMValueRef find_pattern(widener *w, const watch_call *c, LLVMValueRef t
   return both(w, same, has_distances(w, c, *pattern, first));
 }
 
-LLVMValueRef count_in_place(widener *w, const watch_call *c, LLVMBasicBlockRef told, LLVMBasicBlockRef rest) {
+LLVMValueRef count_in_place(widener *w, const watch_call *c, LLVMBasicBlockRef call_block, LLVMBasicBlockRef rest) {
   program *p = w->p;
   LLVMBasicBlockRef counted = LLVMAppendBasicBlockInContext(p->context, w->function, "watch.count");
   LLVMValueRef tallies = load_invariant(p, w->entry, p->pointer, w->worker, offsetof(mw_worker, tallies));
@@ -137,12 +137,12 @@ LLVMValueRef count_in_place(widener *w, const watch_call *c, LLVMBasicBlockRef t
     if (c->kind == WATCH_WORDS && !c->m.all) memory = lay_out_words(w, c);
     may = both(w, may, find_pattern(w, c, tally, memory, residues, &of));
   }
-  LLVMBasicBlockRef not_counted = told;
+  LLVMBasicBlockRef not_counted = call_block;
   if (!c->m.all) not_counted = LLVMAppendBasicBlockInContext(p->context, w->function, "watch.new");
   build_likely(p, w->b, may, counted, not_counted);
   if (!c->m.all) { /* perhaps because no lane is active */
     LLVMPositionBuilderAtEnd(w->b, not_counted);
-    LLVMBuildCondBr(w->b, are_equal(w, c->lanes, constant_i32(p, 0)), rest, told);
+    LLVMBuildCondBr(w->b, are_equal(w, c->lanes, constant_i32(p, 0)), rest, call_block);
   }
   LLVMPositionBuilderAtEnd(w->b, counted);
   if (by_pattern)

@@ -30,7 +30,7 @@ LLVMValueRef lay_out_words(widener *w, const watch_call *c);
 /* ---- watch_counters.c ---- */
 /* Whether generated code counts the site itself, instead of calling the runtime. */
 bool is_counted_in_place(program *p, watch_call *c);
-/* Count and continue at `rest`, or at `told` if the runtime must be called. Returns the words in memory, or NULL. */
-LLVMValueRef count_in_place(widener *w, const watch_call *c, LLVMBasicBlockRef told, LLVMBasicBlockRef rest);
+/* Count and continue at `rest`, or at `call_block` if the runtime must be called. Returns the words in memory, or NULL. */
+LLVMValueRef count_in_place(widener *w, const watch_call *c, LLVMBasicBlockRef call_block, LLVMBasicBlockRef rest);
 
 #endif

@@ -129,7 +129,7 @@ static interval interval_of(guard_builder *g, LLVMValueRef value, int depth) {
   return checked(g, value, found);
 }
 
-/* ---- conditions: NULL, or i1, false where no thread of the block has the condition (`wanted`: its value) ---- */
+/* ---- conditions: NULL, or i1, false where no thread of the block has the condition (`truth`: its value) ---- */
 
 static bool is_plain(LLVMValueRef bound) { return LLVMIsAArgument(bound) || LLVMIsAConstant(bound); }
 
@@ -146,11 +146,11 @@ static LLVMIntPredicate inverse(LLVMIntPredicate predicate) {
   }
 }
 
-static LLVMValueRef some_compare(guard_builder *g, LLVMValueRef compare, bool wanted) {
+static LLVMValueRef some_compare(guard_builder *g, LLVMValueRef compare, bool truth) {
   LLVMIntPredicate predicate = LLVMGetICmpPredicate(compare);
   LLVMValueRef left = LLVMGetOperand(compare, 0), right = LLVMGetOperand(compare, 1);
   if (predicate == LLVMIntEQ || predicate == LLVMIntNE || LLVMTypeOf(left) != g->p->i32) return NULL;
-  if (!wanted) predicate = inverse(predicate);
+  if (!truth) predicate = inverse(predicate);
   g->is_signed = predicate >= LLVMIntSGT;
   g->in_range = NULL;
   interval a = interval_of(g, left, DEPTH), b = a.low ? interval_of(g, right, DEPTH) : (interval){0};
@@ -165,20 +165,20 @@ static LLVMValueRef some_compare(guard_builder *g, LLVMValueRef compare, bool wa
   return g->in_range ? LLVMBuildOr(g->b, some, LLVMBuildNot(g->b, g->in_range, ""), "") : some;
 }
 
-static LLVMValueRef some_pass(guard_builder *g, LLVMValueRef value, bool wanted, int depth) {
+static LLVMValueRef some_pass(guard_builder *g, LLVMValueRef value, bool truth, int depth) {
   if (!depth || !LLVMIsAInstruction(value)) return NULL;
-  if (LLVMIsAICmpInst(value)) return some_compare(g, value, wanted);
+  if (LLVMIsAICmpInst(value)) return some_compare(g, value, truth);
   LLVMOpcode opcode = LLVMGetInstructionOpcode(value);
   LLVMValueRef a = LLVMGetOperand(value, 0), b = LLVMGetNumOperands(value) > 1 ? LLVMGetOperand(value, 1) : NULL;
-  bool all = opcode == (wanted ? LLVMAnd : LLVMOr);
+  bool all = opcode == (truth ? LLVMAnd : LLVMOr);
   if (opcode == LLVMSelect) { /* a && b, a || b */
-    LLVMValueRef other = LLVMGetOperand(value, wanted ? 2 : 1);
-    all = LLVMIsAConstantInt(other) && LLVMConstIntGetZExtValue(other) == !wanted;
-    b = LLVMGetOperand(value, wanted ? 1 : 2);
+    LLVMValueRef other = LLVMGetOperand(value, truth ? 2 : 1);
+    all = LLVMIsAConstantInt(other) && LLVMConstIntGetZExtValue(other) == !truth;
+    b = LLVMGetOperand(value, truth ? 1 : 2);
   }
-  if (opcode == LLVMXor && LLVMIsAConstantInt(b)) return some_pass(g, a, !wanted, depth - 1);
+  if (opcode == LLVMXor && LLVMIsAConstantInt(b)) return some_pass(g, a, !truth, depth - 1);
   if (!all) return NULL;
-  LLVMValueRef some_a = some_pass(g, a, wanted, depth - 1), some_b = some_pass(g, b, wanted, depth - 1);
+  LLVMValueRef some_a = some_pass(g, a, truth, depth - 1), some_b = some_pass(g, b, truth, depth - 1);
   if (!some_a || !some_b) return some_a ? some_a : some_b;
   return LLVMBuildAnd(g->b, some_a, some_b, "");
 }
@@ -194,14 +194,14 @@ static bool only_computes(LLVMBasicBlockRef block) {
 
 static bool only_returns(LLVMBasicBlockRef block) { return LLVMIsAReturnInst(LLVMGetFirstInstruction(block)) != NULL; }
 
-/* The successor in which a thread continues, if the other one ends it; *wanted: the condition's value for that. */
-static LLVMBasicBlockRef next_of(LLVMBasicBlockRef block, bool *wanted) {
+/* The successor in which a thread continues, if the other one ends it; *truth: the condition's value for that. */
+static LLVMBasicBlockRef next_of(LLVMBasicBlockRef block, bool *truth) {
   LLVMValueRef branch = LLVMGetBasicBlockTerminator(block);
   if (!LLVMIsABranchInst(branch) || !LLVMIsConditional(branch) || !only_computes(block)) return NULL;
   LLVMBasicBlockRef yes = LLVMGetSuccessor(branch, 0), no = LLVMGetSuccessor(branch, 1);
   if (only_returns(yes) == only_returns(no)) return NULL;
-  *wanted = only_returns(no);
-  return *wanted ? yes : no;
+  *truth = only_returns(no);
+  return *truth ? yes : no;
 }
 
 static bool is_entered_once(LLVMBasicBlockRef block) {
@@ -213,14 +213,14 @@ static bool is_entered_once(LLVMBasicBlockRef block) {
 LLVMValueRef build_block_guard(widener *w, LLVMValueRef ctaid[3]) {
   program *p = w->p;
   LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(w->g->function), at = entry, next;
-  bool wanted;
+  bool truth;
   if (!has_pass(p, PASS_BLOCK_GUARD) || !p->options->launch_kernel || p->merged > 1) return NULL;
   if (w->k->iterations_end || w->k->saves_state) return NULL;
   guard_builder g = {.w = w, .p = p, .b = w->b, .ctaid = ctaid};
   LLVMValueRef some = NULL;
   for (int i = 0; i < MOST_GUARDS && (at == entry || is_entered_once(at)); i++, at = next) {
-    if (!(next = next_of(at, &wanted))) break;
-    LLVMValueRef own = some_pass(&g, LLVMGetCondition(LLVMGetBasicBlockTerminator(at)), wanted, DEPTH);
+    if (!(next = next_of(at, &truth))) break;
+    LLVMValueRef own = some_pass(&g, LLVMGetCondition(LLVMGetBasicBlockTerminator(at)), truth, DEPTH);
     some = !own ? some : some ? LLVMBuildAnd(g.b, some, own, "") : own;
   }
   return g.skips_blocks ? some : NULL;

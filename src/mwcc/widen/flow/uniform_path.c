@@ -132,45 +132,45 @@ static LLVMValueRef and_then(widener *w, LLVMValueRef a, LLVMValueRef b) {
   return LLVMBuildSelect(w->b, a, b, LLVMConstNull(w->p->i1), ""); /* select: b may be poison where a is false */
 }
 
-/* Whether the comparison is `wanted` in all lanes: the lane nearest to the limit decides. */
-static LLVMValueRef compare_extremes(widener *w, LLVMValueRef i, bool wanted) {
+/* Whether the comparison is `truth` in all lanes: the lane nearest to the limit decides. */
+static LLVMValueRef compare_extremes(widener *w, LLVMValueRef i, bool truth) {
   LLVMIntPredicate p = LLVMGetICmpPredicate(i);
   LLVMValueRef a = LLVMGetOperand(i, 0), b = LLVMGetOperand(i, 1), all = NULL;
-  bool greatest = is_less(p) == wanted;
+  bool greatest = is_less(p) == truth;
   int count = is_vector_affine(w, a) || is_vector_affine(w, b) ? w->vectors : 1;
   for (int u = 0; u < count; u++) {
     LLVMValueRef one = LLVMBuildICmp(w->b, p, extreme(w, a, u, greatest), extreme(w, b, u, !greatest), "");
-    if (!wanted) one = LLVMBuildNot(w->b, one, "");
+    if (!truth) one = LLVMBuildNot(w->b, one, "");
     all = all ? LLVMBuildAnd(w->b, all, one, "") : one;
   }
   return all;
 }
 
-/* Whether the value is `wanted` in all lanes. */
-static LLVMValueRef is_in_all_lanes(widener *w, LLVMValueRef value, bool wanted) {
+/* Whether the value is `truth` in all lanes. */
+static LLVMValueRef is_in_all_lanes(widener *w, LLVMValueRef value, bool truth) {
   vectors others = {0};
   for (int u = 0; u < w->vectors; u++) {
     LLVMValueRef lanes = value_vector(w, value, u);
-    others.of[u] = wanted ? LLVMBuildNot(w->b, lanes, "") : lanes;
+    others.of[u] = truth ? LLVMBuildNot(w->b, lanes, "") : lanes;
   }
   return LLVMBuildNot(w->b, any_lane(w, others), "");
 }
 
-/* A scalar: whether the condition is `wanted` in all lanes. May be false although they agree, where the test would be
+/* A scalar: whether the condition is `truth` in all lanes. May be false although they agree, where the test would be
    expensive. */
-static LLVMValueRef all_lanes_agree(widener *w, LLVMValueRef condition, bool wanted) {
+static LLVMValueRef all_lanes_agree(widener *w, LLVMValueRef condition, bool truth) {
   if (is_uniform(w, condition)) {
     LLVMValueRef value = value_scalar(w, condition);
-    return wanted ? value : LLVMBuildNot(w->b, value, "");
+    return truth ? value : LLVMBuildNot(w->b, value, "");
   }
   logic l = logic_of(condition);
-  if (LLVMIsAFCmpInst(condition)) return is_in_all_lanes(w, condition, wanted);
-  if (!l.left) return compare_extremes(w, condition, wanted);
-  LLVMValueRef left = all_lanes_agree(w, l.left, wanted);
-  if (l.both == wanted) return and_then(w, left, all_lanes_agree(w, l.right, wanted));
+  if (LLVMIsAFCmpInst(condition)) return is_in_all_lanes(w, condition, truth);
+  if (!l.left) return compare_extremes(w, condition, truth);
+  LLVMValueRef left = all_lanes_agree(w, l.left, truth);
+  if (l.both == truth) return and_then(w, left, all_lanes_agree(w, l.right, truth));
   if (!is_uniform(w, l.right) || is_uniform(w, l.left)) return left;
   /* Either operand suffices. This one may be undefined where the other decides. */
-  LLVMValueRef right = LLVMBuildFreeze(w->b, all_lanes_agree(w, l.right, wanted), "");
+  LLVMValueRef right = LLVMBuildFreeze(w->b, all_lanes_agree(w, l.right, truth), "");
   return LLVMBuildSelect(w->b, right, LLVMConstInt(w->p->i1, 1, 0), left, "");
 }
 
@@ -351,12 +351,12 @@ void end_uniform_branch(emission *e, int n) {
   LLVMValueRef condition = LLVMGetCondition(here->last);
   bool yes_first = tests_true_first(&e->path->plan, n, here);
   LLVMBasicBlockRef first = new_block(e, "together"), other = new_block(e, "other"), second = new_block(e, "together"),
-                    apart = new_block(e, "apart");
+                    disagreeing = new_block(e, "apart");
   build_likely(w->p, w->b, all_lanes_agree(w, condition, yes_first), first, other);
   continue_at(e, other);
-  build_likely(w->p, w->b, all_lanes_agree(w, condition, !yes_first), second, apart);
+  build_likely(w->p, w->b, all_lanes_agree(w, condition, !yes_first), second, disagreeing);
   /* The fallback is emitted before another node begins: values of this node are in registers only until then. */
-  continue_at(e, apart);
+  continue_at(e, disagreeing);
   if (e->falls_back)
     call_fallback(e);
   else

@@ -193,11 +193,11 @@ void widen_atomic(widener *w, LLVMValueRef atomic, mask m) {
    written whole. Fences around them provide their ordering. */
 bool stays_in_place(LLVMValueRef access) { return !is_plain_access(access); }
 
-static void fence_for(widener *w, LLVMValueRef access, LLVMAtomicOrdering wanted) {
+static void fence_for(widener *w, LLVMValueRef access, LLVMAtomicOrdering ordering) {
   LLVMAtomicOrdering has = LLVMGetOrdering(access);
   bool strict = has == LLVMAtomicOrderingSequentiallyConsistent;
-  if (wanted == LLVMAtomicOrderingSequentiallyConsistent ? strict : has == wanted || strict)
-    LLVMBuildFence(w->b, wanted, 0, "");
+  if (ordering == LLVMAtomicOrderingSequentiallyConsistent ? strict : has == ordering || strict)
+    LLVMBuildFence(w->b, ordering, 0, "");
 }
 
 void widen_load(widener *w, LLVMValueRef load, mask m) {
