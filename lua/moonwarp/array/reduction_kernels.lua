@@ -46,7 +46,8 @@ extern "C" __global__ void down(long long length, long long inner, const T_ *x, 
   y[blockIdx.y * inner + c] = finish_(a, length);
 }
 
-// A block takes a chunk of a line; thread t takes elements t, t + blockDim.x, …. One chunk is all: the result goes to y.
+// A block takes a chunk of a line; thread t takes elements t, t + blockDim.x, …. If one chunk is all, the result goes
+// to y.
 extern "C" __global__ void lines(long long length, long long chunk, const T_ *x, void *parts_, R_ *y) {
   // Idle lanes read past the block: on CPUs a masked load from a page that is not there is slow.
   __shared__ A_ mine[sizeof(A_) <= 64 ? 2 * $THREADS : $THREADS];
@@ -54,7 +55,7 @@ extern "C" __global__ void lines(long long length, long long chunk, const T_ *x,
   long long first = blockIdx.x * chunk, end = first + chunk < length ? first + chunk : length, k = first + t;
   const T_ *from = x + blockIdx.y * length;
   A_ a = init_();
-  long long each = (end - first) / step; // as many for each thread, which needs no masks, and one more for the first ones
+  long long each = (end - first) / step; // as many for each thread, which needs no masks, and one more for the first
 #if defined __MW_NVPTX__ || defined __MW_NVRTC__ // more loads in flight
   for (; each >= 8; each -= 8, k += 8 * step) {
     T_ some[8];
