@@ -306,6 +306,12 @@ bool reaches_rows(const shapes *s, LLVMValueRef address, uint64_t bytes);
 /* Whether lanes access nearby elements at known distances, so that vector loads and shuffles suffice. */
 bool follows_pattern(const shapes *s, LLVMValueRef access);
 
+/* ---- records.c ---- */
+
+/* Whether it is done with other members of the lanes' records. */
+bool is_member_of_record(const shapes *s, LLVMValueRef access);
+bool has_records(const shapes *s); /* whether some access is: all members of a record are in registers at once */
+
 /* ---- barrier_liveness.c ---- */
 
 /* By barrier node: the values (instructions) that are computed before it and used after it. */

@@ -1,5 +1,5 @@
-/* Permuted accesses: accesses of one node whose lanes are at constant distances from lane 0's, near each other
- * (widen/memory/permuted.c). */
+/* Accesses of one node that are done together: permuted accesses, whose lanes are at constant distances from lane 0's, near
+ * each other (widen/memory/permuted.c), and members of records (widen/memory/records.c). */
 #ifndef MWCC_ACCESS_PATTERN_H
 #define MWCC_ACCESS_PATTERN_H
 
@@ -25,5 +25,32 @@ bool loads_in_pattern(const shapes *s, LLVMValueRef load, pattern *p);
    kernel's parameter. */
 bool reads_elsewhere(LLVMValueRef i, LLVMValueRef address);
 bool stores_in_pattern(const shapes *s, LLVMValueRef store, pattern *p, int *member, int *lane);
+
+/* ---- record_access.c ---- */
+
+enum { RECORD_CHUNK = 16 /* bytes */, MOST_RECORD_MEMBERS = 48, MOST_RECORD_CHUNKS = 24 };
+
+/* Loads, or stores, of one node to members of a record that each lane has at a place of its own: from one base, at
+   constant distances, with nothing in between that could tell whether loads are done where the first of them is, or stores
+   where the last is. */
+typedef struct record {
+  form form;                                 /* of the first member in the code */
+  int64_t bytes;                             /* of a member */
+  LLVMValueRef members[MOST_RECORD_MEMBERS]; /* in the code's order */
+  int64_t offsets[MOST_RECORD_MEMBERS];
+  int count;
+  /* The pieces of the record that are accessed at once: 4, 8, 12 or 16 bytes from a distance on, without members in common
+     where they are stored. Members in none of them are accessed by themselves. */
+  struct {
+    int64_t start;
+    int bytes;
+  } chunks[MOST_RECORD_CHUNKS];
+  int chunk_count;
+} record;
+
+/* Whether the access is of a record, and in one of its chunks, whose number is *chunk. */
+bool is_of_record(const shapes *s, LLVMValueRef access, record *r, int *chunk);
+/* The number of the chunk with the member that begins at a distance; -1: it is in none. */
+int chunk_with(const record *r, int64_t offset);
 
 #endif

@@ -298,10 +298,9 @@ static bool gathers_often(const graph *g, const shapes *s) {
   int gathers = 0, others = 0;
   for (int i = 0; i < g->value_count; i++) {
     if (!LLVMIsALoadInst(g->values[i])) continue;
-    if (shape_of(s, LLVMGetOperand(g->values[i], 0)).kind == SHAPE_VARYING && !follows_pattern(s, g->values[i]))
-      gathers++;
-    else
-      others++;
+    bool varying = shape_of(s, LLVMGetOperand(g->values[i], 0)).kind == SHAPE_VARYING;
+    bool gather = varying && !follows_pattern(s, g->values[i]) && !is_member_of_record(s, g->values[i]);
+    gathers += gather, others += !gather;
   }
   return gathers > others;
 }
@@ -427,8 +426,8 @@ int vectors_that_pay(const graph *g, const order *o, const shapes *s, const char
     *why = "its loop-carried values fill the registers";
     return vectors_in_registers(g, o, s, SOME);
   }
-  *why = MOST;
-  return reads_streams(g, o, s) > sizeof(float) ? FEW : SOME;
+  *why = has_records(s) ? "its lanes access records" : MOST;
+  return *why != MOST || reads_streams(g, o, s) > sizeof(float) ? FEW : SOME;
 }
 
 /* The number of conditions that are masks, or differ between vectors. */

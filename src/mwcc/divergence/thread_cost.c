@@ -25,6 +25,7 @@ enum {
   SHUFFLED = 20,
   GATHERED_LANE = 20,
   SCATTERED_LANE = 30,
+  LANE_OF_RECORD = 3,
   SAVED = 6,
   RESUMED = 10,
   IN_LOOP = 8,
@@ -48,6 +49,7 @@ static long cost_of_access(const shapes *s, LLVMValueRef i) {
   if (memory_of(address) == MEMORY_LOCAL) return VECTOR;
   if (at.kind < SHAPE_VARYING && (at.stride == bytes || at.stride == 0)) return VECTOR;
   if (follows_pattern(s, i) || (at.kind < SHAPE_VARYING && llabs(at.stride) <= 4 * bytes)) return SHUFFLED;
+  if (is_member_of_record(s, i)) return SHUFFLED + s->cut.lanes * LANE_OF_RECORD;
   /* with full registers, code tests whether the addresses in shared memory are close together, and permutes one load */
   bool near = at.kind == SHAPE_VARYING && memory_of(address) == MEMORY_SHARED && s->cut.lanes >= LARGE;
   return (load ? GATHERED_LANE : SCATTERED_LANE) * s->cut.lanes / (near ? 2 : 1);

@@ -9,7 +9,7 @@
  *   register_blocking.c, register_blocking_reroll.c    loops with more accumulators than registers
  *   store_sinking.c                                    where the zeros of masks are stored
  *   row_tiles.c, row_tiles_checks.c,
- *   row_tiles_strip.c, row_transpose.c                 loops whose lanes walk rows: tiles instead of gathers
+ *   row_tiles_strip.c                                  loops whose lanes walk rows: tiles instead of gathers
  *
  * The order is in passes.def. Forwarding makes stores dead, so it precedes their removal. Register blocking runs after
  * LLVM's optimiser, which does not handle that many loops well. */

@@ -162,7 +162,7 @@ static bool is_row_gather(row_loop *l, LLVMValueRef call, row_stream *s) {
   return row_step(l, pointers, &s->step, &s->may_wrap);
 }
 
-/* A chain of insertions of as many scalar loads as there are lanes (scalarized_access.c). */
+/* A chain of insertions of as many scalar loads as there are lanes (gather.c). */
 static bool is_row_chain(row_loop *l, LLVMValueRef value, row_stream *s) {
   if (!LLVMIsAInsertElementInst(value)) return false;
   *s = (row_stream){.gather = value, .even = true};

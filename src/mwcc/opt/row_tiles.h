@@ -12,7 +12,7 @@
  *   for (; k < n; k++) use(gather(rows + k))
  *
  * row_tiles.c finds such loops, row_tiles_checks.c emits the test before the loop, row_tiles_strip.c the strip loop, and
- * row_transpose.c transposes.
+ * widen/values/transpose.c transposes.
  *
  * Why the result is the same for every input:
  *   - A strip only runs if all of its iterations do: the loop has one exit, on a counter whose step is constant and whose
@@ -30,6 +30,7 @@
 
 #include "mwcc/analysis/simt.h"
 #include "mwcc/support/predicates.h"
+#include "mwcc/widen/values/transpose.h"
 #include "opt.h"
 
 enum {
@@ -37,8 +38,6 @@ enum {
   MOST_ROW_STORES = 8,
   MOST_ROW_BODY = 160, /* instructions of an iteration */
   MOST_STRIP = 16,     /* iterations of a strip */
-  CHUNK = 16,          /* bytes of a row that are loaded at once: lanes of AVX registers, where shuffles are cheapest */
-  MOST_CHUNK_ITEMS = 16, /* elements of a chunk */
   EVEN_ROWS = 3
 };
 
@@ -89,9 +88,5 @@ LLVMValueRef check_rows(row_loop *l, LLVMValueRef iterations);
 
 /* row_tiles_strip.c */
 void strip_rows(row_loop *l);
-
-/* row_transpose.c: `columns` elements of each of the lanes' rows, from the pointers on, as vectors of lanes. */
-void load_tile(program *p, LLVMBuilderRef b, LLVMTypeRef element, int lanes, int columns, unsigned align,
-               const LLVMValueRef *rows, LLVMValueRef *tile);
 
 #endif

@@ -7,6 +7,7 @@
  *
  * values/
  *   values.c               the forms and slots of values; masks
+ *   transpose.c            tiles of a few elements of each lane, transposed in registers
  *   speculative_shapes.c   better shapes under a run-time test, which shape_test.c emits
  *
  * calls/
@@ -24,10 +25,9 @@
  * memory/ (memory.h lists the access classes)
  *   memory.c                                                     the choice of an access class; contiguous and
  *                                                                broadcast accesses
- *   gather.c, paired_gather.c, windowed_gather.c,
- *   scalarized_access.c                                          gathers and scatters, and cheaper forms of them
+ *   gather.c, paired_gather.c, windowed_gather.c                 gathers and scatters, and cheaper forms of them
  *   tested_access.c                                              accesses whose class is tested at run time
- *   interleaved.c, transposed.c, permuted.c                      structures, rows that lanes own, and constant
+ *   interleaved.c, records.c, transposed.c, permuted.c           structures, rows that lanes own, and constant
  *                                                                permutations
  *   mask_elision.c, nontemporal_stores.c                         unmasked accesses where masks are slow; streaming
  *                                                                stores

@@ -162,6 +162,12 @@ static char *describe_access(const shapes *s, LLVMValueRef i) {
     free(place);
     return both;
   }
+  if (is_member_of_record(s, i)) {
+    char *place = describe_place(s, LLVMGetOperand(i, load ? 0 : 1), bytes, what);
+    char *both = mw_format("%s of a record, with other members", place);
+    free(place);
+    return both;
+  }
   return describe_place(s, LLVMGetOperand(i, load ? 0 : 1), bytes, what);
 }
 

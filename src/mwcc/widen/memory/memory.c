@@ -208,7 +208,7 @@ void widen_plain_load(widener *w, LLVMValueRef load, mask m) {
     set_value(w, load, result);
     return;
   }
-  if (!alike && load_pair(w, load, m)) return;
+  if (!alike && (load_of_record(w, load, m) || load_pair(w, load, m))) return;
   if (!alike) {
     set_value(w, load, load_lanes(w, &at, type, m));
     return;
@@ -228,7 +228,9 @@ void widen_plain_store(widener *w, LLVMValueRef store, mask m) {
     refuse(w, store, "it stores something that is neither a number nor a pointer");
     return;
   }
-  if (store_struct_member(w, store, m) || store_pattern(w, store, m) || store_pair(w, store, m)) return;
+  if (store_struct_member(w, store, m) || store_pattern(w, store, m) || store_to_record(w, store, m) ||
+      store_pair(w, store, m))
+    return;
   if (!has_stride(w, at.address, 0)) {
     vectors lanes = value_vectors(w, value);
     if (!store_strided(w, &at, lanes, m)) store_lanes(w, &at, lanes, m);

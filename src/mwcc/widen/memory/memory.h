@@ -8,9 +8,10 @@
  *   interleaved               whole vectors and shuffles: interleaved.c
  *   transposed                a short vector for each lane, transposed in registers: transposed.c
  *   permuted                  lanes at constant distances: whole vectors and shuffles: permuted.c
+ *   of records                members at places of the lanes' own: a piece for each lane, transposed: records.c
  *   tested at run time        contiguous, in two runs, or near each other: tested_access.c, windowed_gather.c
  *   paired                    two neighbouring members as one element: paired_gather.c
- *   anything else             a gather or scatter (gather.c), or lane by lane (scalarized_access.c)
+ *   anything else             a gather or scatter (gather.c), or lane by lane
  *
  * Invariants: an access is only reached with at least one active lane. Memory is read only at addresses of active
  * lanes or on their pages, and written only where an active lane writes. The address of an inactive lane may be
@@ -128,13 +129,19 @@ bool store_pair(widener *w, LLVMValueRef store, mask m);
 bool load_pattern(widener *w, LLVMValueRef load, mask m, vectors *result);
 bool store_pattern(widener *w, LLVMValueRef store, mask m);
 
+/* ---- records.c ---- */
+
+/* An access for which is_member_of_record is true: true if it was done, or will be, with others of its record. */
+bool load_of_record(widener *w, LLVMValueRef load, mask m);
+bool store_to_record(widener *w, LLVMValueRef store, mask m);
+
 /* ---- transposed.c ---- */
 
 /* Addresses for which reaches_rows is true. */
 vectors load_rows(widener *w, const place *at, LLVMTypeRef type, mask m);
 void store_rows(widener *w, const place *at, vectors lanes, mask m);
 
-/* ---- gather_scalarization.c ---- */
+/* ---- gather.c, of strided lanes ---- */
 
 /* Whether a strided access with all lanes active is better done lane by lane; and those accesses. */
 bool in_even_steps(widener *w, const place *at);

@@ -1,7 +1,7 @@
 /* Paired gathers (cf. ISPC's GatherCoalescePass): two neighbouring members of four bytes in structs at arbitrary places
  * (a float2 by an index that is looked up) are gathered or scattered as one element of eight bytes. The cost of a
  * gather depends on the number of elements, not on their size. Strided loads that are done lane by lane
- * (scalarized_access.c) are paired as well.
+ * (gather.c) are paired as well.
  *
  * A pair is two loads, or two stores, in one node, from one base, at distances 8 * n and 8 * n + 4. Loads are done
  * where the first of them is, stores where the last is. Nothing between may access their memory. */

@@ -4,7 +4,7 @@
  * Each lane's row is a chunk of 16 bytes. Chunks of as many rows as a chunk has elements form a square, and all squares
  * of a tile are transposed at once, side by side in registers, as the unpack instructions of AVX and AVX-512 do it: a
  * column costs log2(elements of a chunk) shuffles, and does not cross the halves of a register. */
-#include "row_tiles.h"
+#include "transpose.h"
 
 static LLVMValueRef shuffled(program *p, LLVMBuilderRef b, LLVMValueRef left, LLVMValueRef right, const int *pick,
                              int count) {
@@ -44,14 +44,10 @@ static void transpose_groups(program *p, LLVMBuilderRef b, LLVMValueRef *v, int 
   }
 }
 
-void load_tile(program *p, LLVMBuilderRef b, LLVMTypeRef element, int lanes, int columns, unsigned align,
-               const LLVMValueRef *rows, LLVMValueRef *tile) {
-  LLVMValueRef chunks[MOST_LANES], parts[MOST_LANES] = {0};
+void columns_of_chunks(program *p, LLVMBuilderRef b, int lanes, int columns, const LLVMValueRef *chunks,
+                       LLVMValueRef *tile) {
+  LLVMValueRef parts[MOST_LANES] = {0};
   int pick[MOST_LANES], squares = lanes > columns ? lanes / columns : 1, height = lanes / squares;
-  for (int l = 0; l < lanes; l++) {
-    chunks[l] = LLVMBuildLoad2(b, LLVMVectorType(element, (unsigned)columns), rows[l], "");
-    LLVMSetAlignment(chunks[l], align);
-  }
   /* vector r has row r of every square */
   for (int r = 0; r < height; r++) {
     for (int s = 0; s < squares; s++) parts[s] = chunks[s * height + r];
@@ -65,5 +61,28 @@ void load_tile(program *p, LLVMBuilderRef b, LLVMTypeRef element, int lanes, int
   for (int c = 0; c < columns; c++) {
     for (int l = 0; l < lanes; l++) pick[l] = c * lanes % columns + l;
     tile[c] = shuffled(p, b, whole[c * lanes / columns], whole[c * lanes / columns], pick, lanes);
+  }
+}
+
+void load_tile(program *p, LLVMBuilderRef b, LLVMTypeRef element, int lanes, int columns, unsigned align,
+               const LLVMValueRef *rows, LLVMValueRef *tile) {
+  LLVMValueRef chunks[MOST_LANES];
+  for (int l = 0; l < lanes; l++) {
+    chunks[l] = LLVMBuildLoad2(b, LLVMVectorType(element, (unsigned)columns), rows[l], "");
+    LLVMSetAlignment(chunks[l], align);
+  }
+  columns_of_chunks(p, b, lanes, columns, chunks, tile);
+}
+
+/* Squares are transposed by the same shuffles in both directions. */
+void chunks_of_columns(program *p, LLVMBuilderRef b, int lanes, int columns, const LLVMValueRef *tile,
+                       LLVMValueRef *chunks) {
+  LLVMValueRef v[MOST_LANES];
+  int pick[MOST_LANES];
+  for (int c = 0; c < columns; c++) v[c] = tile[c];
+  transpose_groups(p, b, v, columns, lanes, columns);
+  for (int l = 0; l < lanes; l++) {
+    for (int c = 0; c < columns; c++) pick[c] = l / columns * columns + c;
+    chunks[l] = shuffled(p, b, v[l % columns], v[l % columns], pick, columns);
   }
 }
