@@ -14,7 +14,7 @@
 #include "moonwarp.h"
 #include "mwo_bulk.h"
 
-#define MW_MWO_VERSION 29
+#define MW_MWO_VERSION 30
 #define MW_MWO_SYMBOL  "mw_mwo"
 #define MW_MWO_MAGIC   "MWOIMG2"
 
@@ -345,9 +345,9 @@ struct mw_worker {
   /* For a grid-stride loop: the range of the iterations to do now, counted in elements. Only generated code reads and
      writes them. */
   uint64_t iteration, iteration_limit;
-  uint64_t shadow;              /* in checked code: from an address to its shadow's */
-  const mw_bounds *bounds;      /* and where the array is that each parameter points into, by its number */
-  mw_tally *tallies;            /* in watched code: by site */
+  uint64_t shadow;         /* in checked code: from an address to its shadow's */
+  const mw_bounds *bounds; /* and where the array is that each pointer of the parameter block points into, by words */
+  mw_tally *tallies;       /* in watched code: by site */
   uint64_t cells[2], claims[2]; /* in screened code (src/cpu/check/screen.c): from an address to its cells */
   uint32_t tag, shared_tag, thread_bits, block_bits, block_unit, suspicious;
 };
@@ -390,7 +390,7 @@ typedef struct mw_mwo_kernel {
   /* Of code for one block class: the lanes << 16 | vectors of gangs that may be faster than the code's own, and compute
      the same bits (mwcc --width); 0: none. */
   uint32_t candidates[MW_MOST_CANDIDATES];
-  /* Of screened code: whether it notes accesses; sets of parameters: arrays that it writes, and of these, the noted ones */
+  /* Of screened code: whether it notes accesses; sets of words with pointers to arrays: those it writes, those it notes */
   uint32_t screened;
   uint64_t writes, notes;
 } mw_mwo_kernel;

@@ -127,7 +127,7 @@ describe("memory checks", function()
   it("follow pointers of structs, through loops and into functions", function()
     local pair = function(n) return { from = mw.ones(8), to = mw.zeros(8), n = n } end
     fine(function() checked.copies(1, 32)(pair(8)) end)
-    assert.matches("an array%[8%], and it ends with %[7%]", said(function() checked.copies(1, 32)(pair(9)) end))
+    assert.matches("p.from%[8%], and p.from ends with %[7%]", said(function() checked.copies(1, 32)(pair(9)) end))
     local x = mw.ones(8)
     fine(function() checked.sums(1, 1)(x, 8) end)
     assert.equal(9, x[1])

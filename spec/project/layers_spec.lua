@@ -148,9 +148,9 @@ end)
 -- The compiler's folders, the lowest first: each may use those before it (docs/build/architecture.md). All folders
 -- share mwcc.h and the table of passes; main.c and pipeline.c are above all.
 local folders = {
-  "support", "front", "target", "read", "ptx", "analysis", "divergence", "grid_stride", "staging", "prepare",
-  "prepare/addresses", "prepare/values", "lower", "widen", "widen/values", "widen/memory", "widen/calls", "widen/flow",
-  "opt", "machine", "entry", "link", "codegen", "gpu", ".",
+  "support", "front", "target", "read", "ptx", "analysis", "divergence", "grid_stride", "staging",
+  "prepare/addresses", "prepare", "prepare/values", "lower", "widen", "widen/values", "widen/memory", "widen/calls",
+  "widen/flow", "opt", "machine", "entry", "link", "codegen", "gpu", ".",
 }
 local rank = {}
 for i, folder in ipairs(folders) do rank[folder] = i end

@@ -423,7 +423,7 @@ typedef struct accessed {
   LLVMValueRef base;
   uint64_t size;    /* bytes, or one of mw_object_size */
   const char *name; /* as the source has it, or NULL */
-  unsigned param; /* with MW_OBJECT_ALLOCATION: the number of the kernel's parameter that points to it, from 1; or 0 */
+  unsigned param;   /* with MW_OBJECT_ALLOCATION: the word of the parameter block that points to it, from 1; or 0 */
 } accessed;
 
 /* ---- masked accesses (masked_memory.c) ---- */

@@ -4,10 +4,12 @@
 
 local mwcc = require "support.mwcc"
 
+local function notes_cells(text, checks)
+  return mwcc.after(text, "vectorize", "--checks=" .. checks):find("mw.cells", 1, true) ~= nil
+end
+
 local function is_screened(body, checks)
-  local text = mwcc.after("__global__ void k(int n, int *y) { int t = threadIdx.x;\n" .. body .. "\n}", "vectorize",
-    "--checks=" .. checks)
-  return text:find("mw.cells", 1, true) ~= nil
+  return notes_cells("__global__ void k(int n, int *y) { int t = threadIdx.x;\n" .. body .. "\n}", checks)
 end
 
 local races, all = 16 + 2, 16 + 15
@@ -23,6 +25,29 @@ describe("screened code", function()
       assert.is_true(is_screened(body, races), body)
       assert.is_true(is_screened(body, all), body)
     end
+  end)
+
+  -- Structs that members of parameters are copied to are registers, and a pointer in a parameter is known as one.
+  it("is made of kernels whose arrays are fields of struct parameters", function()
+    for _, checks in ipairs { races, all } do
+      assert.is_true(notes_cells([[
+struct Matrix { int width, height, stride; float *elements; };
+__device__ float get(Matrix a, int row, int column) { return a.elements[row * a.stride + column]; }
+__device__ void set(Matrix a, int row, int column, float value) { a.elements[row * a.stride + column] = value; }
+__device__ Matrix tile(Matrix a, int row) {
+  Matrix sub;
+  sub.width = a.width; sub.height = 16; sub.stride = a.stride;
+  sub.elements = a.elements + row * a.stride;
+  return sub;
+}
+__global__ void k(Matrix a, Matrix b) {
+  Matrix from = tile(a, blockIdx.y * 16), to = tile(b, blockIdx.y * 16);
+  set(to, threadIdx.y, threadIdx.x, get(from, threadIdx.y, threadIdx.x));
+}]], checks))
+    end
+    assert.is_false(notes_cells([[
+struct Rows { float *at; };
+__global__ void k(Rows a) { if (threadIdx.x & 1) a.at += 32; a.at[threadIdx.x] = 1; }]], races))
   end)
 
   it("is not made of kernels that print, or access memory that has no cells", function()

@@ -22,7 +22,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { WORD = 4, PIECE = 1 << 20, WRITES = 0, READS = 1, MOST = 64 /* parameters */ };
+enum {
+  WORD = 4,
+  PIECE = 1 << 20,
+  WRITES = 0,
+  READS = 1,
+  MOST = 64 /* pointers, in the first words of the parameter block */
+};
 static const uint64_t saved_most = (uint64_t)4 << 30, saved_between = (uint64_t)256 << 20;
 
 /* Of a device: cells for all its memory, in address space that is allocated on use, and memory for saved arrays. One
@@ -113,17 +119,18 @@ static written *find_array(cpu_screen *s, uint64_t base) {
   return NULL;
 }
 
-/* The arrays that parameters point to. False: one is written by one parameter and accessed in another way by
-   another. */
+/* The arrays that pointers of the parameter block point into. False: one is written through one pointer and accessed in
+   another way through another, or it is not known through which. */
 static bool find_arrays(cpu_screen *s, const cpu_kernel *kernel, const void *params) {
-  const mw_kernel_info *info = &kernel->image->info;
+  uint64_t unknown = kernel->image->writes;
   for (int pass = 0; pass < 2; pass++) /* first those that are written */
-    for (size_t i = 0; i < info->param_count; i++) {
-      uint64_t address, base, bit = i < MOST ? 1ull << i : 0;
-      size_t bytes;
+    for (size_t i = 0; i < kernel->pointer_count; i++) {
+      size_t bytes, word = kernel->pointers[i] / sizeof(uint64_t);
+      uint64_t address, base, bit = word < MOST ? 1ull << word : 0;
       bool writes = kernel->image->writes & bit, notes = kernel->image->notes & bit;
-      if (info->params[i].type->kind != MW_TYPE_POINTER || writes != (pass == 0)) continue;
-      memcpy(&address, (const char *)params + info->params[i].offset, sizeof address);
+      if (writes != (pass == 0)) continue;
+      unknown &= ~bit;
+      memcpy(&address, (const char *)params + kernel->pointers[i], sizeof address);
       bool found = cpu_heap_find(s->device->heap, address, &base, &bytes);
       if (!found && writes) return false;
       const written *array = found ? find_array(s, base) : NULL;
@@ -132,7 +139,7 @@ static bool find_arrays(cpu_screen *s, const cpu_kernel *kernel, const void *par
       s->arrays[s->count++] = (written){base, bytes, s->pieces, notes};
       s->pieces += (bytes + PIECE - 1) / PIECE;
     }
-  return s->pieces <= saved_most / PIECE;
+  return !unknown && s->pieces <= saved_most / PIECE;
 }
 
 bool cpu_screen_is_ordered(const cpu_stream *stream) {

@@ -38,24 +38,24 @@ static void look_up(void *argument) {
   if (!q->found) cpu_heap_describe(q->heap, q->address, q->where, sizeof q->where);
 }
 
-/* Before a kernel's code runs, which compares addresses with these. Where nothing is known of a parameter the code
-   calls cpu_check_access. */
+/* Before a kernel's code runs, which compares addresses with these. Where nothing is known of a pointer the code calls
+   cpu_check_access. */
 void cpu_bounds_find(cpu_worker *worker) {
   const cpu_kernel_work *work = worker->work;
-  const mw_kernel_info *info = &work->kernel->image->info;
-  if (work->instead || !work->kernel->unit->image->checks) return;
-  if (worker->bounds_room < info->param_count) {
-    worker->bounds = mw_realloc(worker->bounds, info->param_count * sizeof *worker->bounds);
-    worker->bounds_room = info->param_count;
+  const cpu_kernel *kernel = work->kernel;
+  size_t words = kernel->image->info.param_bytes / sizeof(uint64_t) + 1;
+  if (work->instead || !kernel->unit->image->checks) return;
+  if (worker->bounds_room < words) {
+    worker->bounds = mw_realloc(worker->bounds, words * sizeof *worker->bounds);
+    worker->bounds_room = words;
   }
   worker->base.bounds = worker->bounds;
+  memset(worker->bounds, 0, words * sizeof *worker->bounds);
   question q = {.heap = worker->device->heap, .worker = worker};
-  for (size_t i = 0; i < info->param_count; i++) {
-    worker->bounds[i] = (mw_bounds){0};
-    if (info->params[i].type->kind != MW_TYPE_POINTER) continue;
-    memcpy(&q.address, work->frame.params + info->params[i].offset, sizeof q.address);
+  for (size_t i = 0; i < kernel->pointer_count; i++) {
+    memcpy(&q.address, work->frame.params + kernel->pointers[i], sizeof q.address);
     find(&q);
-    if (q.found) worker->bounds[i] = (mw_bounds){q.base, q.bytes};
+    if (q.found) worker->bounds[kernel->pointers[i] / sizeof(uint64_t)] = (mw_bounds){q.base, q.bytes};
   }
 }
 

@@ -8,8 +8,8 @@
  *   contraction.c                       fused multiply-adds
  *   tier_selection.c                    how each kernel's threads run
  *   block_merge.c                       two adjacent blocks as one (thread-block merge)
- *   memory_place.h, scalar_promotion.c  alias analysis; accumulators in memory become registers (LICM)
- *   addresses/                          wider indices, merged loads of bytes
+ *   scalar_promotion.c                  accumulators in memory become registers (LICM)
+ *   addresses/                          addresses.h: alias analysis, wider indices, merged loads of bytes
  *
  * Instrumentation:
  *
@@ -25,6 +25,7 @@
 #define MWCC_PREPARE_PREPARE_H
 
 #include "mwcc/mwcc.h"
+#include "mwcc/prepare/addresses/addresses.h"
 
 void retarget(program *p);
 /* Define the functions that vtables name for pure virtual ones: they trap. */
@@ -40,16 +41,8 @@ void keep_launched(program *p); /* removes all kernels but the one to launch */
 void fix_block(program *p);     /* makes blockDim a constant; for grids of one block all ids but threadIdx */
 void merge_blocks(program *p);  /* block_merge.c: two adjacent blocks of a row as one, if that pays */
 bool is_grid_index(const program *p, LLVMValueRef i); /* blockIdx.x * blockDim.x + threadIdx.x (block_merge.c) */
-void widen_indices(program *p);                       /* addresses/index_widening.c */
-void merge_loads(program *p);                         /* addresses/load_merging.c */
 void drop_scalar_code(program *p); /* deletes the kernel's code for single threads, which no launch runs */
-/* False if the access cannot be out of bounds, or nothing is known to check it against. */
-bool find_accessed(const program *p, LLVMValueRef address, accessed *out);
 void check_memory(program *p);
-bool is_made_from_integer(LLVMValueRef root);
-/* The innermost array of a struct or of an array of arrays that the address indexes, by a variable: the row in m[i][j],
-   the member in s.cells[i]. Arrays of one element stand for as many as follow the struct. */
-bool find_inner_array(program *p, LLVMBuilderRef b, LLVMValueRef address, accessed *inner);
 /* "syncscope(\"block\")" of an atomic: LLVM's C interface has no name of a scope. */
 bool is_block_scope(LLVMValueRef atomic);
 /* race_screen.c: decides which kernels are screened, and the arrays whose accesses they note; whether an access is

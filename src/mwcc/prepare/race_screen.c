@@ -20,7 +20,7 @@ typedef enum access_kind { READS, STORES, ATOMICS, ACCESS_KINDS } access_kind;
 
 typedef struct screen {
   const program *p;
-  uint64_t arrays[ACCESS_KINDS]; /* by parameter */
+  uint64_t arrays[ACCESS_KINDS]; /* by word of the parameter block */
   bool can_screen;
 } screen;
 

@@ -18,7 +18,7 @@
 #include "mwcc/analysis/simt.h"
 #include "mwcc/read/read.h"
 #include "mwcc/support/predicates.h"
-#include "memory_place.h"
+#include "mwcc/prepare/addresses/memory_place.h"
 #include "prepare.h"
 
 #include <stdio.h>

@@ -11,7 +11,7 @@
  * to wrap in any: others stay 32-bit indices, since one gather takes more of them. */
 #include "mwcc/analysis/simt.h"
 #include "mwcc/support/predicates.h"
-#include "mwcc/prepare/prepare.h"
+#include "mwcc/prepare/addresses/addresses.h"
 #include "mwcc/read/read.h"
 
 #include <stdlib.h>

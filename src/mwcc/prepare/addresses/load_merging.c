@@ -11,7 +11,7 @@
  * lanes' addresses are at least four bytes apart, or not affine. All hosts are little-endian. */
 #include "mwcc/analysis/simt.h"
 #include "mwcc/support/predicates.h"
-#include "mwcc/prepare/prepare.h"
+#include "mwcc/prepare/addresses/addresses.h"
 #include "mwcc/read/read.h"
 
 #include <stdlib.h>

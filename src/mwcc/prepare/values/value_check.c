@@ -32,57 +32,6 @@ static void call_use(value_check *c, LLVMValueRef value) {
   free(name);
 }
 
-/* ---- local variables ---- */
-
-static bool is_scalar(value_check *c, LLVMTypeRef type) {
-  LLVMTypeKind kind = LLVMGetTypeKind(type);
-  return kind != LLVMStructTypeKind && kind != LLVMArrayTypeKind && LLVMABISizeOfType(c->p->layout, type) <= WIDEST;
-}
-
-/* Whether mem2reg will make a register of it. */
-static bool is_register(value_check *c, LLVMValueRef local) {
-  LLVMTypeRef type = LLVMGetAllocatedType(local);
-  if (!is_scalar(c, type)) return false;
-  for (LLVMUseRef use = LLVMGetFirstUse(local); use; use = LLVMGetNextUse(use)) {
-    LLVMValueRef user = LLVMGetUser(use);
-    bool loads = LLVMIsALoadInst(user) && LLVMTypeOf(user) == type && !LLVMGetVolatile(user);
-    bool stores = LLVMIsAStoreInst(user) && LLVMGetOperand(user, 1) == local &&
-                  LLVMTypeOf(LLVMGetOperand(user, 0)) == type && !LLVMGetVolatile(user);
-    if (!loads && !stores && !is_named(user, "llvm.lifetime.")) return false;
-  }
-  return true;
-}
-
-/* The line of the first read of the variable. */
-static LLVMValueRef first_read(LLVMValueRef local) {
-  LLVMValueRef found = NULL;
-  for (LLVMUseRef use = LLVMGetFirstUse(local); use; use = LLVMGetNextUse(use)) {
-    LLVMValueRef user = LLVMGetUser(use);
-    if (!LLVMIsALoadInst(user) || !LLVMGetDebugLocLine(user)) continue;
-    if (!found || LLVMGetDebugLocLine(user) < LLVMGetDebugLocLine(found)) found = user;
-  }
-  return found;
-}
-
-static void begin_unwritten(value_check *c, LLVMValueRef local, LLVMValueRef before) {
-  LLVMValueRef reader = first_read(local);
-  LLVMPositionBuilderBefore(c->b, before);
-  LLVMSetCurrentDebugLocation2(c->b, reader ? LLVMInstructionGetDebugLoc(reader) : NULL);
-  LLVMBuildStore(c->b, LLVMBuildLoad2(c->b, LLVMGetAllocatedType(local), c->unwritten, ""), local);
-}
-
-/* A variable is unwritten each time its scope is entered. */
-static void begin_variable(value_check *c, LLVMValueRef local) {
-  if (!LLVMIsAConstantInt(LLVMGetOperand(local, 0)) || !is_register(c, local)) return;
-  LLVMValueRef next = LLVMGetNextInstruction(local);
-  while (LLVMIsAAllocaInst(next)) next = LLVMGetNextInstruction(next);
-  for (LLVMUseRef use = LLVMGetFirstUse(local); use; use = LLVMGetNextUse(use)) {
-    LLVMValueRef user = LLVMGetUser(use);
-    if (is_named(user, "llvm.lifetime.start")) begin_unwritten(c, local, LLVMGetNextInstruction(user));
-  }
-  begin_unwritten(c, local, next);
-}
-
 /* ---- uses ---- */
 
 /* Whether a value is computed, rather than moved; bits that are extracted and combined, as for bit-fields, are
@@ -313,7 +262,7 @@ void check_values(program *p) {
   if (!(p->options->checks & MW_CHECK_INITIALISATION)) return;
   p->follows = p->follows || has_functions(p);
   value_check c = {.p = p, .b = LLVMCreateBuilderInContext(p->context)};
-  LLVMTypeRef words = LLVMArrayType2(p->i8, WIDEST), shadow[] = {p->i32, p->i64, p->i64, p->pointer};
+  LLVMTypeRef words = LLVMArrayType2(p->i8, LONGEST), shadow[] = {p->i32, p->i64, p->i64, p->pointer};
   LLVMTypeRef event[] = {p->i32, p->i64};
   c.unwritten = LLVMAddGlobal(p->module, words, UNWRITTEN);
   c.absent = LLVMAddGlobal(p->module, words, ABSENT);
@@ -322,22 +271,21 @@ void check_values(program *p) {
   c.event_type = LLVMFunctionType(p->void_type, event, MW_COUNT(event), 0);
   c.event = LLVMGetNamedFunction(p->module, CHECK_EVENT_FUNCTION);
   if (!c.event) c.event = LLVMAddFunction(p->module, CHECK_EVENT_FUNCTION, c.event_type);
+  hide_written_parameters(&c);
   EACH_FUNCTION(p, f) {
     if (LLVMIsDeclaration(f)) continue;
     show_callers(f);
     add_attribute(p, f, "sanitize_memory");
-    instructions list = instructions_of_function(f);
-    for (size_t n = 0; n < list.count; n++)
-      if (LLVMIsAAllocaInst(list.items[n])) begin_variable(&c, list.items[n]);
-    free(list.items);
+    begin_variables(&c, f);
   }
-  run_passes(p, "function(mem2reg)");
+  make_registers(p);
   EACH_FUNCTION(p, f) add_tests(&c, f);
   ordered orders = {0};
   note_orders(p, &orders);
   run_passes(p, "msan<recover;kernel;eager-checks;track-origins=1>");
   restore_orders(&orders);
   make_shadows(&c);
+  show_written_parameters(&c);
   LLVMDisposeBuilder(c.b);
   free(c.copies);
   verify_module(p, "tests of values");

@@ -114,9 +114,10 @@ static LLVMValueRef shadow_address(value_check *c, LLVMValueRef address) {
   return LLVMBuildIntToPtr(c->b, LLVMBuildAdd(c->b, number, shadow_distance(c), ""), p->pointer, "");
 }
 
-/* An array's shadow is where its memory is, at a distance; constants of the code are written. */
+/* An array's shadow is where its memory is, at a distance; constants of the code and parameters are written. */
 static bool has_shadow(const value_check *c, LLVMValueRef root) {
   if (root == c->unwritten || root == c->absent) return false;
+  if (is_written(c, root)) return false;
   return !LLVMIsAGlobalVariable(root) || !LLVMIsGlobalConstant(root);
 }
 
@@ -228,11 +229,11 @@ static void make_written_context(value_check *c, LLVMValueRef call) {
 
 /* A shadow is aligned as its memory is. */
 static void copy_shadow(value_check *c, LLVMValueRef target, LLVMValueRef from, LLVMValueRef bytes, alignments known) {
-  LLVMValueRef to = shadow_address(c, target);
-  if (from && has_shadow(c, root_of(from)))
+  LLVMValueRef to = shadow_address(c, target), root = from ? root_of(from) : NULL;
+  if (root && has_shadow(c, root))
     LLVMBuildMemCpy(c->b, to, known.target, shadow_address(c, from), known.source, bytes);
   else
-    LLVMBuildMemSet(c->b, to, LLVMConstNull(c->p->i8), bytes, known.target);
+    LLVMBuildMemSet(c->b, to, LLVMConstInt(c->p->i8, root == c->unwritten ? 0xff : 0, 0), bytes, known.target);
 }
 
 /* ---- shadows by the runtime ---- */
@@ -250,6 +251,8 @@ static void make_metadata(value_check *c, LLVMValueRef call, bool stores) {
   unsigned line = LLVMGetDebugLocLine(call);
   if (!stores && root == c->unwritten) {
     LLVMBuildMemSet(c->b, shadow, LLVMConstInt(p->i8, 0xff, 0), bytes, 16);
+  } else if (!stores && is_written(c, root)) {
+    LLVMBuildMemSet(c->b, shadow, LLVMConstNull(p->i8), bytes, 16);
   } else if (!stores) {
     bool is_absent = root == c->absent;
     call_shadow(c, is_absent ? MW_SHADOW_ABSENT : MW_SHADOW_LOAD, is_absent ? shadow : address, bytes, shadow);
@@ -298,16 +301,18 @@ static void make_copy(value_check *c, LLVMValueRef call, const char *what) {
     copy_shadow(c, target, sets ? NULL : from, bytes, known);
     return;
   }
-  call_shadow(c, sets ? MW_SHADOW_CLEAN : MW_SHADOW_COPY, target, bytes, sets ? LLVMConstNull(c->p->pointer) : from);
+  bool cleans = sets || is_written(c, root_of(from));
+  call_shadow(c, cleans ? MW_SHADOW_CLEAN : MW_SHADOW_COPY, target, bytes,
+              cleans ? LLVMConstNull(c->p->pointer) : from);
 }
 
 /* A local variable's scope begins: it is unwritten, or holds what a caller wrote. */
-static void begin_local(value_check *c, LLVMValueRef call, bool is_written) {
+static void begin_local(value_check *c, LLVMValueRef call, bool by_caller) {
   LLVMValueRef address = LLVMGetOperand(call, 0), bytes = LLVMGetOperand(call, 1);
   if (c->p->follows)
-    call_shadow(c, is_written ? MW_SHADOW_CLEAN : MW_SHADOW_UNWRITTEN, address, bytes, LLVMConstNull(c->p->pointer));
+    call_shadow(c, by_caller ? MW_SHADOW_CLEAN : MW_SHADOW_UNWRITTEN, address, bytes, LLVMConstNull(c->p->pointer));
   else
-    LLVMBuildMemSet(c->b, shadow_address(c, address), LLVMConstInt(c->p->i8, is_written ? 0 : 0xff, 0), bytes, 1);
+    LLVMBuildMemSet(c->b, shadow_address(c, address), LLVMConstInt(c->p->i8, by_caller ? 0 : 0xff, 0), bytes, 1);
 }
 
 /* True: delete the call. */
@@ -365,13 +370,23 @@ static void rewrite_calls(value_check *c, LLVMValueRef f) {
   free(list.items);
 }
 
-static void drop_loads(LLVMValueRef global) {
-  for (LLVMUseRef use = LLVMGetFirstUse(global), next; use; use = next) {
+/* Nothing is read from it: loads give 0, and copies are dropped. */
+static void drop_reads(LLVMValueRef address) {
+  for (LLVMUseRef use = LLVMGetFirstUse(address), next; use; use = next) {
     next = LLVMGetNextUse(use);
-    LLVMValueRef load = LLVMGetUser(use);
-    LLVMReplaceAllUsesWith(load, LLVMConstNull(LLVMTypeOf(load)));
-    LLVMInstructionEraseFromParent(load);
+    LLVMValueRef user = LLVMGetUser(use);
+    if (!LLVMIsALoadInst(user) && !LLVMIsACallInst(user)) {
+      drop_reads(user);
+      continue;
+    }
+    if (LLVMIsALoadInst(user)) LLVMReplaceAllUsesWith(user, LLVMConstNull(LLVMTypeOf(user)));
+    LLVMInstructionEraseFromParent(user);
   }
+}
+
+static void drop_global(LLVMValueRef global) {
+  drop_reads(global);
+  LLVMReplaceAllUsesWith(global, LLVMConstNull(LLVMTypeOf(global)));
   LLVMDeleteGlobal(global);
 }
 
@@ -390,7 +405,7 @@ void make_shadows(value_check *c) {
     rewrite_calls(c, f);
     remove_attribute(f, "sanitize_memory");
   }
-  drop_loads(c->unwritten);
-  drop_loads(c->absent);
+  drop_global(c->unwritten);
+  drop_global(c->absent);
   drop_functions(c->p);
 }

@@ -38,6 +38,10 @@ typedef struct place {
   bool is_dynamic;      /* SHARED: extern __shared__, which shares its bytes with others */
 } place;
 
+/* Whether a pointer is loaded from a field of a kernel's struct parameter, of which all is only loaded: the parameter,
+   and the field's offset in it; or NULL. */
+LLVMValueRef find_pointer_field(const program *p, LLVMValueRef load, uint64_t *offset);
+
 /* The place of a plain load or store in the kernel's body. */
 place place_of(const program *p, const kernel *k, LLVMValueRef access);
 

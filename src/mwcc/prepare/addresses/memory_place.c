@@ -108,14 +108,20 @@ static bool has_parameter_attribute(const kernel *k, unsigned number, const char
 
 static void find_base(const program *p, const kernel *k, place *s, LLVMValueRef root, int depth);
 
-/* A pointer among the fields of a parameter. */
-static void find_loaded_base(const program *p, const kernel *k, place *s, LLVMValueRef load) {
+LLVMValueRef find_pointer_field(const program *p, LLVMValueRef load, uint64_t *offset) {
   place field = {.exact = true};
   decompose(p, &field, LLVMGetOperand(load, 0));
-  if (!is_plain_access(load) || field.term_count || !field.exact || !is_byval_parameter(field.root)) return;
-  if (!is_only_read(field.root)) return;
+  if (!is_plain_access(load) || field.term_count || !field.exact || !is_byval_parameter(field.root)) return NULL;
+  *offset = (uint64_t)field.offset;
+  return is_only_read(field.root) ? field.root : NULL;
+}
+
+static void find_loaded_base(const program *p, const kernel *k, place *s, LLVMValueRef load) {
+  uint64_t offset;
+  LLVMValueRef parameter = find_pointer_field(p, load, &offset);
+  if (!parameter) return;
   s->base = BASE_PARAMETER;
-  s->parameter = (uint32_t)(k->params[parameter_number(k, field.root)].offset + field.offset);
+  s->parameter = (uint32_t)(k->params[parameter_number(k, parameter)].offset + offset);
 }
 
 static bool have_one_base(const place *a, const place *b) {
