@@ -260,7 +260,8 @@ describe("an array", function()
       b[1] = b[2]
       assert.same({ { 7, 8, 9 }, { 7, 8, 9 } }, b:totable())
       assert.is_nil(b[3])
-      assert.matches("wants a table of 3 elements, this one has 2", message(function() b[1] = { 1, 2 } end))
+      assert.equal("an array of 3 elements wants a table of as many, the table has 2",
+        message(function() b[1] = { 1, 2 } end))
       assert.matches("got nil", message(function() b[1] = nil end))
       b[1] = 5
       assert.same({ { 5, 5, 5 }, { 7, 8, 9 } }, b:totable())

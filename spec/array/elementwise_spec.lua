@@ -80,8 +80,10 @@ describe("a function of elements", function()
   it("names the shapes that do not fit, and the expected type of an argument", function()
     assert.matches("f: these shapes do not fit together .* x {3}, a {2}",
       message(raw.elementwise_run, fused, nil, mw.zeros(3, "double"), mw.zeros(2, "double"), 1))
-    assert.matches("what is written needs the shape of all together: y {2}, x {3}",
+    assert.matches("f: these shapes do not fit together .* y {2}, x {3}",
       message(raw.elementwise_run, fused, mw.zeros(2, "double"), mw.zeros(3, "double"), mw.zeros(3, "double"), 1))
+    assert.matches("what is written needs the shape of all together: y {1}, x {3}",
+      message(raw.elementwise_run, fused, mw.zeros(1, "double"), mw.zeros(3, "double"), mw.zeros(3, "double"), 1))
     assert.matches("x wants an array of double, got one of float",
       message(raw.elementwise_run, fused, nil, mw.zeros(3), mw.zeros(3, "double"), 1))
     local freed = mw.zeros(3, "double")

@@ -39,6 +39,7 @@ describe("a name that is not there", function()
       message(function() return mw.concatenate end))
     assert.equal("an array has no 'astype'; here it is a:to(dtype)", message(function() return a:astype "int" end))
     assert.equal("an array has no 'T'; here it is a:permute()", message(function() return a.T end))
+    assert.equal("moonwarp has no 'pi'; here it is math.pi", message(function() return mw.pi end))
     assert.equal("moonwarp has no 'sum'; it is a method: a:sum(…)", message(function() return mw.sum(a) end))
     for _, here in pairs(require("moonwarp.diagnostics.numpy_names").names) do -- what is named is there
       local name = here:match "^mw%.([%w_]+)"

@@ -55,7 +55,7 @@ describe("a binding refuses", function()
     assert.equal("an array takes elements by number; there is nothing to assign at the string \"x\"",
       message(function() a.x = 1 end))
     assert.equal("a shape has 1 to 8 dimensions, this one has 9", message(mw.zeros, { 1, 1, 1, 1, 1, 1, 1, 1, 1 }))
-    assert.equal("the table: wants a table of 3 elements, this one has 2", message(a.copy_from, a, { 1, 2 }))
+    assert.equal("an array of 3 elements wants a table of as many, the table has 2", message(a.copy_from, a, { 1, 2 }))
     assert.equal("element [1]: wants a table of 2 elements, got the number 1",
       message(function() mw.zeros(2, 2):copy_from { 1, 2 } end))
     local deep = 1

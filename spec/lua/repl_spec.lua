@@ -324,6 +324,15 @@ describe("the program moonwarp", function()
     end
   end)
 
+  it("gives an index that fails the line where it stands", function()
+    local chunks = require "moonwarp.repl.chunk"
+    rawset(_G, "array_of_prompt", mw.zeros(3))
+    local _, err = pcall(chunks.compile("array_of_prompt[{ {1, 5} }]", 7))
+    rawset(_G, "array_of_prompt", nil)
+    assert.matches("^%[7%]:1: index 1: the range {1, 5} is outside 1..3", tostring(err))
+    assert.equal(3, chunks.compile("1 + 2 -- three", 8)())
+  end)
+
   it("tells durations in a unit that suits them", function()
     local duration = require "moonwarp.repl.timing".duration
     for seconds, told in pairs {

@@ -66,6 +66,10 @@ function M.key(key) return "an array takes elements by number; there is nothing 
 ---@param length integer of the array there
 ---@param list any
 function M.table(where, length, list)
+  if where == "the table" then
+    local got = type(list) == "table" and say("the table has %d", #list) or "got " .. describe(list)
+    return say("an array of %d elements wants a table of as many, %s", length, got)
+  end
   if type(list) ~= "table" then
     return say("%s: wants a table of %d elements, got %s", where, length, describe(list))
   end

@@ -20,6 +20,8 @@ local text = [[
   masked_select a[mask]|masked_fill a[mask] = value|put_along_axis a:put(indices, values)|save mw.save_npy
   savez mw.save_npz|loadtxt mw.read_csv|genfromtxt mw.read_csv|savetxt mw.write_csv
   conjugate mw.conj|cumulative_sum a:cumsum()|cumulative_prod a:cumprod()|permute_dims a:permute(…)
+  pi math.pi|inf math.huge|nan 0 / 0|digitize a:searchsorted(x, {side = "right"}), a are the bins|hist a:histogram(n)
+  partition a:topk(n)|argpartition a:topk(n)|lexsort a:argsort(), by the last key first
 ]]
 
 ---What a name is here; nil for others.

@@ -91,7 +91,9 @@ end
 -- the stack, where errors look for the script's line.
 local function expression(text, name)
   if not load_text("return " .. text, name) then return nil end
-  local chunk = interpreted(load_text("return (...)(" .. text .. "\n)", name))
+  -- A line of its own ends a comment, but Lua 5.4 gives the call's line to an index that is the argument's last step.
+  local chunk = interpreted(load_text("return (...)(" .. text .. ")", name)
+    or load_text("return (...)(" .. text .. "\n)", name))
   return chunk and function() return chunk(values) end
 end
 

@@ -46,15 +46,16 @@ static bool widen(const mw_array *array, int *rank, size_t shape[MW_MAX_RANK]) {
 
 int mw_broadcast_shape(const mw_elementwise *f, const mw_operand_value *values, int *rank, size_t shape[MW_MAX_RANK]) {
   *rank = 0;
+  const char *const apart = "these shapes do not fit together (sizes have to be equal or 1, from the last on)";
   for (size_t k = 0; k < f->operand_count; k++)
     if (f->operands[k].kind == MW_OPERAND_IN && !widen(values[k].array, rank, shape))
-      return fail_shapes(f, values, "these shapes do not fit together (sizes have to be equal or 1, from the last on)");
+      return fail_shapes(f, values, apart);
   /* Inputs are repeated to fill a larger output, but outputs are not repeated. */
   for (size_t k = 0; k < f->operand_count; k++) {
     const mw_array *array = values[k].array;
     if (f->operands[k].kind != MW_OPERAND_OUT || !array) continue;
-    if (!widen(array, rank, shape) || array->rank != *rank ||
-        memcmp(array->shape, shape, (size_t)*rank * sizeof *shape) != 0)
+    if (!widen(array, rank, shape)) return fail_shapes(f, values, apart);
+    if (array->rank != *rank || memcmp(array->shape, shape, (size_t)*rank * sizeof *shape) != 0)
       return fail_shapes(f, values, "what is written needs the shape of all together");
   }
   return MW_SUCCESS;

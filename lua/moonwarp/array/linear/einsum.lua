@@ -314,12 +314,13 @@ end
 ---@param ... moonwarp.array as many as the text has operands, then perhaps { out = y }
 ---@return number|moonwarp.array a number where no axis is left
 function M.einsum(spec, ...)
-  local arrays = { ... }
-  local last, options = arrays[#arrays], {}
+  local arrays, count = { ... }, select("#", ...)
+  local last, options = arrays[count], {}
   if type(last) == "table" and not raw.type(last) then
     options = given.options("mw.einsum", table.remove(arrays), { "out" }, {})
+    count = count - 1
   end
-  for _, array in ipairs(arrays) do given.array("mw.einsum", array) end
+  for k = 1, count do given.array("mw.einsum", arrays[k]) end
   local list, result = read(spec, arrays)
   local array, shape = contract("mw.einsum", arrays, list, result)
   return deliver("mw.einsum", array, shape, arrays, options.out)
