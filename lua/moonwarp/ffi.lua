@@ -30,14 +30,15 @@ require "moonwarp.ffi.array.facts"
 
 -- The rest is read when it is needed (ffi/lazy_loading.lua): by these functions or methods, the first of it that a
 -- script can come to.
-put_off(raw, "array.bulk", { "array_from", "array_assign", "array_convert" }, { array = { "totable", "bytes" } })
+put_off(raw, "array.bulk_conversion", { "array_from", "array_assign", "array_convert" },
+  { array = { "totable", "bytes" } })
 put_off(raw, "array.elementwise", { "elementwise_new", "elementwise_text", "elementwise_run", "array_operator",
   "sources_begin", "sources_end" })
 put_off(raw, "array.dlpack", { "array_to_dlpack", "array_from_dlpack" })
 put_off(raw, "array.fourier", { "fourier_library", "array_fourier" })
 put_off(raw, "array.tensor_map", { "tensor_map" })
 put_off(raw, "array.linear", { "linear_library", "array_product", "array_factor" })
-put_off(raw, "array.host", {}, { array = { "host" } })
+put_off(raw, "array.host_view", {}, { array = { "host" } })
 put_off(raw, "module.module", { "compile", "source_read", "load", "compile_seconds" })
 put_off(raw, "module.launch", { "launch_block", "launch_clusters", "kernel_launch" })
 put_off(raw, "stream", {

@@ -1,6 +1,6 @@
 -- Memory checks: kernels that were compiled with --check-memory end if an access leaves the array that its pointer
 -- was derived from, with the array's name and index, and otherwise behave as without checks.
--- CPU device only: gpu_guard_spec has the checks on GPUs
+-- CPU device only: gpu_failing_kernels_spec has the checks on GPUs
 
 local mw = require "moonwarp"
 local failure = require "support.failure"

@@ -1,6 +1,6 @@
 -- Faults that a GPU's hardware finds in kernels without checks: the error's fields, and that the process and the CPU
--- device still work. (gpu_guard_spec has kernels with checks, fault_spec the CPU device's faults, cuda_spec the
--- driver's handling of CUDA's codes on any machine.)
+-- device still work. (gpu_failing_kernels_spec has kernels with checks, fault_spec the CPU device's faults, cuda_spec
+-- the driver's handling of CUDA's codes on any machine.)
 
 local suite = require "support.suite"
 local child = require "support.child"

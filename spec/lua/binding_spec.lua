@@ -93,7 +93,7 @@ describe("the bindings", function()
     local result = child { [[
       local mw = require "moonwarp"
       for _, name in ipairs { "graph", "texture.texture", "diagnostics.memory_trace", "show.text",
-        "ffi.texture.texture", "ffi.array.bulk" } do
+        "ffi.texture.texture", "ffi.array.bulk_conversion" } do
         if package.loaded["moonwarp." .. name] then print("too early: " .. name) end
       end
       local poll = mw.poll

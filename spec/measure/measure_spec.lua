@@ -107,8 +107,9 @@ describe("a measured run", function()
     assert.matches("144/32 .*y%[i%] = x%[i %* stride%];", text)
     assert.matches("uncoalesced loads: 32%.0 sectors of 32 bytes a request where 4%.0 would do", text)
     assert.is_nil(text:find "\27")
-    assert.matches("\27%[31m[^\n]*y%[i%] = x%[i %* stride%];\27%[0m", require("moonwarp.watch.margin").text(r, true))
-    assert.is_nil(require("moonwarp.watch.margin").text(mw.measure(m.strided, 2, 64)(1, x, y), true):find "\27")
+    assert.matches("\27%[31m[^\n]*y%[i%] = x%[i %* stride%];\27%[0m",
+      require("moonwarp.watch.source_margin").text(r, true))
+    assert.is_nil(require("moonwarp.watch.source_margin").text(mw.measure(m.strided, 2, 64)(1, x, y), true):find "\27")
   end)
 
   it("counts the work of hundreds of lines", function()

@@ -273,7 +273,7 @@ void mw_stream_fail(mw_stream *stream, uint64_t owner, mw_error *error);
 /* device.c: stop the running kernels of all open devices. */
 void mw_devices_interrupt(void);
 
-/* report.c: a report of findings, which are moved into it. */
+/* check_report.c: a report of findings, which are moved into it. */
 mw_report *mw_report_new(mw_finding *findings, size_t count);
 /* What could not be checked, lines of text, or NULL; taken over. */
 void mw_report_say(mw_report *report, char *unchecked);
@@ -318,7 +318,7 @@ struct mw_device {
   atomic_size_t lingering; /* bytes of freed buffers that queued work still uses */
   /* capture.c's: captures in progress; those that forbid waiting for the device, and work in the default stream. */
   atomic_int captures, loud_captures, legacy_captures;
-  atomic_uint checking;          /* the kinds of a checked run: report.c; 0: none */
+  atomic_uint checking;          /* the kinds of a checked run: check_report.c; 0: none */
   _Atomic(mw_error *) unchecked; /* why a kernel of the checked run could not be compiled with checks; or NULL */
   mw_stream legacy;
   int ordinal;

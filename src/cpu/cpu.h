@@ -43,7 +43,7 @@
  *                        counters.c, tallies.c  the watcher that counts what a GPU's counters would
  *                        access_runs.c          accesses counted by their shapes
  *                        steps.c                the watcher that records lines and variables
- *   check/               session.c, order.c, …  checked runs: races, barriers, freed memory
+ *   check/               session.c, launch_order.c, …  checked runs: races, barriers, freed memory
  *   fourier/             fftw.c                 transforms by FFTW, found at run time
  *   linear/              blas.c                 BLAS and LAPACK, found at run time
  *                        product.c, factor.c    products and factorisations as commands of a stream

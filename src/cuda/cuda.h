@@ -20,8 +20,8 @@
  *   nccl/         messages between GPUs by NCCL
  *   check/        checked runs
  *   measure/      measured runs
- *   guard/        kernels that report failures (guard.c), bounds of arrays for checks (table.c), messages (report.c),
- *                 stopping kernels that run too long (watchdog.c)
+ *   guard/        kernels that report failures (failure_reports.c), bounds of arrays for checks (array_table.c),
+ *                 messages (failure_message.c), stopping kernels that run too long (watchdog.c)
  *   compile/      source to machine code, by NVRTC (nvrtc.c) or mwcc (mwcc.c); options.c; finding kernels, variables and
  *                 types of a module (describe.c, source_scan.c, demangle.c, module_metadata.c); compiled files (image.c)
  *
@@ -152,7 +152,7 @@ typedef struct cuda_pending {
   cuda_unit *unit;
   uint64_t owner;      /* of the launch */
   bool interrupted;    /* the host stopped it */
-  unsigned number;     /* identifies the launch to the host, or 0: guard.c */
+  unsigned number;     /* identifies the launch to the host, or 0: failure_reports.c */
   const char *site_at; /* the address from which the text below was copied: not to be read */
   char site[CUDA_SITE];
 } cuda_pending;
@@ -179,8 +179,8 @@ struct cuda_stream {
   cuda_stream *next;   /* in the device's list */
   int priority;
   struct cuda_waits *waits; /* event.c's: the holds that block it */
-  /* guard.c's: the command that should end, and since when; 0: none. watchdog.c's: the running launch, and since
-     when. */
+  /* failure_reports.c's: the command that should end, and since when; 0: none. watchdog.c's: the running launch, and
+     since when. */
   uint64_t ending;
   double ending_since;
   unsigned watched;
@@ -195,7 +195,7 @@ int cuda_stream_query(void *stream);
 int cuda_stream_enter(cuda_stream *stream);
 /* A command that is no launch was queued: its completion is called when it is done. */
 void cuda_stream_queued(cuda_stream *stream, const mw_completion *completion);
-/* A launch was queued; one with a number (guard.c). */
+/* A launch was queued; one with a number (failure_reports.c). */
 void cuda_stream_launched(cuda_stream *stream, const cuda_kernel *kernel, const mw_launch_request *request);
 void cuda_stream_launched_numbered(cuda_stream *stream, const cuda_kernel *kernel, const mw_launch_request *request,
                                    unsigned number);
@@ -205,8 +205,8 @@ CUresult cuda_stream_wait_done(cuda_stream *stream);
 void cuda_stream_blames(cuda_stream *stream, const mw_kernel_info *kernel, const char *site);
 /* Complete all commands of all streams that are known to be done, which releases memory. */
 void cuda_streams_poll(cuda_device *device);
-/* The context is lost: all commands count as done. The kernels among them are listed in `story`; *name, which is yours, is
-   that of the only one, or NULL. */
+/* The context is lost: all commands count as done. The kernels among them are listed in `story`; *name, which is yours,
+   is that of the only one, or NULL. */
 void cuda_streams_abandon(cuda_device *device, mw_text *story, char **name);
 
 /* ---- event.c ---- */
@@ -259,7 +259,8 @@ int cuda_clusters(const mw_launch_request *request, int *count);
 /* What a launch needs of its kernel before it is made. */
 int cuda_launch_allow(cuda_kernel *kernel, const mw_launch_request *request);
 
-/* ---- guard.c: kernels that report their failures (device/moonwarp/guard.h), so that the context is not lost ---- */
+/* ---- failure_reports.c: kernels that report their failures (device/moonwarp/guard.h), so that the context is not lost
+   ---- */
 
 struct mw_guard_report;
 void cuda_guard_open(cuda_device *device);
@@ -277,7 +278,8 @@ bool cuda_guard_gives_up(cuda_device *device);
 bool cuda_guard_has_begun(cuda_device *device, unsigned number);
 void cuda_guard_stop(cuda_device *device, unsigned number);
 
-/* report.c: the failure that a report describes. site: the launch's source position, or "". Yours: mw_error_free. */
+/* failure_message.c: the failure that a report describes. site: the launch's source position, or "". Yours:
+   mw_error_free. */
 mw_error *cuda_guard_report(cuda_device *device, const struct mw_guard_report *report, const mw_kernel_info *kernel,
                             cuda_unit *unit, const char *site, bool interrupted);
 
@@ -324,7 +326,7 @@ struct cuda_kernel {
   size_t dynamic;  /* its current limit of dynamic shared memory */
   bool is_aligned; /* a parameter is aligned to more than 16 bytes, where the block of all of them does not begin */
   mw_kernel_info info;
-  size_t *found, found_count; /* pointer parameters whose extents a launch passes: guard.c */
+  size_t *found, found_count; /* pointer parameters whose extents a launch passes: failure_reports.c */
   size_t *reference_symbols;  /* for each of info.references: its index among the unit's symbols */
 };
 
@@ -366,7 +368,8 @@ struct cuda_unit {
   pthread_mutex_t lock; /* guards `bound` */
 };
 
-/* Whether the code is to be linked with CUDA's device runtime, because its kernels launch kernels; and that. (link.c) */
+/* Whether the code is to be linked with CUDA's device runtime, because its kernels launch kernels; and that.
+   (link.c) */
 struct cuda_image;
 bool cuda_needs_linking(const struct cuda_image *image);
 /* what: needs the device runtime, "launches from kernels need" */

@@ -102,9 +102,9 @@ static bool sets_clusters(const cuda_kernel *kernel, const mw_launch_request *r)
   return r->cluster[0] && !kernel->info.cluster[0];
 }
 
-/* Whether cuLaunchKernelEx launches it: because of attributes, or since it takes a pointer to each parameter. A kernel's
-   block of parameters begins at a multiple of 16, and the driver copies one that it gets whole to there: a parameter with
-   a larger alignment (a CUtensorMap, 64) is elsewhere then. */
+/* Whether cuLaunchKernelEx launches it: because of attributes, or since it takes a pointer to each parameter. A
+   kernel's block of parameters begins at a multiple of 16, and the driver copies one that it gets whole to there: a
+   parameter with a larger alignment (a CUtensorMap, 64) is elsewhere then. */
 static bool has_attributes(const cuda_kernel *kernel, const mw_launch_request *r) {
   return r->cooperative || r->dependent || sets_clusters(kernel, r) || kernel->is_aligned;
 }
@@ -176,8 +176,8 @@ static bool is_ready(const cuda_stream *stream, const cuda_kernel *kernel, const
          cuda_is_entered(device);
 }
 
-/* Appends to a kernel's parameters: the launch number, the extents of the arrays that pointers refer to (guard.c), and in
-   a checked or measured run an address (check/, measure/). */
+/* Appends to a kernel's parameters: the launch number, the extents of the arrays that pointers refer to
+   (failure_reports.c), and in a checked or measured run an address (check/, measure/). */
 static int __attribute__((cold)) append_extra(cuda_stream *stream, const cuda_kernel *kernel,
                                               const mw_launch_request *request, unsigned *number,
                                               uint64_t *extra_params) {

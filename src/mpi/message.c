@@ -3,7 +3,7 @@
  * A message begins with a head. A short one contains the elements as well; the elements of a long one follow in pieces
  * on the communicator for data, under a tag of their own, which the head contains, so that receives that are posted
  * together do not match each other's pieces. A receive that does not fit drops what was sent and notifies the sender
- * (watch.c). */
+ * (deadlock.c). */
 #include "mpi/mpi.h"
 
 #include <stdio.h>

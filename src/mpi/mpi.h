@@ -2,8 +2,8 @@
  *
  * All calls of libmpi are made by the thread that made the first one (MPI_THREAD_FUNNELED). Waiting is done here and
  * not in libmpi: a wait tests its requests, yields the processor, and returns after a while, so that the caller can
- * report where it waits (watch.c) and deadlocks are detected. Collective operations wait in libmpi, after a check that
- * all ranks have entered the same one. */
+ * report where it waits (deadlock.c) and deadlocks are detected. Collective operations wait in libmpi, after a check
+ * that all ranks have entered the same one. */
 #ifndef MW_MPI_H
 #define MW_MPI_H
 
@@ -52,7 +52,7 @@ struct mw_mpi_comm {
 
 /* world.c */
 extern struct mw_mpi_comm *mpi_world; /* NULL until mw_mpi_world */
-extern mpi_handle mpi_channel;        /* of all processes, for watch.c's messages */
+extern mpi_handle mpi_channel;        /* of all processes, for deadlock.c's messages */
 int mpi_check_open(const struct mw_mpi_comm *comm);
 /* A communicator of ours over a handle of libmpi's, which becomes its own. Collective. */
 int mpi_adopt(mpi_handle handle, struct mw_mpi_comm **out);
@@ -107,7 +107,7 @@ bool mpi_tested(mpi_handle *request, int *status);            /* whether a reque
 void mpi_free_windows(void);
 void mpi_close_files(void);
 
-/* watch.c: tell a rank of the world that what it sent could not be received. */
+/* deadlock.c: tell a rank of the world that what it sent could not be received. */
 void mpi_complain(int world_rank, const char *text);
 bool mpi_has_complained(void);
 /* Receive and drop unclaimed messages, since libraries warn of messages that are left. Collective, after the last

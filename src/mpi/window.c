@@ -3,7 +3,7 @@
  * An access is only allowed in an epoch, which is tracked here, since libraries differ in what they notice. The arrays of
  * an access are in use until the call that completes it. A window keeps its own array in use until it is freed, which
  * is collective: one that a script merely forgets is freed when the process ends. */
-#include "mpi/admission.h"
+#include "mpi/window_locks.h"
 #include "mpi/mpi.h"
 
 #include <limits.h>
@@ -27,7 +27,7 @@ struct mw_mpi_window {
   size_t element;
   const mw_type *dtype;
   pending *pending;
-  mpi_admission *admission; /* NULL for a window of one rank */
+  mpi_window_locks *locks; /* NULL for a window of one rank */
   bool is_fenced, is_locked_all, is_posted;
   bool *is_open;      /* by rank: locked, or started */
   bool *is_exclusive; /* by rank: how it is locked */
@@ -72,7 +72,7 @@ static int create(mw_mpi_window *window, mw_array *array) {
   result = mpi.Win_create(window->memory.address, (intptr_t)window->memory.bytes, (int)window->element, mpi.info_null,
                           window->comm->data, &window->handle);
   if (result == 0) result = mpi.Win_set_errhandler(window->handle, mpi.errors_return);
-  return result == 0 ? mpi_admission_open(window->comm, &window->admission) : mpi_failed("MPI_Win_create", result);
+  return result == 0 ? mpi_window_locks_open(window->comm, &window->locks) : mpi_failed("MPI_Win_create", result);
 }
 
 int mw_mpi_window_new(mw_mpi_comm *comm, mw_array *array, mw_mpi_window **out) {
@@ -100,7 +100,7 @@ int mw_mpi_window_new(mw_mpi_comm *comm, mw_array *array, mw_mpi_window **out) {
 void mw_mpi_window_release(mw_mpi_window *window) {
   if (!window || !mw_refs_drop(&window->refs)) return;
   mw_mpi_release(window->comm);
-  free(window->admission); /* closed, but after a failure */
+  free(window->locks); /* closed, but after a failure */
   free(window->counts);
   free(window->is_open);
   free(window);
@@ -137,8 +137,8 @@ int mw_mpi_window_free(mw_mpi_window *window) {
   *at = window->next;
   code = window->handle == ALONE ? 0 : mpi.Win_free(&window->handle);
   window->handle = 0;
-  mpi_admission_close(window->admission);
-  window->admission = NULL;
+  mpi_window_locks_close(window->locks);
+  window->locks = NULL;
   complete(window, -1);
   mpi_operand_close(&window->memory);
   mw_mpi_window_release(window);
@@ -330,17 +330,17 @@ typedef struct entry {
 
 static bool is_entered(void *context) {
   entry *self = context;
-  mpi_admission *admission = self->window->admission;
+  mpi_window_locks *locks = self->window->locks;
   bool is_free = true;
   int done = 0;
   mpi_progress();
   switch (self->what) {
   case MW_MPI_LOCK_SHARED:
   case MW_MPI_LOCK_EXCLUSIVE:
-    self->code = mpi_admission_lock(admission, self->ranks[0], self->what == MW_MPI_LOCK_EXCLUSIVE, &is_free);
+    self->code = mpi_window_locks_lock(locks, self->ranks[0], self->what == MW_MPI_LOCK_EXCLUSIVE, &is_free);
     break;
-  case MW_MPI_LOCK_ALL: self->code = mpi_admission_lock_all(admission, &is_free); break;
-  case MW_MPI_START: self->code = mpi_admission_start(admission, self->ranks, self->count, &is_free); break;
+  case MW_MPI_LOCK_ALL: self->code = mpi_window_locks_lock_all(locks, &is_free); break;
+  case MW_MPI_START: self->code = mpi_window_locks_start(locks, self->ranks, self->count, &is_free); break;
   case MW_MPI_TEST:
     self->code = mpi.Win_test(self->window->handle, &done);
     is_free = done != 0;
@@ -368,17 +368,17 @@ static int begin_or_end(mw_mpi_window *window, mw_mpi_epoch what, const int *ran
   case MW_MPI_LOCK_EXCLUSIVE: return mpi.Win_lock(mpi.lock_shared, ranks[0], 0, handle);
   case MW_MPI_UNLOCK:
     code = mpi.Win_unlock(ranks[0], handle);
-    return code ? code : mpi_admission_unlock(window->admission, ranks[0], window->is_exclusive[ranks[0]]);
+    return code ? code : mpi_window_locks_unlock(window->locks, ranks[0], window->is_exclusive[ranks[0]]);
   case MW_MPI_LOCK_ALL: return mpi.Win_lock_all(0, handle);
   case MW_MPI_UNLOCK_ALL:
     code = mpi.Win_unlock_all(handle);
-    return code ? code : mpi_admission_unlock_all(window->admission);
+    return code ? code : mpi_window_locks_unlock_all(window->locks);
   case MW_MPI_FLUSH: return count ? mpi.Win_flush(ranks[0], handle) : mpi.Win_flush_all(handle);
   case MW_MPI_START: return with_group(window, ranks, count, mpi.Win_start);
   case MW_MPI_COMPLETE: return mpi.Win_complete(handle);
   case MW_MPI_POST:
     code = with_group(window, ranks, count, mpi.Win_post);
-    return code ? code : mpi_admission_post(window->admission, ranks, count);
+    return code ? code : mpi_window_locks_post(window->locks, ranks, count);
   case MW_MPI_TEST: break;
   }
   return 0;

@@ -322,7 +322,7 @@ specs.argmin, specs.argmax = position "<", position ">"
 
 -- Positions along lines are found by the extreme value.
 local function by_value(reduction, of, name)
-  local place = require "moonwarp.array.order.place"
+  local place = require "moonwarp.array.order.extreme_position"
   reduction.place = place(accumulators.text(specs[name == "argmax" and "max" or "min"](of)))
   return reduction
 end

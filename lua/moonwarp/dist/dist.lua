@@ -70,7 +70,7 @@ end
 function dist.scatter(layout, a, root, dtype)
   root = root or 0
   local comm = check_layout(layout, "mw.dist.scatter").comm
-  local mover = raw.part "dist.move"
+  local mover = raw.part "dist.redistribution"
   local target = raw.array_new(dtype, layout:part_shape())
   if comm.rank == root then
     if layouts.text(a.shape) ~= layouts.text(layout.shape) or a.dtype ~= target.dtype then

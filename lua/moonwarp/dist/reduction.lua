@@ -125,7 +125,7 @@ local function assemble(d, total, set, whole, options)
     kept[#kept + 1] = not set[axis] and d.shape[axis] or nil
   end
   if whole and not (options and options.keepdims) then return total:reshape(1)[1] end
-  local mover = raw.part "dist.move"
+  local mover = raw.part "dist.redistribution"
   local target = raw.array_new(total.dtype, shape)
   local everything = mover.whole(shape)
   mover.move(d.comm, total, function(rank)

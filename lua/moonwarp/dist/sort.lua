@@ -5,7 +5,7 @@
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
 local arrays = require "moonwarp.dist.array"
-local mover = require "moonwarp.dist.move"
+local mover = require "moonwarp.dist.redistribution"
 local pencils = require "moonwarp.dist.pencil"
 local transport = require "moonwarp.dist.transport"
 

@@ -1,6 +1,6 @@
 -- cuArray…: arrays are moonwarp's CUDA arrays; CUDA_ARRAY_DESCRIPTOR and CUDA_ARRAY3D_DESCRIPTOR are tables.
 
-local channels = require "moonwarp.runtime.channels"
+local channels = require "moonwarp.runtime.texel_types"
 local cuda_array = require "moonwarp.runtime.cuda_array"
 local mipmaps = require "moonwarp.runtime.mipmap"
 local result = require "moonwarp.driver.result"

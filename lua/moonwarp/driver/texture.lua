@@ -3,7 +3,7 @@
 
 local raw = require "moonwarp.binding"
 local pointer = require "moonwarp.runtime.pointer"
-local channels = require "moonwarp.runtime.channels"
+local channels = require "moonwarp.runtime.texel_types"
 local cuda_array = require "moonwarp.runtime.cuda_array"
 local mipmaps = require "moonwarp.runtime.mipmap"
 local textures = require "moonwarp.runtime.texture"

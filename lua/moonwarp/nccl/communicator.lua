@@ -1,13 +1,13 @@
 -- Communicators: one rank of a group of devices that send each other arrays. Ranks count from 0, as in MPI and NCCL.
 --
--- A method checks its arguments, makes the result, and hands a call to ranks.lua (ranks of this process) or to the
--- library (ranks of other processes).
+-- A method checks its arguments, makes the result, and hands a call to call_matching.lua (ranks of this process) or to
+-- the library (ranks of other processes).
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
 local arguments = require "moonwarp.check.arguments"
 local signatures = require "moonwarp.check.signatures"
-local ranks = require "moonwarp.nccl.ranks"
+local ranks = require "moonwarp.nccl.call_matching"
 local library = require "moonwarp.nccl.library"
 
 local usage = errors.usage

@@ -2,7 +2,7 @@
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
-local ranks = require "moonwarp.nccl.ranks"
+local ranks = require "moonwarp.nccl.call_matching"
 local communicator = require "moonwarp.nccl.communicator"
 local emulation = require "moonwarp.nccl.emulation"
 local library = require "moonwarp.nccl.library"

@@ -3,7 +3,7 @@
 local result = require "moonwarp.runtime.result"
 local pointer = require "moonwarp.runtime.pointer"
 local streams = require "moonwarp.runtime.stream"
-local channels = require "moonwarp.runtime.channels"
+local channels = require "moonwarp.runtime.texel_types"
 local cuda_array = require "moonwarp.runtime.cuda_array"
 
 local fail, api, takes, address = result.fail, result.api, result.takes, pointer.address

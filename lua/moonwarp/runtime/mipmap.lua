@@ -3,7 +3,7 @@
 
 local raw = require "moonwarp.binding"
 local result = require "moonwarp.runtime.result"
-local channels = require "moonwarp.runtime.channels"
+local channels = require "moonwarp.runtime.texel_types"
 local cuda_array = require "moonwarp.runtime.cuda_array"
 
 local fail, api = result.fail, result.api

@@ -5,7 +5,7 @@ local raw = require "moonwarp.binding"
 local result = require "moonwarp.runtime.result"
 local pointer = require "moonwarp.runtime.pointer"
 local names = require "moonwarp.runtime.names"
-local channels = require "moonwarp.runtime.channels"
+local channels = require "moonwarp.runtime.texel_types"
 local cuda_array = require "moonwarp.runtime.cuda_array"
 local mipmaps = require "moonwarp.runtime.mipmap"
 

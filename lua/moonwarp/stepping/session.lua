@@ -4,7 +4,7 @@
 
 local expression = require "moonwarp.stepping.expression"
 local layout = require "moonwarp.stepping.layout"
-local points = require "moonwarp.stepping.points"
+local points = require "moonwarp.stepping.breakpoints"
 
 local M = {}
 local session = {}

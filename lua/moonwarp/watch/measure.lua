@@ -147,7 +147,7 @@ end
 ---The source with a margin of counts; see docs/learn/measuring.md.
 ---@param options? { colour?: boolean } whether there are colours; by default if the output is a terminal with colours
 ---@return string what was printed
-function measured:show(options) return raw.part("watch.margin").show(self, options) end
+function measured:show(options) return raw.part("watch.source_margin").show(self, options) end
 
 ---Write one self-contained HTML page about the run: the source as a heat map, memory maps, roofline, divergence.
 ---@param path string

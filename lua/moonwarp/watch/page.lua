@@ -3,7 +3,7 @@
 
 local drawings = require "moonwarp.watch.drawings"
 local advice = require "moonwarp.watch.advice"
-local margin = require "moonwarp.watch.margin"
+local margin = require "moonwarp.watch.source_margin"
 
 local M = {}
 

@@ -1,5 +1,5 @@
-/* Calls that fail, for spec/core/failures_spec.lua: preloaded into a process, it makes one call of a kind fail, as a system
- * that has no more of something does.
+/* Calls that fail, for spec/core/fault_injection_spec.lua: preloaded into a process, it makes one call of a kind fail,
+ * as a system that has no more of something does.
  *
  *   FAIL_KIND=memory     allocations of at least 64 KiB, whoever asks
  *   FAIL_KIND=system     open, openat, mmap, mprotect, write, pipe2, memfd_create, mkdtemp, rename, clone, pthread_create

@@ -1,7 +1,7 @@
 /* Conditional nodes: nodes with graphs of their own, their bodies, and values that choose among these.
  *
  * A condition is 4 bytes of the device's memory. Its handle is their address, to which cudaGraphSetConditional writes. A node
- * runs as a part of a driver's list (batch.c), so that the device tests the value and no host thread takes part. */
+ * runs as a part of a driver's list (chain.c), so that the device tests the value and no host thread takes part. */
 #include "graph.h"
 #include "core/array/array.h"
 

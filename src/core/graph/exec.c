@@ -3,7 +3,7 @@
  * The nodes are distributed over lanes: sequences in which each node depends on the previous one. The first lane is the
  * stream that the graph is launched in, the others are streams of the exec; events connect lanes. So a sequence needs
  * no events, and independent nodes may overlap. Nodes are queued in the order of their numbers, which is a topological
- * order. Consecutive nodes of a lane without an event between them form chains (batch.c) if these accept them. */
+ * order. Consecutive nodes of a lane without an event between them form chains (chain.c) if these accept them. */
 #include "graph.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Graphs: declarations shared by graph.c (nodes), capture.c (recording streams), exec.c and batch.c (running). */
+/* Graphs: declarations shared by graph.c (nodes), capture.c (recording streams), exec.c and chain.c (running). */
 #ifndef MW_GRAPH_H
 #define MW_GRAPH_H
 
@@ -101,7 +101,7 @@ int mw_conditional_refuse(const mw_work *work);
 /* A copy of the launch, with references of its own. (launch.c) */
 mw_launch *mw_launch_copy(const mw_launch *launch);
 
-/* Chains: nodes that run in sequence as one command of a stream, if the driver can lay them out. (batch.c) */
+/* Chains: nodes that run in sequence as one command of a stream, if the driver can lay them out. (chain.c) */
 typedef struct mw_chain mw_chain;
 mw_chain *mw_chain_new(mw_device *device);
 /* Whether such work may be part of a chain. */

@@ -34,7 +34,7 @@ struct mw_launch {
   bool *set;
 };
 
-/* The number of threads that note the CUDA C of what they launch, and noting a launch. (sources.c) */
+/* The number of threads that note the CUDA C of what they launch, and noting a launch. (launched_sources.c) */
 extern _Atomic int mw_sources_noted;
 void mw_sources_note(const mw_launch *launch);
 

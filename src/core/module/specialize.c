@@ -134,7 +134,7 @@ static bool has_option(const mw_source *source, const char *name) {
 }
 
 /* The kernel with checks, for a checked run: compiled when it is first launched in one. If that fails, the launch runs
-   without checks, and the end of the checked run fails (report.c). */
+   without checks, and the end of the checked run fails (check_report.c). */
 static void *checked_kernel(mw_module *module, const mw_kernel_info *info, void *handle, unsigned kinds) {
   const mw_launch_class checked = {.checked = kinds};
   if (!module->source || has_option(module->source, "--checks")) return handle;

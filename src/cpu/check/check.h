@@ -1,11 +1,11 @@
 /* Checked runs (mw.check): what kernels compiled with --checks do wrong, as findings.
  *
  *   session.c          the session of a device, its findings, and source lines
- *   order.c            which launches happen before which: streams, events, waits of the host (vector clocks)
+ *   launch_order.c     which launches happen before which: streams, events, waits of the host (vector clocks)
  *   clock.c            which accesses of a block happen before which: barriers, __syncwarp, fences and atomics
  *   screen.c           screened launches: vector code runs first, threads are followed only if it sees signs of a race
  *   race.c             the latest accesses to each byte (shadow memory), and races between them
- *   wait.c             divergent barriers and wrong warp masks
+ *   participation.c    divergent barriers and wrong warp masks
  *   initialised.c      values that nothing has written
  *   bulk.c             bulk copies
  *   random_threads.c   random order of threads and blocks, with a seed
@@ -41,7 +41,7 @@ void cpu_check_pause(cpu_worker *worker);
 /* A kernel was abandoned: whether the session takes over the error and reports it as a finding. */
 bool cpu_check_keeps(cpu_worker *worker, const struct cpu_command *command, mw_error *error);
 
-/* ---- order.c: with the pool's lock ---- */
+/* ---- launch_order.c: with the pool's lock ---- */
 
 /* A launch, copy or fill was queued. Its number, from 1. */
 uint32_t cpu_check_queued(cpu_stream *stream);
@@ -74,7 +74,7 @@ void cpu_check_event(mw_worker *worker, mw_check_event event, uint64_t value);
 void cpu_check_watch(cpu_worker *worker, uint64_t address, uint64_t bytes, uint64_t object, const char *name,
                      uint32_t flags);
 
-/* ---- wait.c ---- */
+/* ---- participation.c ---- */
 
 /* A barrier of the block is about to end: at the given code addresses. */
 void cpu_check_arrivals(cpu_worker *worker);

@@ -57,7 +57,7 @@ struct cpu_check {
   mw_finding *findings;
   struct finding_key *keys;
   size_t finding_count, finding_capacity;
-  /* order.c, guarded by order_lock: */
+  /* launch_order.c, guarded by order_lock: */
   pthread_mutex_t order_lock;
   check_launch **launches; /* by number; [0] is unused */
   uint32_t launch_count, launch_capacity;
@@ -101,7 +101,7 @@ typedef struct check_fact {
 } check_fact;
 void check_found(cpu_check *check, const check_fact *fact);
 
-/* order.c */
+/* launch_order.c */
 void check_order_open(cpu_check *check);
 void check_order_close(cpu_check *check);
 bool check_launch_before(cpu_check *check, uint32_t first, uint32_t second);

@@ -60,7 +60,7 @@ struct cpu_command {
   bool timed_out, reported; /* stopped by its deadline or an interrupt; and this has been reported */
   bool interrupted;
   double deadline;  /* of a kernel, on mw_time's clock, set when it starts; 0: none */
-  uint32_t checked; /* its number in a checked run (check/order.c); 0: none */
+  uint32_t checked; /* its number in a checked run (check/launch_order.c); 0: none */
   double seconds;   /* the time limit when it started */
   cpu_command *active_next, *active_previous;
   struct cpu_mark *mark; /* CPU_RECORD, CPU_WAIT: a reference */

@@ -1,11 +1,11 @@
 /* Checked runs on a GPU (mw.check): what kernels compiled with mwcc --checks find themselves
  * (device/moonwarp/checked_run), as a report like the CPU device's.
  *
- *   session.c   beginning and ending; what a launch passes to its kernel
- *   pages.c     shadows of global memory; which bytes are written; memory that was freed
- *   order.c     which launches happen before which: streams, events, waits of the host
- *   decide.c    pairs of accesses that fences and atomics may order
- *   findings.c  findings in words
+ *   session.c         beginning and ending; what a launch passes to its kernel
+ *   shadow_pages.c    shadows of global memory; which bytes are written; memory that was freed
+ *   launch_order.c    which launches happen before which: streams, events, waits of the host
+ *   happens_before.c  pairs of accesses that fences and atomics may order
+ *   findings.c        findings in words
  *
  * Kernels decide about barriers, warps and launches in order, and list pairs of accesses that fences and atomics may
  * order; those are decided at the end, from a log of fences and atomics. */
@@ -32,13 +32,13 @@ struct mw_guard_report;
 /* Whether the session keeps a kernel's failure, which then is its own, as a finding. */
 bool cuda_check_keeps(cuda_device *device, const struct mw_guard_report *report, mw_error *error);
 
-/* pages.c: the device's memory was allocated, is written by a command of the stream, or is to be freed: true if the session
-   keeps it. */
+/* shadow_pages.c: the device's memory was allocated, is written by a command of the stream, or is to be freed: true if
+   the session keeps it. */
 void cuda_check_allocated(cuda_device *device, uint64_t address, size_t bytes, bool is_written);
 void cuda_check_wrote(cuda_device *device, CUstream stream, uint64_t address, size_t bytes);
 bool cuda_check_frees(cuda_device *device, uint64_t address, size_t bytes);
 
-/* order.c */
+/* launch_order.c */
 void cuda_check_recorded(cuda_stream *stream, const void *event);
 void cuda_check_waits(cuda_stream *stream, const void *event);
 void cuda_check_synchronized(cuda_stream *stream);

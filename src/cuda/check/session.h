@@ -68,7 +68,7 @@ struct check_session {
   check_unit *units;
   size_t unit_count;
   check_site *sites; /* by number; [0] is unused */
-  /* pages.c */
+  /* shadow_pages.c */
   mw_follow_page *pages; /* as on the device */
   size_t page_count;
   uint64_t changes; /* of the heaps, when all their memory had pages */
@@ -86,19 +86,19 @@ struct check_session {
 /* Memory of the session, filled with a byte; 0: there is none. */
 CUdeviceptr check_room(check_session *check, size_t bytes, unsigned char value);
 
-/* pages.c */
+/* shadow_pages.c */
 int check_cover(check_session *check); /* all arrays have shadows */
 void check_wrote_arrays(check_session *check, CUstream stream);
 void check_give_back(check_session *check); /* what was to be freed */
 bool check_is_freed(const check_session *check, uint64_t address);
 
-/* order.c */
+/* launch_order.c */
 size_t check_stream_number(check_session *check, const cuda_stream *stream);
 void check_queue(check_session *check, cuda_stream *stream, check_launch *launch);
 bool check_happens_before(const check_launch *first, const check_launch *second);
 void check_clock_free(check_clock *clock);
 
-/* decide.c: what the log says about the pairs; each that is not ordered is passed on. */
+/* happens_before.c: what the log says about the pairs; each that is not ordered is passed on. */
 void check_decide(check_session *check, const mw_follow_session *end,
                   void (*race)(check_session *, const mw_follow_finding *));
 const check_launch *check_launch_of(const check_session *check, unsigned run);

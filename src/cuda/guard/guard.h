@@ -1,4 +1,4 @@
-/* What the files about failing kernels share; guard.c describes the design. */
+/* What the files about failing kernels share; failure_reports.c describes the design. */
 #ifndef MW_CUDA_GUARD_H
 #define MW_CUDA_GUARD_H
 

@@ -1,6 +1,6 @@
-/* The time limit: a thread that stops kernels which run too long, if they can be stopped (guard.c). It is started
- * when a limit is first set, and sleeps while no such kernel is in flight. An interrupt stops kernels in the same
- * way.
+/* The time limit: a thread that stops kernels which run too long, if they can be stopped (failure_reports.c). It is
+ * started when a limit is first set, and sleeps while no such kernel is in flight. An interrupt stops kernels in the
+ * same way.
  *
  * The running launch of a stream is the last one that has reported its start; its time counts from when the thread
  * sees that report. */

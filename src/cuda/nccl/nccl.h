@@ -3,7 +3,7 @@
  *   library.c       the functions of the library, and the words for its failures
  *   communicator.c  communicators: opening, splitting, aborting, closing
  *   message.c       queueing messages, groups
- *   watch.c         the time limit of messages
+ *   time_limit.c    the time limit of messages
  *
  * Communicators are non-blocking: a call may return "in progress", and is polled until the time limit, so that a rank
  * that never comes is an error. One lock orders the calls of NCCL in this process. */
@@ -101,7 +101,7 @@ int nccl_group(bool begins);
 void nccl_group_opens(nccl_communicator *c);
 bool nccl_in_group(void);
 
-/* watch.c: a message was queued in the stream. */
+/* time_limit.c: a message was queued in the stream. */
 void nccl_watch(nccl_communicator *c, cuda_stream *stream, const mw_message *message);
 /* No message of the communicator is watched any longer. */
 void nccl_unwatch(nccl_communicator *c);

@@ -305,9 +305,9 @@ function meta.newindex(array, key, element)
   return M.assign(row(array, key - 1), element)
 end
 
--- Write over a whole array: bulk.lua's.
+-- Write over a whole array: bulk_conversion.lua's.
 function M.assign(array, source)
-  lazy_loading.part "array.bulk"
+  lazy_loading.part "array.bulk_conversion"
   M.assign(array, source)
 end
 

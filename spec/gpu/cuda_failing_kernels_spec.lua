@@ -1,5 +1,6 @@
 -- Kernels on a GPU that fail without losing it: the errors that the driver makes from their reports, with fake
--- libraries in place of libcuda and NVRTC (support/fake/cuda.c). Reports of real GPUs are in gpu_guard_spec.lua.
+-- libraries in place of libcuda and NVRTC (support/fake/cuda.c). Reports of real GPUs are in
+-- gpu_failing_kernels_spec.lua.
 
 local gpu = require "support.fake.gpu"
 

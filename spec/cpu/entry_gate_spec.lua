@@ -5,7 +5,7 @@ local child = require "support.child"
 
 local script = [==[
 local mw = require "moonwarp"
-local random = require "support.random" "gate_spec"
+local random = require "support.random" "entry_gate_spec"
 local m = mw.compile [[
 __global__ void step(int rounds, unsigned *x) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -5,7 +5,7 @@
  * operations only: the state of its lock, and how often each rank has posted to it. An attempt to take a lock does not
  * wait. libmpi's function is called only after the attempt has succeeded: for a shared lock, or for ranks that have
  * posted, so that it never waits. */
-#include "mpi/admission.h"
+#include "mpi/window_locks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,16 +16,16 @@ enum { LOCK, POSTS };
    shows that the lock is taken, the rank subtracts its addend again. */
 static const int64_t SHARED = 1, EXCLUSIVE = 1LL << 32;
 
-struct mpi_admission {
+struct mpi_window_locks {
   mpi_handle handle;
   int rank, size;
   int64_t words[]; /* LOCK, then for each rank the number of its posts that no start has used */
 };
 
-int mpi_admission_open(struct mw_mpi_comm *comm, mpi_admission **out) {
+int mpi_window_locks_open(struct mw_mpi_comm *comm, mpi_window_locks **out) {
   size_t bytes = (POSTS + (size_t)comm->size) * sizeof(int64_t);
-  mpi_admission *self = mw_alloc(sizeof *self + bytes);
-  *self = (mpi_admission){.rank = comm->rank, .size = comm->size};
+  mpi_window_locks *self = mw_alloc(sizeof *self + bytes);
+  *self = (mpi_window_locks){.rank = comm->rank, .size = comm->size};
   memset(self->words, 0, bytes);
   *out = self;
   int code =
@@ -35,7 +35,7 @@ int mpi_admission_open(struct mw_mpi_comm *comm, mpi_admission **out) {
   return code == 0 ? MW_SUCCESS : mpi_failed("MPI_Win_create", code);
 }
 
-void mpi_admission_close(mpi_admission *self) {
+void mpi_window_locks_close(mpi_window_locks *self) {
   if (!self) return;
   if (self->handle) {
     mpi.Win_unlock_all(self->handle);
@@ -47,7 +47,7 @@ void mpi_admission_close(mpi_admission *self) {
 /* ---- words ---- */
 
 /* Add to a word of a rank; *before is what it was. */
-static int add(mpi_admission *self, int rank, int place, int64_t value, int64_t *before) {
+static int add(mpi_window_locks *self, int rank, int place, int64_t value, int64_t *before) {
   mpi_handle op = mpi_operator(value ? MW_MPI_SUM : MW_MPI_NO_OP);
   int code = mpi.Fetch_and_op(&value, before, mpi.int64, rank, place, op, self->handle);
   return code == 0 ? mpi.Win_flush(rank, self->handle) : code;
@@ -55,7 +55,7 @@ static int add(mpi_admission *self, int rank, int place, int64_t value, int64_t 
 
 /* ---- locks ---- */
 
-int mpi_admission_lock(mpi_admission *self, int rank, bool exclusive, bool *locked) {
+int mpi_window_locks_lock(mpi_window_locks *self, int rank, bool exclusive, bool *locked) {
   int64_t own = exclusive ? EXCLUSIVE : SHARED, before;
   *locked = false;
   int code = add(self, rank, LOCK, own, &before);
@@ -64,41 +64,41 @@ int mpi_admission_lock(mpi_admission *self, int rank, bool exclusive, bool *lock
   return *locked ? 0 : add(self, rank, LOCK, -own, &before);
 }
 
-int mpi_admission_unlock(mpi_admission *self, int rank, bool exclusive) {
+int mpi_window_locks_unlock(mpi_window_locks *self, int rank, bool exclusive) {
   int64_t before;
   return add(self, rank, LOCK, exclusive ? -EXCLUSIVE : -SHARED, &before);
 }
 
-int mpi_admission_lock_all(mpi_admission *self, bool *locked) {
+int mpi_window_locks_lock_all(mpi_window_locks *self, bool *locked) {
   int code = 0, rank = 0;
   *locked = true;
-  for (; rank < self->size && code == 0 && *locked; rank++) code = mpi_admission_lock(self, rank, false, locked);
+  for (; rank < self->size && code == 0 && *locked; rank++) code = mpi_window_locks_lock(self, rank, false, locked);
   if (*locked && code == 0) return 0;
   /* Release the locks taken so far: a rank that waits for more of them could deadlock with another. */
   for (rank--; rank-- > 0;) {
-    int result = mpi_admission_unlock(self, rank, false);
+    int result = mpi_window_locks_unlock(self, rank, false);
     if (code == 0) code = result;
   }
   *locked = false;
   return code;
 }
 
-int mpi_admission_unlock_all(mpi_admission *self) {
+int mpi_window_locks_unlock_all(mpi_window_locks *self) {
   int code = 0;
-  for (int rank = 0; rank < self->size && code == 0; rank++) code = mpi_admission_unlock(self, rank, false);
+  for (int rank = 0; rank < self->size && code == 0; rank++) code = mpi_window_locks_unlock(self, rank, false);
   return code;
 }
 
 /* ---- posts ---- */
 
-int mpi_admission_post(mpi_admission *self, const int *ranks, int count) {
+int mpi_window_locks_post(mpi_window_locks *self, const int *ranks, int count) {
   int64_t before;
   int code = 0;
   for (int i = 0; i < count && code == 0; i++) code = add(self, ranks[i], POSTS + self->rank, 1, &before);
   return code;
 }
 
-int mpi_admission_start(mpi_admission *self, const int *ranks, int count, bool *posted) {
+int mpi_window_locks_start(mpi_window_locks *self, const int *ranks, int count, bool *posted) {
   int64_t before = 0;
   int code = 0;
   *posted = true;

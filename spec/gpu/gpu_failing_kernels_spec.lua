@@ -1,5 +1,5 @@
 -- Kernels on a real GPU that fail or do not end, after which the process can still use the GPU: all in one process.
--- (cuda_guard_spec has the driver's part on any machine, gpu_fault_spec the faults that the hardware finds.)
+-- (cuda_failing_kernels_spec has the driver's part on any machine, gpu_fault_spec the faults that the hardware finds.)
 
 local mw = require "moonwarp"
 local suite = require "support.suite"
@@ -112,8 +112,9 @@ __global__ void given(int *x) {
           local err = wait_for(function() m.claim(3, 40)(x) end)
           assert.equal("cudaErrorAssert", err.code)
           assert.equal("claim", err.kernel)
-          assert.matches("^kernel claim failed the assertion 'p%[threadIdx.x%] == 1'; %S+gpu_guard_spec.lua:%d+, " ..
-            "block %(%d,0,0%), thread %(%d+,0,0%); launched at %S+gpu_guard_spec.lua:%d+", err.message)
+          assert.matches("^kernel claim failed the assertion 'p%[threadIdx.x%] == 1'; " ..
+            "%S+gpu_failing_kernels_spec.lua:%d+, block %(%d,0,0%), thread %(%d+,0,0%); " ..
+            "launched at %S+gpu_failing_kernels_spec.lua:%d+", err.message)
           works(m)
         end
       end)
@@ -239,7 +240,8 @@ __global__ void given(int *x) {
         assert.equal("cudaErrorIllegalAddress", err.code)
         assert.matches(("kernel write wrote to x[%d], and x ends with [9]: it has 10 elements of 4 bytes; "):format(i),
           err.message, 1, true)
-        assert.matches("; %S+gpu_guard_spec.lua:%d+, block %(0,0,0%), thread %(0,0,0%); launched at", err.message)
+        assert.matches("; %S+gpu_failing_kernels_spec.lua:%d+, block %(0,0,0%), thread %(0,0,0%); launched at",
+          err.message)
         assert.matches(("read x[%d], and x"):format(i), said(function() m.read(1, 1)(y, y, i) end), 1, true)
       end
       assert.equal(0, y:sum())
