@@ -259,8 +259,7 @@ int cuda_clusters(const mw_launch_request *request, int *count);
 /* What a launch needs of its kernel before it is made. */
 int cuda_launch_allow(cuda_kernel *kernel, const mw_launch_request *request);
 
-/* ---- failure_reports.c: kernels that report their failures (device/moonwarp/guard.h), so that the context is not lost
-   ---- */
+/* ---- failure_reports.c: kernels report their failures (device/moonwarp/guard.h), so that the context survives ---- */
 
 struct mw_guard_report;
 void cuda_guard_open(cuda_device *device);
@@ -368,7 +367,7 @@ struct cuda_unit {
   pthread_mutex_t lock; /* guards `bound` */
 };
 
-/* Whether the code is to be linked with CUDA's device runtime, because its kernels launch kernels; and that.
+/* Whether the code has to be linked with CUDA's device runtime, because its kernels launch kernels; and to link it.
    (link.c) */
 struct cuda_image;
 bool cuda_needs_linking(const struct cuda_image *image);

@@ -140,7 +140,7 @@ function statement:when(s)
   self:line("}")
 end
 
--- A loop that may run for too long counts its iterations.
+-- The counter of a loop that was flagged for too many iterations.
 function writer:counter(s)
   if not self.flag[s.id] then return nil end
   local name = "r" .. s.id
@@ -289,7 +289,7 @@ end
 
 local cuda = {}
 
--- Above all kernels.
+-- The text before the first kernel.
 cuda.table = { 3, 1, 4, 1, 5, 9, 2, 6, -5, 3, 5, -8, 9, 7, 9, 3 }
 cuda.prelude = ([[
 #pragma clang diagnostic ignored "-Weverything"
@@ -297,7 +297,7 @@ struct P { int a; float f; long long c; short s; unsigned char b; int v[4]; };
 __constant__ int table[16] = {%s};
 ]]):format(table.concat(cuda.table, ", "))
 
--- The text, and the names of the parameters in their order.
+-- The text of a kernel, and the names of its parameters in order.
 function cuda.write(k, bounds)
   local w = new_writer(k, bounds)
   w:block(k.body)

@@ -46,15 +46,15 @@ local function is_constant(e)
   return true
 end
 
--- The front end folds a constant, and leaves undefined what does not fit.
+-- clang folds the cast of a constant, and its result is undefined if the value does not fit the type.
 function E.cast(a, t)
   if a.t == t then return a end
   if t.integer and not a.t.integer and is_constant(a) then return E.const(1, t) end
   return { k = "cast", a = a, t = t, id = E.id() }
 end
 
--- On the CPU device a division by zero and a shift by too much have a value. In C++ they have none, and NVRTC makes use
--- of that: kernels for a GPU divide by 1 to 127, and shift by 0 to 31.
+-- On the CPU device, a division by zero and a shift by too many bits have a value. In C++ they are undefined, and NVRTC
+-- optimises accordingly. So kernels for a GPU divide by 1 to 127, and shift by 0 to 31.
 local on_gpu = (os.getenv "MOONWARP_DEVICE" or ""):find "^cuda"
 local function defined(op, b)
   if op == "<<" or op == ">>" then return E.binary("&", b, E.const(31)) end
@@ -64,7 +64,7 @@ local function defined(op, b)
   return b
 end
 
--- The front end would fold what divides by a constant 0 or shifts by a constant that is too large.
+-- clang would fold a division by the constant 0, or a shift by a constant that is too large.
 function E.binary(op, a, b)
   if on_gpu and not is_constant(b) then b = defined(op, b) end
   local shift = op == "<<" or op == ">>"
@@ -88,7 +88,7 @@ local pick, chance, random -- of the generator: E.use
 
 function E.use(source) pick, chance, random = source.pick, source.chance, source.random end
 
--- One memory may have two names.
+-- A name for the array; some arrays also have an alias.
 function E.way_to(array) return array.alias and chance(0.4) and array.alias or array.name end
 
 local interesting = { 0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 100, 127, 128, 255, 256, 1000, 65535,
@@ -196,7 +196,7 @@ local function call(c, depth, integer)
   return E.call(c, pick(some), depth - 2)
 end
 
--- The first argument is the array, where there is one; then comes how deep a recursion goes.
+-- A call of f. Its first argument is the array, if f has one, then the depth of the recursion.
 function E.call(c, f, depth, array)
   local args = {}
   for i, p in ipairs(f.params) do

@@ -1,18 +1,18 @@
--- Runs many random kernels, started by hand: see trial.lua.
+-- Runs many random kernels; it is started by hand (trial.lua has the commands).
 package.path = "./spec/?.lua;" .. package.path
 local mw = require "moonwarp"
 mw.limit("time", tonumber(os.getenv "KERNEL_TIME" or 10))
--- KERNEL_LAUNCHED=1: in code for blocks of one size.
+-- KERNEL_LAUNCHED=1: run code that is compiled for one block size.
 if os.getenv "KERNEL_LAUNCHED" == "1" then mw.limit("specialise", 0) end
 local kernels = require "support.kernels.trial"
 
--- KERNEL_WARPS=1: threads see their warps; KERNEL_MEMORY=1: they reach memory in many ways; KERNEL_STRIDES=1: in
+-- KERNEL_WARPS=1: with warp functions; KERNEL_MEMORY=1: with many forms of memory access; KERNEL_STRIDES=1: in
 -- grid-stride loops.
 local options = { warps = os.getenv "KERNEL_WARPS" == "1", memory = os.getenv "KERNEL_MEMORY" == "1",
   strides = os.getenv "KERNEL_STRIDES" == "1" }
 local turn = 0
 
--- KERNEL_WIDTHS="1 16": these; "turns": one after the other, and 1.
+-- KERNEL_WIDTHS="1 16": these widths for every kernel; "turns": 1 and one other width, which changes with each kernel.
 local function widths()
   local words, list = os.getenv "KERNEL_WIDTHS" or "1 4 8 16 32 64", {}
   if words == "turns" then
@@ -52,7 +52,7 @@ local function try(list)
   end
 end
 
--- Whether it fails, and how: by wrong numbers, or by an error.
+-- Whether kernel `k` fails at this width, and how: by wrong numbers, or by an error.
 local function failure(k, width)
   k.flag, k.drop = {}, {}
   if not kernels.refer(k) then return nil end

@@ -6,7 +6,7 @@ local S = require "support.kernels.statements"
 local M = require "support.kernels.memory"
 local int, uint = types.int, types.uint
 
--- xorshift: the same numbers everywhere, whatever else draws some
+-- xorshift: a kernel has random numbers of its own, so that a seed gives the same kernel on every machine
 local function source_of(seed)
   local state = seed * 0x9e3779b97f4a7c15 ~ 0x2545f4914f6cdd1d
   local source = {}
@@ -41,7 +41,8 @@ local thread_ids = {
   { name = "tx", c = "threadIdx.x", t = uint }, { name = "ty", c = "threadIdx.y", t = uint },
   { name = "tz", c = "threadIdx.z", t = uint },
 }
--- declared at the top: `bn` threads per block, `t` this one of them, `gid` this one of all, `total` of these
+-- variables declared at the top of a kernel: `bn`, threads per block; `t`, the thread's index in its block; `gid`, its
+-- index in the grid; `total`, the number of threads in the grid
 local places = { bn = { name = "bn", t = int }, t = { name = "t", t = int }, gid = { name = "gid", t = int },
   bid = { name = "bid", t = int }, total = { name = "total", t = int } }
 
@@ -133,7 +134,7 @@ local function filled(c, array, from, step)
     E.const(array.size), step)
 end
 
--- Those of each thread; what fills them reads none of them.
+-- Local arrays of each thread. The code that fills them reads none of them.
 local function local_arrays(c, most, body)
   local list = {}
   for i = 1, random(0, most) do
@@ -263,9 +264,9 @@ local function launches(k, budget)
   end
 end
 
--- `options.threads`: about how many threads all launches together have; `options.warps`: its threads see their warps;
--- `options.memory`: it reaches memory in many ways (memory.lua); `options.strides`: its threads have nothing to do with
--- each other, and are in a row.
+-- `options.threads`: the approximate number of threads of all launches together; `options.warps`: with warp functions;
+-- `options.memory`: with many forms of memory access (memory.lua); `options.strides`: threads are independent of each
+-- other, in one-dimensional blocks and grids.
 return function(seed, options)
   local source = source_of(seed)
   random, chance, pick = source.random, source.chance, source.pick

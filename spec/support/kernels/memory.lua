@@ -1,8 +1,8 @@
 -- Random statements for memory accesses: structs member by member, patterns across lanes, indices that are clamped,
 -- mirrored, divided, or about to wrap. For kernels of generate.lua's option `memory`.
 --
--- Records are arrays in which each thread has 4 neighbouring elements or less: `rows` elements per block. Who stores to
--- another's element is dropped by reference.lua.
+-- Records are arrays in which each thread has 4 neighbouring elements or less: `rows` elements per block. reference.lua
+-- drops stores to elements of other threads.
 
 local types = require "support.kernels.types"
 local E = require "support.kernels.expressions"
@@ -17,7 +17,7 @@ local function const(v, t) return E.const(v, t) end
 local function add(a, b) return E.binary("+", a, b) end
 local function times(a, b) return E.binary("*", a, b) end
 
--- Sums in any order, in any of the types that indices have.
+-- A sum of the list in a random order, sometimes in a wider type that indices may have.
 local function sum_of(list)
   local wide = chance(0.3) and pick { uint, types.longlong, types.ulonglong } or nil
   local sum
@@ -29,7 +29,7 @@ local function sum_of(list)
   return sum
 end
 
--- ---- numbers of the thread in its block, none of them twice below 256
+-- ---- permutations of the thread's index in its block: all results are distinct for indices below 256
 
 local tx = { name = "tx", c = "threadIdx.x", t = uint }
 local ty = { name = "ty", c = "threadIdx.y", t = uint }
@@ -114,7 +114,7 @@ local function write(c, array, index)
   return { k = "store", array = array, via = E.way_to(array), index = index, e = value, id = E.id() }
 end
 
--- rec[4 * t] = …; rec[4 * t + 1] = …; …: seldom one is left out, or stored twice, or read between.
+-- rec[4 * t] = …; rec[4 * t + 1] = …; …: rarely one is left out, stored twice, or read in between.
 local function store_members(c)
   local array = pick(c.kernel.records)
   local list = { k = "list" }
@@ -144,7 +144,7 @@ local function load_members(c)
   return list
 end
 
--- Two neighbours, wherever: in[2 * x] and in[2 * x + 1].
+-- Two neighbouring elements at any index: in[2 * x] and in[2 * x + 1].
 local function load_pair(c)
   local array, list = pick(c.inputs), { k = "list" }
   local x = E.binary("&", E.cast(E.integer(c, 2), int), const(255))

@@ -5,7 +5,7 @@ local E = require "support.kernels.expressions"
 local bodies = { "yes", "no", "body" }
 local operands = { "a", "b", "c", "e", "index", "from", "to", "next", "step" }
 
--- ---- all places of a kernel
+-- ---- all expressions and statements of a kernel
 
 local function visit_expression(owner, key, visit)
   local e = owner[key]
@@ -63,7 +63,7 @@ local function removals(k, size)
   return edits
 end
 
--- A statement's bodies in its place; or without its `else`.
+-- Replace a statement by its bodies, or remove its `else`.
 local function unwrappings(k)
   local edits = {}
   visit_kernel(k, function(list)
@@ -164,7 +164,7 @@ local function variable_edits(k)
   return edits
 end
 
--- `fails(k)` says whether the kernel as it is now still does.
+-- `fails(k)` tells whether the edited kernel still fails.
 return function(k, fails)
   local function try(edits)
     local kept = 0

@@ -155,7 +155,7 @@ function writer:body(s)
   self.way_out = before
 end
 
--- Notes a loop with too many iterations, and leaves it.
+-- Flags a loop that has too many iterations, and leaves it.
 function writer:count_round(s)
   local bound = s.free and COUNTER or reference.bounds(s)
   self:line("if rounds[%d] >= %d then flag[%d] = true goto %s end", s.id, bound, s.id, s.past)

@@ -6,7 +6,7 @@
 --
 -- Kernels have no races by construction. Each shared array is in a phase: "own" (a thread touches the one element that
 -- is its own), "read" (everybody reads anything), "atomic" (one kind of atomic function, results unused). Phases change
--- at barriers alone, and are at the end of a body what they were at its start. reference.lua looks all the same.
+-- at barriers alone, and are at the end of a body what they were at its start. reference.lua checks them nevertheless.
 
 local types = require "support.kernels.types"
 local E = require "support.kernels.expressions"
@@ -58,7 +58,7 @@ local function store_out(c)
     id = E.id() }
 end
 
--- Both ways round, the lanes' own numbers: t = a; a = b; b = t
+-- Swap two variables of each lane: t = a; a = b; b = t
 local function swap(c)
   local a, b = pick(c.assignable), pick(c.assignable)
   local t = fresh(c, a.t)
@@ -239,7 +239,7 @@ local function label(c)
   return "L" .. c.kernel.names
 end
 
--- Statements, some of which jump past all of them, out of any nesting.
+-- Statements, some of which jump to the end of the list, out of any nesting.
 local function jump_out(c)
   local name = label(c)
   local inner = inside(c, { depth = c.depth + 1, out = name, sync = false, uniform = false })
@@ -256,7 +256,7 @@ local function jump(c)
   return { k = "when", c = E.condition(c, 1), yes = yes }
 end
 
--- A loop made of a jump backwards; or one that is entered in its middle.
+-- A loop made of a backward jump, or one that is entered in its middle.
 local function jump_back(c)
   local top, middle, rounds = label(c), label(c), fresh(c, int, "g")
   local inner = inside(c, { depth = c.depth + 1, in_loop = false, breakable = false, sync = false, uniform = false })
@@ -283,7 +283,7 @@ local function sync(c)
     id = E.id() }
 end
 
--- A barrier, after which shared arrays are in other phases.
+-- A barrier that gives shared arrays new phases.
 local function change(c)
   local s = sync(c)
   for _, array in ipairs(c.shared) do c.kernel.new_phase(array) end

@@ -1,5 +1,5 @@
--- A random kernel as the body of a grid-stride loop: fewer blocks, in which each thread does the work of threads of
--- several blocks, one iteration after the other. In every second kernel, threads also carry numbers from iteration to
+-- A random kernel as the body of a grid-stride loop: with fewer blocks, each thread does the work of one thread of
+-- several blocks, one per iteration. In every second kernel, threads also carry numbers from iteration to
 -- iteration, and count in *wrong_ those that differ from the numbers of a second loop without the body.
 
 local strides = {}

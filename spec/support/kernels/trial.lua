@@ -1,13 +1,14 @@
--- Random kernels: made from a seed, run by a plain interpreter (what they mean), and by compiled code of every width.
+-- Random kernels: made from a seed, run by a plain interpreter for the expected results, and by compiled code of every
+-- width.
 --
---   local k = kernels.make(seed)             nil where the seed gives none to test with
+--   local k = kernels.make(seed)             nil if the seed gives no kernel that can be tested
 --   local m = kernels.compile({k, …}, width)
 --   kernels.difference(k, m)                 nil, or the differences as text
 --   kernels.text(k)                          CUDA C
 --
 -- spec/stress/random_kernels_spec.lua uses it; by hand:
 --   lua5.4 spec/support/kernels/fuzz.lua FIRST LAST  tries those seeds at all widths
---   lua5.4 spec/support/kernels/fuzz.lua --reduce SEED WIDTH  makes a failing one small
+--   lua5.4 spec/support/kernels/fuzz.lua --reduce SEED WIDTH  reduces a failing kernel
 
 local mw = require "moonwarp"
 local types = require "support.kernels.types"

@@ -1,10 +1,10 @@
--- C's scalar types and their arithmetic, twice: what an operation's type is, and Lua text that computes it.
+-- C's scalar types and their arithmetic: the type of an operation's result, and Lua text that computes it.
 --
 -- Numbers of every integer type are Lua integers: within the type's range, unsigned 64-bit ones as the bits. Floating
 -- types are Lua floats that the type can hold. `types.run` holds the functions that the texts call. Those that take an
--- id as their last argument set flag[id] where C's own operation would not be good for the operands: signed overflow,
--- or a product that contraction would round differently. They return what wrapped or separately rounded arithmetic
--- gives.
+-- id as their last argument set flag[id] where C's own operation is not reliable for the operands: signed overflow,
+-- or a product that contraction would round differently. They return the result of wrapping, or of separately rounded
+-- arithmetic.
 
 local types = {}
 
