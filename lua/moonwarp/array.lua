@@ -349,7 +349,7 @@ function array:show(options) io.write(raw.part("show.picture").picture(shown(sel
 
 ---Print a chart with axes, or with `file` write it as SVG or PNG (width and height are then pixels, else characters).
 ---`kind` is "line" (further arrays in the list are further lines, and so are the rows of two dimensions), "scatter" (of
----{n, 2}, or of `x` and the array; further arrays are lines over the points), "hist" (of so many `bins`) or "heat" (two
+---{n, 2}, or of `x` and the array; further arrays are lines over the points), "hist" (with `bins` bins) or "heat" (two
 ---dimensions); `log` is "x", "y" or "xy". Others are `labels` (of lines), `title`, `xlabel`, `ylabel` and `graphics`.
 ---@param options? { kind?: string, x?: moonwarp.array, labels?: string[], log?: string, bins?: integer, file?: string }
 function array:plot(options) io.write(raw.part("show.picture").graph(shown(self), options)) end

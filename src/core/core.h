@@ -235,7 +235,7 @@ typedef struct mw_driver {
   int (*specialise)(void *kernel, const mw_source *source, const mw_launch_class *launches, const char *path);
   /* Other code for a specialised kernel that may be faster and computes the same; all NULL if there is none.
      candidates: the values of mw_launch_class.gang, and their number. ripen: call `ripe` once, on any thread, when the
-     kernel's blocks have taken so many seconds of the device's threads. compete: time `candidate` against the best so
+     kernel's blocks have taken this many seconds of the device's threads. compete: time `candidate` against the best so
      far, in some launches of the kernel; call `decided` once, on any thread. prefer: run `candidate` in its place,
      without a trial. preferred: the best so far. A kernel has one of ripen and compete at a time. */
   size_t (*candidates)(void *kernel, uint32_t gangs[MW_CANDIDATES]);

@@ -27,7 +27,7 @@ local M = {}
 local THREADS = 256
 local WIDE = 512 -- columns of a block on the CPU device: long pieces of each row
 local CHUNK = 64 -- elements of a chunk for each thread, if there are enough
-local SHORT = 8192 -- a warp reduces rows of up to so many elements, more threads longer ones
+local SHORT = 8192 -- the longest rows that a warp reduces; more threads reduce longer ones
 
 ---A reduction made from CUDA C, compiled when it is first used on a device.
 ---@param spec table of accumulators.lua, and result_dtype

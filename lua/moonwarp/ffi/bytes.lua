@@ -24,7 +24,7 @@ local function bytes_checksum_join(first, second, length)
   return tonumber(C.mw_bytes_checksum_join(first, second, length))
 end
 
--- bytes_inflate(string, size) -> string of so many bytes
+-- bytes_inflate(string, size) -> string of `size` bytes
 local function bytes_inflate(bytes, size)
   local out = ffi.new("char[?]", size + 1)
   local code = C.mw_bytes_inflate(bytes, #bytes, size, out)

@@ -157,7 +157,7 @@ local function radices_of(n)
   return n == 1 and list or nil
 end
 
--- Call f(first, count) for parts of so many as a grid's third dimension has.
+-- Call f(first, count) for parts that the third dimension of a grid can hold.
 local function parts_of(outer, f)
   for first = 0, outer - 1, 65535 do f(first, math.min(65535, outer - first)) end
 end

@@ -79,9 +79,9 @@ function kernel:signature() end
 ---@return moonwarp.launch
 function kernel:cooperative(grid, block, shared, stream) end
 
----A launch with clusters: so many neighbouring blocks along each axis wait for each other (cluster.sync() of
----cooperative_groups.h) and access each other's shared memory. A cluster has 16 blocks at most, and the grid is a
----multiple. A kernel with __cluster_dims__ needs no such launch.
+---A launch with clusters: the given number of neighbouring blocks along each axis can wait for each other
+---(cluster.sync() of cooperative_groups.h) and access each other's shared memory. A cluster has 16 blocks at most, and
+---the grid is a multiple. A kernel with __cluster_dims__ needs no such launch.
 ---@param size moonwarp.size
 ---@param grid moonwarp.size
 ---@param block moonwarp.size

@@ -74,7 +74,7 @@ function mpi_communicator:rank_at(coordinates)
   return rank
 end
 
----The ranks that are so many steps away along an axis: below and above. nil beyond an open border.
+---The ranks that are `steps` steps away along an axis: below and above. nil beyond an open border.
 ---@param axis integer from 1
 ---@param steps? integer 1 by default
 ---@return integer? below

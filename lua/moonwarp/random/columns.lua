@@ -106,7 +106,7 @@ function M:advance(first, count, units, words)
   end
 end
 
--- Advance all columns by `units` units of so many words.
+-- Advance all columns by `units` units, each of which takes a fixed number of words.
 function M:passed(units, words)
   local rounds = floor(units / self.columns)
   local rest = units - rounds * self.columns

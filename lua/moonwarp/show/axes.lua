@@ -34,7 +34,7 @@ end
 ---An axis over a range of values.
 ---@param low number
 ---@param high number
----@param options { log?: boolean, ticks?: integer } at most so many ticks, 6 by default
+---@param options { log?: boolean, ticks?: integer } ticks: the most ticks, 6 by default
 ---@return { low: number, high: number, ticks: table, place: fun(value: number): number } places are 0 to 1
 function M.new(low, high, options)
   if low > high then low, high = 0, 1 end -- all values were NaN

@@ -7,7 +7,7 @@ local raw = require "moonwarp.binding"
 local usage = errors.usage
 local M = {}
 
-local MOST = 2048 -- points of a line: more are drawn as the extremes of so many intervals
+local MOST = 2048 -- the most points of a line; longer lines are drawn as the extremes of this many intervals
 local CLOUD = 20000 -- points of a scatter plot: more are thinned out evenly
 local CELLS = 160 -- of a heat map along each axis: more are thinned out evenly
 

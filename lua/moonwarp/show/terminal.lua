@@ -43,7 +43,7 @@ function M.width()
   return tonumber(columns) or tonumber(os.getenv "COLUMNS") or 80, rows and rows > 0 and rows or nil
 end
 
----The number of columns for a picture of so many pixels that is at most `rows` lines high: cells are twice as high as
+---The number of columns for a picture of this size in pixels that is at most `rows` lines high: cells are twice as high
 ---as wide.
 ---@param picture { width: integer, height: integer }
 ---@param columns integer

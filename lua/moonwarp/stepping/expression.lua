@@ -1,5 +1,5 @@
 -- C expressions over a kernel's variables: names, numbers, members, elements, pointers and C's operators without
--- assignments; array@count gives so many elements from one on, as in gdb.
+-- assignments; array@count gives `count` elements from an element on, as in gdb.
 --
 -- A value is { type =, bytes = or number =, address = where it is in memory, or nil }.
 

@@ -123,7 +123,7 @@ bool cpu_grid_run(cpu_worker *worker, cpu_command *command, cpu_grid *grid, uint
 
 /* ---- grids (grid.c) ---- */
 
-/* Memory for a grid with so many bytes of parameters, cleared except for these; NULL: there is none. */
+/* Memory for a grid with this many bytes of parameters, cleared except for these; NULL: out of memory. */
 cpu_grid *cpu_grid_new(struct cpu_family *family, cpu_pile *pile, size_t param_bytes);
 /* Memory for anything small, cleared; and back. */
 void *cpu_cell_new(struct cpu_family *family, cpu_pile *pile);

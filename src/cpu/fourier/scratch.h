@@ -17,8 +17,8 @@ typedef struct cpu_scratch_pool {
   cpu_scratch *unused;
 } cpu_scratch_pool;
 
-/* Areas of so many bytes, 0 at first; either size may be 0. The first pair is made here: false if there is no memory
-   for it. Closed by cpu_scratch_close, also then. */
+/* Areas of the given sizes in bytes, filled with zeros; either size may be 0. The first pair is made here: false if
+   there is no memory for it. Closed by cpu_scratch_close, also then. */
 bool cpu_scratch_open(cpu_scratch_pool *pool, size_t from_bytes, size_t to_bytes);
 /* Workers that get no memory wait for a free one. */
 cpu_scratch *cpu_scratch_take(cpu_scratch_pool *pool);

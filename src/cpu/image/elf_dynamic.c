@@ -191,7 +191,8 @@ static bool is_writable(elf_bytes file, uint64_t address) {
   return false;
 }
 
-/* calls: of the table for calls of imported functions. `relatives`: so many at the start need no symbol. */
+/* calls: whether this is the table for calls of imported functions. relatives: the number of relocations at its start
+   that need no symbol. */
 static const char *check_table(elf_bytes file, const tables *t, uint64_t address, uint64_t size, uint64_t relatives,
                                bool calls) {
   uint64_t count = size / sizeof(Elf64_Rela);

@@ -74,7 +74,7 @@ bool count_runs_shared(const rules *rule, const cpu_watch_event *e, memory_sums 
   }
   if (count == 1 && e->stride) {
     uint64_t words = e->stride / WORD;
-    unsigned together = BANKS; /* of the 32 lanes, so many fall on one bank */
+    unsigned together = BANKS; /* the number of the 32 lanes that access one bank */
     while (words % together) together /= 2;
     unsigned apart = BANKS / together;
     most = (runs[0].count + apart - 1) / apart;

@@ -12,7 +12,7 @@
 enum {
   PLAIN_RESIDUES = 31,
   SHARED_RESIDUES = 3,
-  MOST_USELESS = 16, /* so many patterns in sequence that hardly occurred twice: later on one in PROBED is remembered */
+  MOST_USELESS = 16, /* after this many patterns in sequence that rarely recur, only one in PROBED is remembered */
   PROBED = 16
 };
 

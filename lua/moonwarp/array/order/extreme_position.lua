@@ -110,7 +110,7 @@ extern "C" __global__ void find(long long length, int chunk, int count, const T_
 
 local THREADS = 256
 local FEW = 32 -- elements of lines that one thread reads
-local SHORT = 8192 -- lines of up to so many elements are read twice
+local SHORT = 8192 -- the longest lines that are read twice
 local CHUNK = 64 * THREADS
 
 ---What finds positions along lines of outer x length x inner elements; false for sizes that it does not take.

@@ -19,7 +19,7 @@ local M = {}
 
 -- ---- the greatest ----
 
-local SELECTED = 32768 -- the k greatest of so many elements are selected; shorter lines are sorted
+local SELECTED = 32768 -- the shortest lines whose k greatest elements are selected; shorter lines are sorted
 
 local LONG, SHORT = 1024, 64 -- elements of a chunk: most and least
 
@@ -135,7 +135,7 @@ function M.searchsorted(a, values, options) return a:searchsorted(values, option
 
 -- ---- distinct values ----
 
-local RANGE = 2 ^ 20 -- integers of so small a range are counted, not sorted
+local RANGE = 2 ^ 20 -- integers of at most this range are counted, not sorted
 
 -- The distinct values of a vector of integers of a small range, and their counts; nil for others.
 local function distinct_of_range(x, of)

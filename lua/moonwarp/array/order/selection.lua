@@ -30,7 +30,7 @@ extern "C" __global__ void select_short(long long lines, int length, int rank, c
 }
 ]]
 
-local SHORT = 64 -- lines of up to so many elements are searched by one thread
+local SHORT = 64 -- the longest lines that one thread searches
 local BATCH = 32768 -- lines selected from at a time
 local CHUNK = 65536 -- elements for each block
 

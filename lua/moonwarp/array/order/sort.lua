@@ -18,9 +18,9 @@ local M = {}
 
 local settings = {}
 raw.sort_settings = settings -- tests change them
-settings.ALONE = 32768 -- lines of up to so many elements are sorted by one thread on a CPU
-settings.WIDE = 2 ^ 30 -- lines of so many elements are counted in 64 bits by tiles
-settings.TOLD = 10 ^ 7 -- lines of so many elements tell their progress
+settings.ALONE = 32768 -- the longest lines that one thread sorts on a CPU
+settings.WIDE = 2 ^ 30 -- tiles of lines with at least this many elements count in 64 bits
+settings.TOLD = 10 ^ 7 -- lines with at least this many elements report their progress
 settings.tiles = nil -- whether blocks sort tiles, as on GPUs; nil: depends on the device
 
 local words = { "unsigned char", "unsigned short", nil, "unsigned" }
@@ -122,7 +122,7 @@ local function release(arrays)
   for _, a in ipairs(arrays) do a:free() end
 end
 
--- The arrays that passes over n keys of a size write by turns: keys, and with positions those too.
+-- The two arrays that passes over n keys of a size write alternately: keys, and positions if those are sorted too.
 local function buffers(n, size, positions)
   local dtype, to, places = dtypes[size], {}, {}
   for k = 1, math.min(2, size - 1) do to[k] = raw.array_new(dtype, { n }) end
