@@ -1,4 +1,4 @@
-/* The data that kernels on a GPU and the host exchange about failures, for kernels and for src/cuda/guard/guard.c.
+/* Data that kernels on a GPU and the host exchange about failures, for kernels and src/cuda/guard/failure_reports.c.
  *
  * Pointers are integers, so that the layout is the same for both. Kernels identify a grid by the GPU's number
  * (%gridid), which counts the launches of a context. The host has its own numbers for launches that it can stop; a grid
