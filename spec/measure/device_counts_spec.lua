@@ -147,3 +147,123 @@ describe("the counts of a kernel that measures itself", function()
     end
   end
 end)
+
+-- ---- whole kernels, with the calls that mwcc would make, written by hand ----
+
+local marked = [[
+#include "moonwarp/measured_run/calls.h"
+#define CODE(n) __mw_guard_measured_code(l, n)
+#define EVENT(n) __mw_guard_measured_event(l, n)
+#define BRANCH(n, takes) __mw_guard_measured_branch(l, n, takes)
+#define ACCESS(n, what, bytes, p) __mw_guard_measured_access(l, n, what, bytes, (unsigned long long)(p))
+__global__ void prepare(char *memory, unsigned long long *sums, char *samples, unsigned sites, unsigned rules) {
+  mw_measured_launch *launch = (mw_measured_launch *)memory;
+  launch->sums = (unsigned long long)sums;
+  launch->samples = (unsigned long long)samples;
+  launch->site_count = sites;
+  launch->rules = rules;
+}
+__global__ void steps(const char *memory, const char *samples, unsigned site, unsigned *out) {
+  const mw_measured_launch *launch = (const mw_measured_launch *)memory;
+  const mw_measured_sample *sample = (const mw_measured_sample *)samples + site;
+  out[0] = launch->step_count;
+  for (int i = 0; i < 512; i++) { out[1 + 2 * i] = launch->steps[i].site; out[2 + 2 * i] = launch->steps[i].lanes; }
+  out[1025] = sample->lanes;
+  for (int lane = 0; lane < 32; lane++) out[1026 + lane] = (unsigned)(sample->at[lane] - sample->at[0]);
+}
+]]
+
+local plain = [[
+#define CODE(n)
+#define EVENT(n)
+#define BRANCH(n, takes)
+#define ACCESS(n, what, bytes, p)
+]]
+
+local kernel = [[
+__global__ void k(char *memory, int n, int *x, float *y) {
+  __shared__ float tile[256];
+  unsigned long long l = (unsigned long long)memory;
+  int i = threadIdx.x;
+  unsigned all = __activemask();
+  CODE(0); BRANCH(1, i < n);
+  if (i < n) {
+    ACCESS(2, 0 | 1 << 4, 4, y + 2 * i);
+    float v = y[2 * i];                     // LOAD
+    ACCESS(3, 1 | 3 << 4, 4, tile + i * 4 % 256);
+    tile[i * 4 % 256] = v;                  // SHARED
+  }
+  __syncwarp(all); // lanes are active together again
+  EVENT(4); __syncthreads();
+  float *where = i / 32 % 2 ? tile + i : y + i;
+  ACCESS(5, 0, 4, where);
+  float w = *where;                         // ANY
+  ACCESS(6, 3 | 1 << 4, 4, x + i % 5);
+  atomicAdd(x + i % 5, (int)w);             // ATOMIC
+}
+]]
+
+describe("a kernel that tells what it does", function()
+  local SITES, PER_SPACE, SPACES, COPIES = 7, 15, 6, 8
+  local ORDER = { "executed", "lanes", "full", "divergent", "requests", "sectors", "ideal", "wavefronts", "least",
+    "lane_bytes", "used", "collisions", "rounds", "round_wavefronts", "moved" }
+  local KINDS = { 7, 0, 1, 4, 0, 3 } -- of sites 1 to 6
+  local LINES = { [2] = "LOAD", [3] = "SHARED", [5] = "ANY", [6] = "ATOMIC" }
+  local m = mw.compile { name = "marked.cu", source = marked .. kernel }
+  local same = mw.compile { name = "plain.cu", source = plain .. kernel }
+  local sums, samples = mw.zeros(COPIES * SITES * SPACES * PER_SPACE, "ulong"), mw.zeros(SITES * 264, "char")
+  local launch, x, y = mw.zeros(8192, "char"), mw.zeros(256, "int"), mw.ones(1024, "float")
+  local drawn = mw.zeros(1058, "uint")
+  m.prepare(1, 1)(launch, sums, samples, SITES, 0)
+  m.k(3, 200)(launch, 77, x, y)
+  m.steps(1, 1)(launch, samples, 2, drawn)
+  local run = mw.measure(same.k, 3, 200)(launch, 77, x, y)
+  local numbers, picture = sums:totable(), drawn:totable()
+
+  local function told(site, space)
+    local total = {}
+    for i, name in ipairs(ORDER) do
+      total[name] = 0
+      for copy = 0, COPIES - 1 do
+        local at = ((copy * SITES + site) * SPACES + space) * PER_SPACE + i
+        total[name] = total[name] + tonumber(numbers[at])
+      end
+    end
+    return total
+  end
+
+  local function measured(site, space)
+    local before = LINES[site] and (plain .. kernel):match("^(.-)[^\n]*// " .. LINES[site])
+    local at = before and select(2, before:gsub("\n", "")) + 1
+    for _, s in ipairs(run.sites) do
+      if s.kind == KINDS[site] and s.space == space and (not at or s.line == at) then
+        local counts = {}
+        for _, name in ipairs(ORDER) do counts[name] = s[name] end
+        return counts
+      end
+    end
+  end
+
+  for _, case in ipairs { { 1, 0, "branches" }, { 2, 1, "global memory" }, { 3, 3, "shared memory" },
+    { 4, 0, "barriers" }, { 5, 1, "either memory, global" }, { 5, 3, "either memory, shared" },
+    { 6, 1, "atomic operations" } } do
+    it("adds up what the CPU device counts: " .. case[3], function()
+      local expected = measured(case[1], case[2])
+      assert.is_true(expected.executed > 0)
+      assert.same(expected, told(case[1], case[2]))
+    end)
+  end
+
+  it("keeps the first warp's steps and the first access of each place, of the first block", function()
+    assert.equal(21, told(0, 0).executed)
+    assert.same({ 1, 0, 0xffffffff }, { picture[1], picture[2], picture[3] })
+    assert.equal(0xffffffff, picture[1026])
+    assert.same({ 0, 8, 248 }, { picture[1027], picture[1028], picture[1058] })
+  end)
+
+  it("counts nothing where nothing is measured", function()
+    local before = sums:totable()
+    m.k(1, 64)(nil, 64, x, y)
+    assert.same(before, sums:totable())
+  end)
+end)

@@ -3,7 +3,6 @@
 #ifndef MOONWARP_MEASURED_CALLS_H
 #define MOONWARP_MEASURED_CALLS_H
 
-#include "moonwarp/guard.h"
 #include "moonwarp/measured_run/count.h"
 
 #define __mw_measured_called extern "C" __attribute__((device, noinline, nodebug, used))
@@ -34,6 +33,16 @@ __mw_measured_inline mw_measured_sums *__mw_measured_sums_of(const mw_measured_l
 }
 __mw_measured_inline void __mw_measured_add(unsigned long long *to, unsigned long long number) {
   if (number) asm volatile("red.add.u64 [%0], %1;" : : "l"(to), "l"(number) : "memory");
+}
+__mw_measured_inline unsigned __mw_measured_exchange(unsigned *at, unsigned value) {
+  unsigned old;
+  asm volatile("atom.exch.b32 %0, [%1], %2;" : "=r"(old) : "l"(at), "r"(value) : "memory");
+  return old;
+}
+__mw_measured_inline unsigned __mw_measured_next(unsigned *at) {
+  unsigned old;
+  asm volatile("atom.add.u32 %0, [%1], 1;" : "=r"(old) : "l"(at) : "memory");
+  return old;
 }
 __mw_measured_inline bool __mw_measured_is_drawn() { return (blockIdx.x | blockIdx.y | blockIdx.z) == 0; }
 
@@ -68,7 +77,7 @@ __mw_measured_called void __mw_guard_measured_code(unsigned long long address, u
   if (!__mw_measured_is_drawn() || thread >= 32 || __mw_measured_lane() != __mw_measured_lowest(lanes)) return;
   unsigned step = *(volatile unsigned *)&launch->step_count;
   if (step >= MW_MEASURED_STEPS) return;
-  step = __mw_count_one(&launch->step_count);
+  step = __mw_measured_next(&launch->step_count);
   if (step < MW_MEASURED_STEPS) launch->steps[step] = (mw_measured_step){site, lanes};
 }
 
@@ -79,7 +88,8 @@ __mw_measured_inline void __mw_measured_take_sample(const mw_measured_launch *la
                                                     const __mw_measured_call &c) {
   mw_measured_sample *sample = (mw_measured_sample *)launch->samples + site;
   unsigned leader = __mw_measured_lowest(c.lanes), is_taken = 1;
-  if (c.lane == leader && !*(volatile unsigned *)&sample->lanes) is_taken = __mw_exchange(&sample->is_taken, 1);
+  if (c.lane == leader && !*(volatile unsigned *)&sample->lanes)
+    is_taken = __mw_measured_exchange(&sample->is_taken, 1);
   if (__shfl_sync(c.lanes, is_taken, (int)leader)) return;
   sample->at[c.lane] = c.address;
   if (c.lane == leader) sample->lanes = c.lanes;
