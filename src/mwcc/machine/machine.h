@@ -1,6 +1,8 @@
 /* Passes for particular processors, and workarounds for LLVM.
  *
- *   x86_scalef.c, x86_rsqrt.c, x86_tensor.c   idioms: products by powers of two, reciprocal square roots, dot products
+ *   x86_scalef.c, x86_fixupimm.c,
+ *   x86_rsqrt.c, x86_tensor.c                 idioms: products by powers of two, limits of logarithms, reciprocal square
+ *                                             roots, dot products
  *   gather_scalarization.c                    masked gathers and scatters, lane by lane where they are slow
  *   mask_legalization.c                       masks as vectors of integers, without mask registers
  *   shuffle_lane_order.c                      shuffles for registers of two 128-bit halves
@@ -30,5 +32,6 @@ void legalise_masks(program *p);            /* mask_legalization.c: for processo
 void freeze_shuffled_sums(program *p);      /* llvm_known_bits_workaround.c: limit known-bits analysis */
 void estimate_reciprocal_roots(program *p); /* x86_rsqrt.c: 1 / sqrt(x) that need not be exact */
 void form_scalef(program *p);               /* x86_scalef.c: llvm.ldexp in one instruction */
+void form_fixupimm(program *p); /* x86_fixupimm.c: values of logarithms for infinity, 0 and negative numbers */
 
 #endif
