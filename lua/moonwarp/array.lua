@@ -56,17 +56,25 @@ local function keep_objects(array, list)
   objects_in[array] = kept
 end
 
+local function is_complex_value(value) return type(value) == "table" and getmetatable(value) == raw.complex end
+
+-- Whether a nested table begins with a value of mw.complex.
+local function has_complex(data)
+  while type(data[1]) == "table" and not is_complex_value(data[1]) do data = data[1] end
+  return is_complex_value(data[1])
+end
+
 ---An array of the numbers in a nested table ({1, 2, 3}, {{1, 2}, {3, 4}}), or a copy of an array with another dtype.
 ---With the dtype "cudaTextureObject_t" or "cudaSurfaceObject_t", an array of textures or surfaces, which it retains.
 ---@param data table|moonwarp.array
----@param dtype? moonwarp.dtype "float" by default
+---@param dtype? moonwarp.dtype "float" by default, "complex64" of values of mw.complex
 ---@return moonwarp.array
 function M.array(data, dtype)
   if raw.type(data) == "array" then return data:to(dtype or data.dtype) end
   if type(data) ~= "table" then
     usage("mw.array wants a table of numbers, or of such tables, got %s", raw.describe(data))
   end
-  local array = raw.array_from(data, dtype)
+  local array = raw.array_from(data, dtype or (has_complex(data) and "complex64" or nil))
   local class = raw.type(data[1])
   if class == "texture" or class == "surface" then keep_objects(array, data) end
   return array
@@ -128,12 +136,12 @@ function M.ones(...) return filled("ones", 1, ...) end
 ---An array whose elements all have one value.
 ---@param shape integer|integer[]
 ---@param value number|boolean|table a number, or a table for elements that are vectors or structs
----@param dtype? moonwarp.dtype "float" by default
+---@param dtype? moonwarp.dtype "float" by default, "complex64" of a value of mw.complex
 ---@return moonwarp.array
 function M.full(shape, value, dtype)
   if value == nil then usage("mw.full wants a shape and a value: mw.full(shape, value, dtype)") end
   if type(shape) == "table" then dtype = dtype_of("mw.full", shape, dtype) end
-  return raw.array_new(dtype, shape):fill(value)
+  return raw.array_new(dtype or (is_complex_value(value) and "complex64" or nil), shape):fill(value)
 end
 
 -- An array made by a function of this file, in the shape and on the device of another.

@@ -27,6 +27,12 @@ describe("complex arrays", function()
     assert.is_true(a:fill(mw.complex(1, 1)):totable()[4] == mw.complex(1, 1))
     assert.is_true(mw.ones(2, "complex128")[2] == mw.complex(1))
     assert.is_true(mw.full(2, mw.complex(0, 1), "complex64")[2] == mw.complex(0, 1))
+    assert.is_true(mw.full({ 2, 2 }, mw.complex(0, 1))[{ 2, 1 }] == mw.complex(0, 1))
+    local i = mw.complex(0, 1)
+    local rows = mw.array { { i, 2 * i }, { 3 + i, 4 * i } }
+    assert.equal("complex64", rows.dtype)
+    assert.is_true(rows.shape[2] == 2 and rows[{ 1, 2 }] == 2 * i and rows[{ 2, 1 }] == 3 + i)
+    assert.equal("float", mw.array({ { 1, 2 } }).dtype)
     assert.equal("complex64 {2} on " .. a.device.name .. "\n{0+1i, 0+1i}",
       tostring(mw.full(2, mw.complex(0, 1), "complex64")))
     assert.same({ 2, 2 }, mw.array({ { { 1, 2 }, { 3, 4 } }, { { 5, 6 }, { 7, 8 } } }, "complex64").shape)
