@@ -108,8 +108,8 @@ __mw_device_template grid_group this_grid() { return grid_group(); }
 
 /* ---- the cluster ---- */
 
-/* Without clusters, a block is one of its own. A template, because only what is used of it may be compiled for a GPU that has
-   none: cluster.h. */
+/* Without clusters, a block is one of its own. A template, because only what is used of it may be compiled for a GPU
+   that has none: cluster.h. */
 namespace details {
 template <int> class cluster_members {
 public:
@@ -206,7 +206,7 @@ __mw_device_template coalesced_group coalesced_threads() { return coalesced_grou
 
 /* ---- tiles ---- */
 
-/* Those of more threads than a warp are in moonwarp/warp/block_tiles.h. */
+/* Tiles of more threads than a warp are in moonwarp/warp/block_tiles.h. */
 template <unsigned int Size, typename Parent = void, bool Large = (Size > 32)>
 class thread_block_tile : public thread_group, public details::lane_group<thread_block_tile<Size, Parent>> {
   static_assert(Size > 0 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4, … or 1024 threads");
@@ -255,7 +255,7 @@ __mw_device_template thread_block_tile<Size, Parent> tiled_partition(const Paren
   return thread_block_tile<Size, Parent>();
 }
 
-/* By a size that is known at run time only, of a thread_block or of coalesced threads. */
+/* A tile of a size that is known at run time only, of a thread_block or of coalesced threads. */
 __mw_member thread_group tiled_partition(const thread_group &parent, unsigned int size) {
   if (size == 0 || size > 32 || (size & (size - 1)) != 0) return thread_group(false, 0, 0, 0);
   if (!parent.is_block) return parent.tile_of_ranks(size);

@@ -43,7 +43,7 @@ struct __align__(2) __nv_bfloat16 {
     made.__x = bits;
     return made;
   }
-  /* To the nearest, ties to even; a carry into the exponent is correct. NaN is 0x7fff. */
+  /* Rounded to the nearest, ties to even; a carry into the exponent is correct. NaN is 0x7fff. */
   static __mw_member unsigned short __mw_bits_of(float x) {
     unsigned bits = __builtin_bit_cast(unsigned, x);
     bits = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;

@@ -43,7 +43,7 @@ struct __align__(2) __half {
     made.__x = bits;
     return made;
   }
-  /* To the nearest; NaN is 0x7fff, as on the hardware. */
+  /* Rounded to the nearest; NaN is 0x7fff, as on the hardware. */
   static __mw_member unsigned short __mw_bits_of(float x) {
     unsigned short bits = __builtin_bit_cast(unsigned short, (_Float16)x);
     return x == x ? bits : (unsigned short)0x7fff;

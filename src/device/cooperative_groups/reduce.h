@@ -40,8 +40,8 @@ __mw_device_template T reduce(const thread_block_tile<Size, Parent> &tile, T val
   }
 }
 
-/* For any threads of a warp: neighbouring runs of 1, 2, 4, … lanes are joined, of which some have no thread of the group.
-   All threads of a run have its sum, so that of the other run is any of its threads'. */
+/* A reduction over any threads of a warp: neighbouring runs of 1, 2, 4, … lanes are combined, some of which have no
+   thread of the group. All threads of a run have its sum, so that of the other run is any of its threads'. */
 template <typename T, typename F> __mw_device_template T reduce(const coalesced_group &group, T value, F op) {
   if constexpr (details::whole_warp<T, F>::is_known) {
     return details::whole_warp<T, F>::reduce(group.lanes(), value);

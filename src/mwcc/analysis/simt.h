@@ -279,7 +279,8 @@ bool has_vectorisable_loops(const graph *g, const order *o, const shapes *s, boo
 
 /* ---- atomics.c ---- */
 
-/* On shared memory, which a single host thread accesses, with an unused result: a few instructions for each lane. */
+/* Whether it takes a few instructions for each lane: on shared memory, which one host thread accesses, with an unused
+   result. */
 bool is_short_atomic(LLVMValueRef atomic);
 /* How lanes execute it, for a report. */
 const char *describe_atomic(const shapes *s, LLVMValueRef atomic);

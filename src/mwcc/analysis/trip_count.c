@@ -48,7 +48,7 @@ static LLVMValueRef value_in_iteration(LLVMValueRef value, LLVMValueRef phi, LLV
   }
 }
 
-/* From one of the header's phis; 0: not known, or many. */
+/* The trip count by one of the header's phis; 0: not known, or many. */
 static size_t iterations_by(LLVMValueRef phi, LLVMBasicBlockRef header, LLVMBasicBlockRef latch, LLVMValueRef end) {
   LLVMValueRef now = NULL, next = NULL;
   if (LLVMCountIncoming(phi) != 2) return 0;

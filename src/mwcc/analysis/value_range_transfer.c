@@ -44,7 +44,7 @@ static const char *id_name(LLVMValueRef value) {
   return starts_with(name, sreg) ? name + strlen(sreg) : "";
 }
 
-/* By the device's limits and by the launch class. */
+/* The range of an id, by the device's limits and the launch class. */
 static range id_range(const ranges *r, const char *name) {
   enum { MOST_ROWS = 65535 }; /* gridDim.y and .z */
   const char *axis = strchr(name, '.');

@@ -240,7 +240,7 @@ static bool is_product(const graph *g, const order *o, const shapes *s) {
   return true;
 }
 
-/* It does not pay where a full register is executed in two halves, in which time an operand can be loaded. */
+/* Register blocking does not pay where registers are executed in two halves: meanwhile an operand can be loaded. */
 bool suits_register_blocking(const graph *g, const order *o, const shapes *s) {
   if (!has_pass(g->program, PASS_REGISTER_BLOCKING_SHAPE)) return false;
   return !has_half_units(g->program) && is_product(g, o, s);

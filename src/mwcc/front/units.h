@@ -20,7 +20,7 @@ bool unit_next(const char **cursor, int *line, unit *out);
 void units_read(program *p);
 /* Whether the objects were written by -c: they then become the sources. */
 bool units_take(options *o);
-/* If they were, read them. */
+/* Read the units that -c wrote. */
 void units_load(program *p);
 
 #endif

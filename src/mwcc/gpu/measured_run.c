@@ -1,10 +1,10 @@
-/* Kernels of a measured run on a GPU (mwcc --target=nvptx --observe): they count what their warps do, by the functions of
- * moonwarp/measured_run/calls.h.
+/* Kernels of a measured run on a GPU (mwcc --target=nvptx --observe): they count what their warps do, by the functions
+ * of moonwarp/measured_run/calls.h.
  *
  * The kernels get the normal form of the CPU device's, as far as it has one on this target, and the same markers
- * (prepare/watch_markers.c), so that the sites are the same. Each marker becomes a call with the launch's address, which
- * is a kernel's last parameter, and the site's number; the sites are facts of the module (metadata.c). Loads and stores
- * that are inline PTX or intrinsics here get sites of their own. LLVM optimises the code after that. */
+ * (prepare/watch_markers.c), so that the sites are the same. Each marker becomes a call with the launch's address,
+ * which is a kernel's last parameter, and the site's number; the sites are facts of the module (metadata.c). Loads and
+ * stores that are inline PTX or intrinsics here get sites of their own. LLVM optimises the code after that. */
 #include "instrument.h"
 #include "device/moonwarp/measured_run/layout.h"
 #include "device/moonwarp/measured_run/rules.h"
@@ -23,7 +23,7 @@ _Static_assert((int)MW_WORK_CLASSES == (int)MW_MEASURED_CLASSES, "likewise");
 
 /* ---- the normal form ---- */
 
-/* Our own functions stay calls, which are no sites. */
+/* Functions of moonwarp's headers stay calls; they have no sites. */
 static void keep_ours(program *p) {
   EACH_FUNCTION(p, f) {
     size_t length;
@@ -55,7 +55,7 @@ typedef struct measurer {
   bool has_others;     /* functions that are not kernels */
 } measurer;
 
-static LLVMValueRef tell(measurer *m, const char *name, LLVMValueRef *arguments, unsigned count) {
+static LLVMValueRef call_guard(measurer *m, const char *name, LLVMValueRef *arguments, unsigned count) {
   LLVMValueRef function = guard_function(m->p, name);
   return LLVMBuildCall2(m->b, LLVMGlobalGetValueType(function), function, arguments, count, "");
 }
@@ -71,7 +71,7 @@ static void find_launch(measurer *m, LLVMValueRef function) {
   if (is_kernel(m->p, function)) return;
   m->has_others = true;
   guard_position_at_entry(m->b, function);
-  m->launch = tell(m, "__mw_guard_measured_launch", NULL, 0);
+  m->launch = call_guard(m, "__mw_guard_measured_launch", NULL, 0);
 }
 
 static unsigned what_of(const mw_site *site) {
@@ -79,12 +79,12 @@ static unsigned what_of(const mw_site *site) {
          (mw_is_swapped(site->kind, site->detail) ? MW_MEASURED_SWAPPED : 0);
 }
 
-static void tell_access(measurer *m, size_t number, LLVMValueRef address) {
+static void report_access(measurer *m, size_t number, LLVMValueRef address) {
   const mw_site *site = &m->p->sites[number].of;
   if (LLVMTypeOf(address) != m->p->pointer) address = LLVMBuildAddrSpaceCast(m->b, address, m->p->pointer, "");
   LLVMValueRef arguments[] = {m->launch, constant_i32(m->p, (unsigned)number), constant_i32(m->p, what_of(site)),
                               constant_i32(m->p, site->bytes), LLVMBuildPtrToInt(m->b, address, m->p->i64, "")};
-  tell(m, "__mw_guard_measured_access", arguments, MW_COUNT(arguments));
+  call_guard(m, "__mw_guard_measured_access", arguments, MW_COUNT(arguments));
 }
 
 static void lower_marker(measurer *m, LLVMValueRef call) {
@@ -95,14 +95,14 @@ static void lower_marker(measurer *m, LLVMValueRef call) {
   case MW_SITE_LOAD:
   case MW_SITE_STORE:
   case MW_SITE_ATOMIC:
-  case MW_SITE_REDUCTION: tell_access(m, number, word); break;
+  case MW_SITE_REDUCTION: report_access(m, number, word); break;
   case MW_SITE_BRANCH: {
     LLVMValueRef takes = LLVMBuildTrunc(m->b, word, m->p->i32, "");
-    tell(m, "__mw_guard_measured_branch", (LLVMValueRef[]){m->launch, site, takes}, 3);
+    call_guard(m, "__mw_guard_measured_branch", (LLVMValueRef[]){m->launch, site, takes}, 3);
     break;
   }
-  case MW_SITE_CODE: tell(m, "__mw_guard_measured_code", (LLVMValueRef[]){m->launch, site}, 2); break;
-  default: tell(m, "__mw_guard_measured_event", (LLVMValueRef[]){m->launch, site}, 2); break;
+  case MW_SITE_CODE: call_guard(m, "__mw_guard_measured_code", (LLVMValueRef[]){m->launch, site}, 2); break;
+  default: call_guard(m, "__mw_guard_measured_event", (LLVMValueRef[]){m->launch, site}, 2); break;
   }
   LLVMInstructionEraseFromParent(call);
 }
@@ -117,7 +117,7 @@ static const char *text_of(LLVMValueRef call) {
 }
 
 /* A barrier, a fence or a warp function that is inline PTX. */
-static void tell_event(measurer *m, LLVMValueRef function, LLVMValueRef call) {
+static void report_event(measurer *m, LLVMValueRef function, LLVMValueRef call) {
   static const struct {
     const char *start;
     mw_site_kind kind;
@@ -134,11 +134,11 @@ static void tell_event(measurer *m, LLVMValueRef function, LLVMValueRef call) {
   unsigned detail = votes ? MW_BARRIER_VOTE : kind == MW_SITE_FENCE ? scope : MW_BARRIER_BLOCK;
   size_t number = add_event_site(m->p, function, call, kind, detail);
   LLVMPositionBuilderBefore(m->b, call);
-  tell(m, "__mw_guard_measured_event", (LLVMValueRef[]){m->launch, constant_i32(m->p, (unsigned)number)}, 2);
+  call_guard(m, "__mw_guard_measured_event", (LLVMValueRef[]){m->launch, constant_i32(m->p, (unsigned)number)}, 2);
 }
 
 /* An access that LLVM has no instruction for; false: it is none. */
-static bool tell_call(measurer *m, LLVMValueRef function, LLVMValueRef call) {
+static bool report_call(measurer *m, LLVMValueRef function, LLVMValueRef call) {
   gpu_access accesses[2];
   const char *name = callee_name(call), *text = text_of(call);
   if (starts_with(name, "llvm.mem") || find_gpu_accesses(m->p, call, accesses) != 1) return false;
@@ -149,7 +149,7 @@ static bool tell_call(measurer *m, LLVMValueRef function, LLVMValueRef call) {
   uint64_t bytes = LLVMConstIntGetZExtValue(accesses[0].bytes);
   size_t number = add_call_site(m->p, function, call, kind, accesses[0].address, bytes);
   LLVMPositionBuilderBefore(m->b, call);
-  tell_access(m, number, accesses[0].address);
+  report_access(m, number, accesses[0].address);
   return true;
 }
 
@@ -165,8 +165,8 @@ static void measure_function(measurer *m, LLVMValueRef function) {
   for (size_t n = 0; n < list.count; n++) {
     if (is_marker(list.items[n]))
       lower_marker(m, list.items[n]);
-    else if (LLVMIsACallInst(list.items[n]) && !tell_call(m, function, list.items[n]))
-      tell_event(m, function, list.items[n]);
+    else if (LLVMIsACallInst(list.items[n]) && !report_call(m, function, list.items[n]))
+      report_event(m, function, list.items[n]);
   }
   free(list.items);
 }
@@ -181,7 +181,7 @@ void measure_kernels(program *p) {
   for (size_t i = 0; i < p->kernel_count && m.has_others; i++) {
     LLVMValueRef launch = LLVMGetLastParam(p->kernels[i].body);
     guard_position_at_entry(m.b, p->kernels[i].body);
-    tell(&m, "__mw_guard_measured_begin", &launch, 1);
+    call_guard(&m, "__mw_guard_measured_begin", &launch, 1);
   }
   remove_attribute(guard_function(p, "__mw_guard_begin"), "noinline");
   LLVMDisposeBuilder(m.b);

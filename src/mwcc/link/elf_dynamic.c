@@ -18,7 +18,8 @@ static bool is_exported(const global *g) {
   return g->definition && (g->visibility == STV_DEFAULT || g->visibility == STV_PROTECTED);
 }
 
-/* As many buckets as symbols, for about one comparison per lookup, and at least one, since it is a divisor. */
+/* There are as many buckets as symbols, for about one comparison per lookup, and at least one, since the number is a
+   divisor. */
 static uint32_t bucket_count(const linker *l) { return l->export_count ? (uint32_t)l->export_count : 1; }
 
 static int compare_buckets(const linker *l, const global *a, const global *b) {

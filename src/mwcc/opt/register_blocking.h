@@ -66,13 +66,13 @@ static inline uint64_t bit(int n) { return (uint64_t)1 << n; }
 
 int item_of(const blocking *t, LLVMValueRef value); /* the value's number in the loop, or NONE */
 LLVMValueRef next_of(const blocking *t, int phi);   /* the value of the phi in the next iteration */
-/* On the stack; the builder is at the function's beginning. */
+/* Memory on the stack; the builder is at the function's beginning. */
 LLVMValueRef new_memory(const blocking *t, LLVMTypeRef type);
 
 /* ---- register_blocking_groups.c ---- */
 
 int registers_of_type(const program *p, LLVMTypeRef type); /* the number of registers that a value takes */
-/* As few groups as possible; false where one is enough or too many would be needed. */
+/* Choose as few groups as possible; false where one is enough or too many would be needed. */
 bool choose_groups(blocking *t);
 int first_group(const blocking *t, int item); /* the first group that needs it */
 /* The buffers, and the number of iterations for which they suffice; false if too few. */
@@ -85,7 +85,7 @@ bool find_reroll(blocking *t);
 /* The arrays of live-ins: allocated at the function's beginning, filled where all of them are known. */
 void make_live_in_arrays(blocking *t);
 void fill_live_in_arrays(blocking *t);
-/* In the block before a group's iterations: loads its live-ins. */
+/* Load a group's live-ins, in the block before its iterations. */
 void load_live_ins(blocking *t);
 /* The current group's value of a live-in. */
 LLVMValueRef live_in_now(const blocking *t, LLVMValueRef value);

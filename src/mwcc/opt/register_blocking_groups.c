@@ -53,8 +53,8 @@ static int accumulators_of_group(const blocking *t, int room) {
   return each;
 }
 
-/* As few groups as possible, of about as many registers each. Values that the first group computes for the others count
-   as part of it. */
+/* Choose as few groups as possible, of about as many registers each. Values that the first group computes for the
+   others count as part of it. */
 bool choose_groups(blocking *t) {
   int besides = registers_for_shared(t), all = 0, largest = 1, taken = besides - 1;
   for (int k = 0; k < t->carried_count; k++) {

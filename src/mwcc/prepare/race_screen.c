@@ -93,7 +93,7 @@ static bool is_block_barrier(LLVMValueRef call) {
   return is_barrier(call) && !is_block_wait(call) && !is_named_barrier(callee_name(call));
 }
 
-/* It accesses no noted memory, and its mask names the participating lanes. */
+/* Whether it is a warp function that accesses no noted memory, and whose mask names the participating lanes. */
 static bool is_screened_warp_call(const char *name) {
   const warp_call *kind = find_warp_call(name);
   return kind && kind->mask >= 0;

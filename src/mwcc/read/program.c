@@ -111,7 +111,7 @@ static void read_kernels(program *p) {
     free(items);
   }
   free(nodes);
-  /* In the order of the source. */
+  /* sorted in the order of the source */
   for (size_t i = 1; i < p->kernel_count; i++)
     for (size_t j = i; j > 0 && p->kernels[j].line < p->kernels[j - 1].line; j--) {
       kernel swap = p->kernels[j];

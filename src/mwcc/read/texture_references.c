@@ -21,8 +21,8 @@ static variable *find_variable(program *p, LLVMValueRef global) {
 
 /* ---- declarations ---- */
 
-/* They follow from the class templates in texture_types.h: the name "texture<uchar4, 2, (cudaTextureReadMode)1>", and
-   the member __mw_element, an array of no pointers to the element type. */
+/* Declarations follow from the class templates in texture_types.h: the name "texture<uchar4, 2,
+   (cudaTextureReadMode)1>", and the member __mw_element, an array of no pointers to the element type. */
 
 static const ctype *element_of(const ctype *type) {
   for (size_t i = 0; i < type->type.count; i++)
@@ -95,7 +95,7 @@ static void lower_read(program *p, LLVMBuilderRef b, LLVMValueRef call) {
   LLVMInstructionEraseFromParent(call);
 }
 
-/* Its arguments are the address and the alignment. A loaded pointer must not be mistaken for a parameter of the
+/* The call's arguments are the address and the alignment. A loaded pointer must not be mistaken for a parameter of the
    launch. */
 static void lower_read_only(program *p, LLVMBuilderRef b, LLVMValueRef call) {
   LLVMTypeRef type = LLVMTypeOf(call);

@@ -120,7 +120,7 @@ enum {
   TUNE_BLOCKING_ITEMS = 400,   /* instructions of an iteration, at most, for register blocking (a guess) */
   TUNE_ROW_TILE_STRIP = 200,   /* instructions of a strip of rows' tiles, if it has several chunks (bench/held/rows) */
   TUNE_ROW_TILE_CODE = 800,    /* and at most (bench/held/rows) */
-  /* And in code for blocks of any size, which runs until that for the launches' blocks is compiled (edit_distance, with
+  /* The same in code for blocks of any size, which runs until the specialised code is compiled (edit_distance, with
      AVX-512: 240 instead of 90 ms to compile). */
   TUNE_ROW_TILE_GENERAL = 200,
   TUNE_STORE_INSTRUCTIONS = 8, /* instructions executed without need when a conditional store is if-converted (bfs) */

@@ -104,7 +104,7 @@ static void rematerialize_after_barriers(const graph *g, const liveness *live) {
 
 /* ---- the decision ---- */
 
-/* In code for one block size. */
+/* Whether gangs may have one lane: in code for one block size. */
 static bool may_run_by_threads(const program *p, const kernel *k) {
   const options *all = p->options;
   if (!all->launch_kernel || all->level == 0 || all->checks || all->observe) return false;

@@ -291,7 +291,7 @@ LLVMValueRef vote_of_vector(widener *w, const char *name, LLVMValueRef predicate
 const char *math_function(const char *name, LLVMTypeRef type);
 /* Whether this processor has libmvec's function, and it is exact enough. */
 bool has_vector_math(program *p, const char *root, LLVMTypeRef type);
-/* Its value for all lanes; false where only the scalar function is exact enough. */
+/* The function's value for all lanes; false where only the scalar function is exact enough. */
 bool call_vector_math(widener *w, LLVMValueRef call, const char *root, mask m, vectors *result);
 
 /* ---- cold_calls.c ---- */

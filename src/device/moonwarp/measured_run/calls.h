@@ -9,7 +9,7 @@
 
 /* ---- the launch ---- */
 
-/* For functions that are not inlined, where a kernel's parameter is not at hand. */
+/* The launch, for functions that are not inlined, where a kernel's parameter is not available. */
 static __attribute__((shared)) unsigned long long __mw_measured_now;
 
 __mw_measured_called void __mw_guard_measured_begin(unsigned long long launch) {

@@ -1,5 +1,5 @@
-/* How an access of a warp becomes transactions, counted by the lanes of the warp that make it, together. The counts are
- * those of the CPU device (src/cpu/watch/coalescing.c), whose numbers are in rules.h. */
+/* The transactions of a warp's access, counted together by the lanes that make it. The counts are those of the CPU
+ * device (src/cpu/watch/coalescing.c), whose numbers are in rules.h. */
 #ifndef MOONWARP_MEASURED_COUNT_H
 #define MOONWARP_MEASURED_COUNT_H
 
@@ -186,7 +186,7 @@ __mw_measured_inline unsigned __mw_measured_any_passes(const __mw_measured_call 
   return __mw_measured_word_passes(c, group, at, banks);
 }
 
-/* A loop around compare-and-swap: in each round one lane succeeds at each address. */
+/* A loop around compare-and-swap: in each iteration one lane succeeds at each address. */
 __mw_measured_inline void __mw_measured_rounds(const __mw_measured_call &c, unsigned same, mw_measured_sums &s) {
   unsigned before = (unsigned)__popc(same & ((1u << c.lane) - 1));
   for (unsigned round = 0, group; (group = __ballot_sync(c.lanes, before >= round)) != 0; round++) {

@@ -12,14 +12,14 @@ enum {
   MW_MEASURED_CLASSES = 7 /* of instructions: MW_WORK_CLASSES */
 };
 
-/* What is counted at a site, for accesses in one space. What each number is: src/cpu/watch/tallies.h, coalescing.h. */
+/* The counts of a site, for accesses in one space. Their meaning: src/cpu/watch/tallies.h, coalescing.h. */
 typedef struct mw_measured_sums {
   unsigned long long executed, lanes, full, divergent;
   unsigned long long requests, sectors, ideal, wavefronts, least, bytes, used, collisions, rounds, round_wavefronts,
       moved;
 } mw_measured_sums;
 
-/* What is drawn: the first call at a site in the launch's first block, and what the first warp does, step by step. */
+/* A sample for drawings: the first call at a site in the launch's first block, and the first warp's steps. */
 typedef struct mw_measured_sample {
   unsigned lanes, is_taken; /* lanes: 0: there is none */
   unsigned long long at[32];
@@ -39,11 +39,12 @@ typedef struct mw_measured_launch {
   mw_measured_step steps[MW_MEASURED_STEPS];
 } mw_measured_launch;
 
-/* What a call says of an access: its kind (mw_site_kind) in the lowest bits, its space (mw_site.space) << 4, and: */
+/* A call's description of an access: its kind (mw_site_kind) in the lowest bits, its space (mw_site.space) << 4,
+   and: */
 enum {
   MW_MEASURED_KIND = 15,
   MW_MEASURED_SPACE = 4,
-  MW_MEASURED_UNIFORM = 256, /* the address is plainly the same for all lanes */
+  MW_MEASURED_UNIFORM = 256, /* the address is obviously the same for all lanes */
   MW_MEASURED_SWAPPED = 512  /* of shared memory: a loop of a load and a compare-and-swap */
 };
 

@@ -27,8 +27,9 @@ enum mw_rule_set {
   MW_RULES_1_2  /* and 1.3: segments of 32, 64 or 128 bytes for half-warps; 16 banks */
 };
 
-/* Shared memory has no atomic operations on floats (LLVM's FAdd to FMin, `detail` of an mw_site): nvcc makes a loop of a
-   load and a compare-and-swap, in each round of which one lane succeeds at each address. `kind`: an mw_site_kind. */
+/* Shared memory has no atomic operations on floats (LLVM's FAdd to FMin, `detail` of an mw_site): nvcc makes a loop of
+   a load and a compare-and-swap, in each iteration of which one lane succeeds at each address. `kind`: an
+   mw_site_kind. */
 MW_RULE bool mw_is_swapped(unsigned kind, unsigned detail) {
   return kind >= MW_FIRST_ATOMIC_KIND && detail >= 12 && detail <= 15;
 }
@@ -49,8 +50,8 @@ MW_RULE unsigned mw_strict_bytes(bool is_ordered, unsigned bytes, unsigned lanes
   return is_ordered ? MW_HALF_WARP * bytes : lanes * MW_SECTOR_BYTES;
 }
 
-/* 1.2 and 1.3: segments of 32 bytes for 1-byte words, 64 for 2, 128 for others; each is halved while only one half of it
-   is used, down to 32. `first` and `last`: the distances of the bytes used from the segment's start. */
+/* 1.2 and 1.3: segments of 32 bytes for 1-byte words, 64 for 2, 128 for others; each is halved while only one half of
+   it is used, down to 32. `first` and `last`: the distances of the bytes used from the segment's start. */
 MW_RULE unsigned mw_segment_bytes(unsigned bytes) { return bytes == 1 ? 32 : bytes == 2 ? 64 : 128; }
 MW_RULE unsigned mw_segment_width(unsigned segment, unsigned first, unsigned last) {
   unsigned start = 0, width = segment;

@@ -52,7 +52,7 @@ typedef enum place_relation {
   PLACES_MAY_OVERLAP
 } place_relation;
 
-/* For one execution of each, with the same values of all terms. */
+/* Compare the places for one execution of each access, with the same values of all terms. */
 place_relation compare_places(const place *a, const place *b);
 
 #endif

@@ -84,7 +84,7 @@ static LLVMValueRef address_in_steps(widener *w, LLVMValueRef gep, mask m, int u
   return distance ? LLVMBuildGEP2(w->b, type, at, &farther, 1, "") : at;
 }
 
-/* For the gang's lane 0 (u = -1), or for vector u's. */
+/* The result for the gang's lane 0 (u = -1), or for that of vector u. */
 static LLVMValueRef on_scalars(widener *w, LLVMValueRef i, mask m, int u) {
   int count = LLVMGetNumOperands(i);
   LLVMValueRef of[2];
@@ -232,7 +232,7 @@ static bool compare_steps(widener *w, LLVMValueRef i) {
   return true;
 }
 
-/* In the form of its shape. */
+/* Widen the instruction in the form of its shape. */
 static void widen_plainly(widener *w, LLVMValueRef i, mask m) {
   vectors result = {0};
   if (is_varying(w, i) && is_division(i) && widen_division(w, i, &result)) {

@@ -75,7 +75,7 @@ static LLVMTypeRef type_of(const program *p) {
   return LLVMFunctionType(p->void_type, params, PARAMETERS, 0);
 }
 
-/* In memory (volatile), so that the fast path's registers stay free for other values. */
+/* The values are saved in memory (volatile), so that the fast path's registers stay free for others. */
 void save_for_fallback(emission *e) {
   widener *w = &e->w;
   if (!e->has_fallback) return;

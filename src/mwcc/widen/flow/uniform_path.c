@@ -37,8 +37,8 @@ static bool is_ordered_over_lanes(const widener *w, LLVMValueRef value, LLVMIntP
   return (s.no_wrap || lanes_alike) && (is_signed(p) || s.positive || lanes_alike);
 }
 
-/* Not a constant: a constant limit divides the threads of every block in the same way, so a gang with lanes on both
-   sides of it would switch paths every time. */
+/* Whether the value is a uniform limit, but not a constant: a constant limit divides the threads of every block in the
+   same way, so a gang with lanes on both sides of it would switch paths every time. */
 static bool is_limit(const widener *w, LLVMValueRef value) { return is_uniform(w, value) && !LLVMIsAConstant(value); }
 
 static bool is_comparison(const widener *w, LLVMValueRef i) {

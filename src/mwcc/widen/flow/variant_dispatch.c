@@ -140,7 +140,7 @@ static LLVMValueRef has_blocks_of_that_size(program *p, LLVMBuilderRef b, LLVMVa
   return all;
 }
 
-/* Not a dispatch: the runtime selects the launches beforehand (mw_mwo_kernel.fits). */
+/* This is not a dispatch: the runtime selects the launches beforehand (mw_mwo_kernel.fits). */
 void build_launched(program *p, kernel *k) {
   LLVMTypeRef type = LLVMFunctionType(p->i32, &p->pointer, 1, 0);
   char *name = mw_format("fits.%s", k->linkage);

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As many lanes as a vector register has, or as --width says; less than twice the threads that __launch_bounds__
-   allows. */
+/* The lanes of a vector: as many as a register has, or as --width says; less than twice the threads that
+   __launch_bounds__ allows. */
 static int lanes_for(const program *p, const kernel *k) {
   enum { FEWEST = 4 };
   int lanes = register_lanes(p);

@@ -45,7 +45,7 @@ static LLVMValueRef base_pointer(widener *w, const indexed *x, int u) {
   return x->offset ? LLVMBuildGEP2(w->b, w->p->i8, base, &distance, 1, "") : base;
 }
 
-/* As a signed number of 64 bits, extended from one of 32. */
+/* The index as a signed 64-bit number, extended from one of 32 bits. */
 static LLVMValueRef extended(widener *w, LLVMValueRef index, bool is_unsigned, bool vector) {
   LLVMTypeRef i32 = vector ? vector_type(w, w->p->i32) : w->p->i32,
               i64 = vector ? vector_type(w, w->p->i64) : w->p->i64;

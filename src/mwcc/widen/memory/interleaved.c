@@ -135,9 +135,9 @@ vectors load_strided(widener *w, const place *at, LLVMTypeRef type, int steps, m
   return load_slots(w, wide, slots, w->vectors);
 }
 
-/* To shared memory, which only the worker that runs the block writes: the span from the first lane's element to the
-   last one's is loaded, the lanes' elements are replaced, and the span is stored. Other gangs run before or after that.
-   Vectors are loaded before any is stored, and where two overlap both have the same elements. */
+/* Store to shared memory, which only the worker that runs the block writes: the span from the first lane's element to
+   the last one's is loaded, the lanes' elements are replaced, and the span is stored. Other gangs run before or after
+   that. Vectors are loaded before any is stored, and where two overlap both have the same elements. */
 static void store_vector_between(widener *w, const place *where, LLVMValueRef lanes, int steps, int u) {
   LLVMTypeRef type = LLVMGetElementType(LLVMTypeOf(lanes));
   LLVMValueRef parts[MOST], pointers[MOST], base = vector_pointer(w, where, u);

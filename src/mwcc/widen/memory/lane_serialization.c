@@ -127,8 +127,8 @@ static void emit_lanes(widener *w, const results *r, LLVMValueRef first, int cou
   }
 }
 
-/* For each lane of the gang, all of which are active: without a loop, so that lanes are constants; in a large gang, by
-   a loop over pieces of it. */
+/* Emit the body for each lane of the gang, all of which are active: without a loop, so that lanes are constants; in a
+   large gang, by a loop over pieces of it. */
 static void emit_each(widener *w, const results *r, lane_body *body, void *context) {
   enum { AT_ONCE = MOST_UNROLLED / 2 };
   program *p = w->p;
@@ -150,7 +150,7 @@ static void emit_each(widener *w, const results *r, lane_body *body, void *conte
   LLVMPositionBuilderAtEnd(w->b, done);
 }
 
-/* For each set bit of the words, in order. Leaves the builder after the loop. */
+/* Emit a loop over the set bits of the words, in order. Leaves the builder after the loop. */
 static void emit_loop(widener *w, const vectors *words, const results *r, bool unrolled, lane_body *body,
                       void *context) {
   program *p = w->p;

@@ -34,8 +34,8 @@ static bool is_own_memory(LLVMValueRef address) {
   return kind == MEMORY_SHARED || kind == MEMORY_LOCAL;
 }
 
-/* For vectors shorter than lines, how many consecutive ones make a line, as those of one row of a block may; whether
-   they are consecutive is tested at run time (are_consecutive). Else 0. */
+/* The number of consecutive vectors that make a line, if vectors are shorter, as those of one row of a block may;
+   whether they are consecutive is tested at run time (are_consecutive). Else 0. */
 static int vectors_of_line(const widener *w, const place *at, uint64_t bytes_each) {
   const cut *c = &w->shapes->cut;
   int count = bytes_each && bytes_each < LINE ? (int)(LINE / bytes_each) : 0;

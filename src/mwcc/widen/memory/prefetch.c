@@ -74,7 +74,7 @@ static void prefetch_stretch(widener *w, LLVMValueRef address, uint64_t whole, L
     prefetch(w, first, LLVMBuildAdd(w->b, distance, constant_i64(w->p, at), ""));
 }
 
-/* In every second block, for itself and the next block, some iterations ahead. A block is one gang. */
+/* Prefetch in every second block, for itself and the next block, some iterations ahead. A block is one gang. */
 static void prefetch_block_pairs(widener *w, LLVMValueRef address, LLVMValueRef stride, uint64_t whole,
                                  LLVMBasicBlockRef on) {
   enum { BLOCKS = TUNE_PREFETCH_BLOCKS, ITERATIONS = TUNE_PREFETCH_BLOCK_ITERATIONS };

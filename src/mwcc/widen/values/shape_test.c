@@ -341,7 +341,8 @@ static LLVMValueRef has_long_rows(shape_test *l, int least) {
   return all ? LLVMBuildFreeze(l->w->b, all, "") : NULL;
 }
 
-/* As if under a mask: a value may be undefined where the program would not have computed it. */
+/* A new test, which computes as if under a mask: a value may be undefined where the program would not have computed
+   it. */
 static shape_test new_test(widener *w, const speculation *x) {
   return (shape_test){.w = w, .x = x, .m = {.lanes = mask_vectors(w, (mask){.all = true})}};
 }
