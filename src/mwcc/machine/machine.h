@@ -6,6 +6,7 @@
  *   gather_scalarization.c                    masked gathers and scatters, lane by lane where they are slow
  *   mask_legalization.c                       masks as vectors of integers, without mask registers
  *   shuffle_lane_order.c                      shuffles for registers of two 128-bit halves
+ *   half_comparisons.c                        comparisons of vectors of half and bfloat16, in float
  *   constant_rematerialization.c              vector constants used from memory
  *   llvm_fpclass_workaround.c,
  *   llvm_known_bits_workaround.c              code forms for which LLVM's analyses take too long
@@ -31,6 +32,7 @@ void permute_shuffle_lanes(program *p);     /* shuffle_lane_order.c: for AVX and
 void legalise_masks(program *p);            /* mask_legalization.c: for processors without mask registers */
 void freeze_shuffled_sums(program *p);      /* llvm_known_bits_workaround.c: limit known-bits analysis */
 void estimate_reciprocal_roots(program *p); /* x86_rsqrt.c: 1 / sqrt(x) that need not be exact */
+void compare_halves_in_float(program *p);   /* half_comparisons.c: not lane by lane */
 void form_scalef(program *p);               /* x86_scalef.c: llvm.ldexp in one instruction */
 void form_fixupimm(program *p); /* x86_fixupimm.c: values of logarithms for infinity, 0 and negative numbers */
 

@@ -33,10 +33,13 @@ static uint64_t saved_bytes(emission *e, LLVMValueRef value) {
   return LLVMABISizeOfType(e->w.p->layout, type);
 }
 
-/* Whether the value was saved before the region, which does not compute it: then its entry is still valid. LLVM
-   removes the redundant store itself where nothing is converted. */
+/* Whether the value was saved before the region, which does not compute it: then its entry is still valid. LLVM would
+   remove the redundant store itself, but not in functions of many regions, nor where the value is converted. A vote's
+   result is only known in the region after it, and saved from there on. */
 static bool is_still_saved(emission *e, LLVMValueRef value) {
-  return is_converted(e, value) && e->path->plan.order.index[graph_node_of(e->w.g, value)] < 0;
+  int n = graph_node_of(e->w.g, value);
+  bool is_vote = e->w.g->nodes[n].barrier && value == e->w.g->nodes[n].last;
+  return !is_vote && e->path->plan.order.index[n] < 0;
 }
 
 static LLVMValueRef saved_of(emission *e, LLVMValueRef value) {
