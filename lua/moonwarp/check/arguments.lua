@@ -170,8 +170,13 @@ end
 local function refuse(signature, param, value)
   -- "wants a path", not "wants a path as path"
   local said = #param.name > 1 and param.words:find("%f[%w]" .. param.name .. "%f[%W]")
+  local usage = signature.usage
+  if param.fields and param.fields.axis and type(value) == "number" and is_whole(value) then -- as NumPy takes an axis
+    usage = ("%s { axis = %d }"):format(signature.name, value == 0 and 1 or value)
+    if value == 0 then usage = usage .. ", where 1 is the first axis" end
+  end
   errors.usage("%s wants %s%s, got %s; write %s", signature.name, param.words, said and "" or " as " .. param.name,
-    raw.describe(value), signature.usage)
+    raw.describe(value), usage)
 end
 
 -- The complete check, which raises the error; used when the fast check fails.
