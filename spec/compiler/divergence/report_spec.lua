@@ -292,3 +292,26 @@ describe("the report", function()
     assert.matches("kernel walk: loop", run(text, "--report --mcpu=x86-64-v3"))
   end)
 end)
+
+describe("gangs of loops with many sums", function()
+  it("have one vector where two of doubles are more than all registers", function()
+    local text = [[
+      extern "C" __global__ void sums(int n, const TYPE *a, const TYPE *b, TYPE *c) {
+        int column = blockIdx.x * blockDim.x + threadIdx.x, row = 4 * blockIdx.y, step = n / 4;
+        TYPE s[4][4];
+        for (int i = 0; i < 4; i++)
+          for (int j = 0; j < 4; j++) s[i][j] = 0;
+        for (int k = 0; k < n; k++)
+          for (int i = 0; i < 4; i++)
+            for (int j = 0; j < 4; j++) s[i][j] += a[(row + i) * n + k] * b[k * n + column + j * step];
+        for (int i = 0; i < 4; i++)
+          for (int j = 0; j < 4; j++) c[(row + i) * n + column + j * step] = s[i][j];
+      }]]
+    local function gangs(type)
+      local options = "--mcpu=x86-64-v4 --report --launch=sums:64x1x1"
+      return mwcc.run(text:gsub("TYPE", type), options):match "gangs of (%d+) x 16"
+    end
+    assert.equal("1", gangs "double")
+    assert.equal("2", gangs "float")
+  end)
+end)

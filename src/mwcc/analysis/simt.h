@@ -330,6 +330,8 @@ void liveness_free(const graph *g, liveness *l);
 
 bool has_barriers(const graph *g, const loop *l); /* whether threads wait in it */
 /* ---- thread_cost.c ---- */
+/* The 32-bit words of a lane of the values that a loop carries, the most of any loop. */
+uint64_t carried_words(const graph *g, const order *o, const shapes *s);
 /* Whether some lanes may leave the loop before others. */
 bool is_left_divergently(const graph *g, const shapes *s, const loop *l);
 /* Whether divergent loops do little but gather; then also sets k->recurrent. */

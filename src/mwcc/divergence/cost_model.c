@@ -7,8 +7,7 @@
  *                       more where each iteration needs the results of the one before.
  *   reductions          an accumulator waits for each addition; several vectors have several accumulators, and
  *                       share loads of common operands.
- *   tested indices      indices tested at run time (widen/memory/memory.c) are contiguous in all vectors or in
- *                       none.
+ *   tested indices      indices tested at run time (widen/memory/memory.c) are contiguous in all vectors or none.
  *   register pressure   long code with many values spills. In short code between barriers, a single vector hides
  *                       the latency.
  *   rows                with several rows of a block, conditions on threadIdx.y are masks; with one row they are
@@ -165,7 +164,9 @@ bool suits_small_gangs(const graph *g, const order *o, const shapes *s, int vect
 /* The largest number of vectors, up to `vectors`, whose loops carry their values in registers, with some left. */
 static int vectors_in_registers(const graph *g, const order *o, const shapes *s, int vectors) {
   while (vectors > FEW && carried_vectors(g, o, s) * vectors > vector_registers(g->program) / 2) vectors /= 2;
-  return vectors;
+  int words = (int)carried_words(g, o, s); /* a vector of doubles is two registers */
+  bool fills = words * registers_each(g, s) * FEW > vector_registers(g->program);
+  return vectors == FEW && fills && words >= 2 * carried_vectors(g, o, s) ? 1 : vectors;
 }
 
 /* Whether the loops compute from their own values alone, other than integers, which have low latency. Then each

@@ -199,3 +199,19 @@ bool mostly_gathers(kernel *k, const graph *g, const order *o, const shapes *s) 
   }
   return false;
 }
+
+uint64_t carried_words(const graph *g, const order *o, const shapes *s) {
+  uint64_t most = 0;
+  for (int l = 0; l < o->loop_count; l++) {
+    uint64_t words = 0;
+    int number = graph_number(g, g->nodes[o->loops[l].header].first);
+    for (; number < g->value_count && LLVMIsAPHINode(g->values[number]); number++) {
+      LLVMValueRef phi = g->values[number];
+      if (g->node_of[number] != o->loops[l].header || shape_of(s, phi).kind != SHAPE_VARYING) continue;
+      uint64_t bytes = LLVMABISizeOfType(g->program->layout, LLVMTypeOf(phi));
+      words += bytes > sizeof(float) ? bytes / sizeof(float) : 1;
+    }
+    if (words > most) most = words;
+  }
+  return most;
+}

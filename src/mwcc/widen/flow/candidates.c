@@ -56,23 +56,6 @@ static profile profile_of(const graph *g, const order *o, const shapes *s) {
   return f;
 }
 
-/* The 32-bit words of a lane of the values that a loop carries, the most of any loop. */
-static uint64_t carried_words(const graph *g, const order *o, const shapes *s) {
-  uint64_t most = 0;
-  for (int l = 0; l < o->loop_count; l++) {
-    uint64_t words = 0;
-    int number = graph_number(g, g->nodes[o->loops[l].header].first);
-    for (; number < g->value_count && LLVMIsAPHINode(g->values[number]); number++) {
-      LLVMValueRef phi = g->values[number];
-      if (g->node_of[number] != o->loops[l].header || shape_of(s, phi).kind != SHAPE_VARYING) continue;
-      uint64_t bytes = LLVMABISizeOfType(g->program->layout, LLVMTypeOf(phi));
-      words += bytes > sizeof(float) ? bytes / sizeof(float) : 1;
-    }
-    if (words > most) most = words;
-  }
-  return most;
-}
-
 /* Whether loops carry more vectors than fit into registers, in gangs of so many threads. */
 static bool carries_many_vectors(const graph *g, const order *o, const shapes *s, int threads) {
   uint64_t registers = carried_words(g, o, s) * (uint64_t)threads / (uint64_t)register_lanes(g->program);
