@@ -83,3 +83,27 @@ extern "C" __global__ void last(int n, const int *index, const float *in, float 
     end
   end)
 end)
+
+describe("a record of which one member's place is known better", function()
+  -- Only the first index is known not to wrap, so that the two members have addresses of different shapes.
+  it("is stored whole", function()
+    local out, double = mw.zeros(12 * 64, "int"), mw.zeros(12 * 64, "double")
+    for _, width in ipairs { "16x4", "8x2", "16" } do
+      local m = mw.compile { options = { "--width=" .. width }, source = [[
+        __global__ void k(int *out, double *doubles) {
+          int bn = blockDim.x * blockDim.y * blockDim.z;
+          int t = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+          int bid = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+          int gid = bid * bn + t;
+          out[gid * 12 + 4] = gid + 1;
+          out[gid * 12 + 5] = -gid;
+          doubles[gid * 12 + 4] = 0.5;
+        }]] }
+      out:fill(9)
+      m.k(2, 32)(out, double)
+      for i = 0, 63 do
+        assert.same({ 9, i + 1, -i, 9 }, { out[12 * i + 4], out[12 * i + 5], out[12 * i + 6], out[12 * i + 7] })
+      end
+    end
+  end)
+end)

@@ -249,16 +249,14 @@ int chunk_with(const record *r, int64_t offset) {
   return -1;
 }
 
-bool is_of_record(const shapes *s, LLVMValueRef access, record *r, int *chunk) {
+/* The group of the access and its chunks, as seen from there. */
+static bool find_record(const shapes *s, LLVMValueRef access, record *r, int *chunk) {
   enum { FEWEST = 2 };
   int64_t offsets[MOST_RECORD_MEMBERS];
   bool load = is_load(access);
   form own;
   r->count = r->chunk_count = 0;
-  if (!has_pass(s->graph->program, PASS_RECORDS) || (!load && !LLVMIsAStoreInst(access))) return false;
-  int lanes = s->cut.lanes;
-  if (lanes < FEWEST_LANES || lanes & (lanes - 1) || !is_element(s, access) || !is_apart(s, access)) return false;
-  if (load && is_walked_row(s, access)) return false;
+  if (!is_element(s, access) || !is_apart(s, access) || (load && is_walked_row(s, access))) return false;
   if (!find_group(s, access, r) || r->count * r->bytes < FEWEST * WORD || !record_form(s, address_of(access), &own))
     return false;
   int count = sorted_offsets(r, offsets);
@@ -268,6 +266,30 @@ bool is_of_record(const shapes *s, LLVMValueRef access, record *r, int *chunk) {
     cut_stores(r, offsets, count, has_pairs(s, access));
   *chunk = chunk_with(r, own.distance);
   return *chunk >= 0;
+}
+
+static bool are_equal(const record *a, const record *b) {
+  bool equal = a->count == b->count && a->chunk_count == b->chunk_count;
+  for (int i = 0; i < a->count && equal; i++) equal = a->members[i] == b->members[i] && a->offsets[i] == b->offsets[i];
+  for (int i = 0; i < a->chunk_count && equal; i++)
+    equal = a->chunks[i].start == b->chunks[i].start && a->chunks[i].bytes == b->chunks[i].bytes;
+  return equal;
+}
+
+/* A member relies on the one that accesses the chunk for all. What is known of their addresses may differ, as may what can
+   pass them. So all members of the chunk have to see the same group and the same chunks. */
+bool is_of_record(const shapes *s, LLVMValueRef access, record *r, int *chunk) {
+  bool load = is_load(access), powers = s->cut.lanes >= FEWEST_LANES && !(s->cut.lanes & (s->cut.lanes - 1));
+  if (!has_pass(s->graph->program, PASS_RECORDS) || (!load && !LLVMIsAStoreInst(access)) || !powers) return false;
+  if (!find_record(s, access, r, chunk)) return false;
+  for (int i = 0; i < r->count; i++) {
+    record other;
+    int its_chunk;
+    if (r->members[i] == access || chunk_with(r, r->offsets[i]) != *chunk) continue;
+    if (!find_record(s, r->members[i], &other, &its_chunk) || its_chunk != *chunk || !are_equal(r, &other))
+      return false;
+  }
+  return true;
 }
 
 bool is_member_of_record(const shapes *s, LLVMValueRef access) {
