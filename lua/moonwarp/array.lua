@@ -58,9 +58,13 @@ end
 
 local function is_complex_value(value) return type(value) == "table" and getmetatable(value) == raw.complex end
 
--- Whether a nested table begins with a value of mw.complex.
+-- Whether a nested table begins with a value of mw.complex. A table may contain itself: array_from refuses that.
 local function has_complex(data)
-  while type(data[1]) == "table" and not is_complex_value(data[1]) do data = data[1] end
+  local deepest = 8 -- dimensions
+  for _ = 1, deepest do
+    if type(data[1]) ~= "table" or is_complex_value(data[1]) then break end
+    data = data[1]
+  end
   return is_complex_value(data[1])
 end
 

@@ -61,6 +61,9 @@ describe("a binding refuses", function()
     local deep = 1
     for _ = 1, 10 do deep = { deep } end
     assert.equal("a table may be nested 8 levels deep at most, one for each dimension", message(mw.array, deep))
+    local itself = {}
+    itself[1] = itself
+    assert.equal("a table may be nested 8 levels deep at most, one for each dimension", message(mw.array, itself))
   end)
 
   it("dtypes and conversions", function()
