@@ -38,8 +38,7 @@ static int by_address(const void *left, const void *right) {
 static void enter(int signal_number, siginfo_t *info, void *context) {
   (void)signal_number, (void)info;
   greg_t *next = &((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
-  entry key = {.address = (uint8_t *)(*next - 1)},
-        *e = bsearch(&key, entries, entry_count, sizeof key, by_address);
+  entry key = {.address = (uint8_t *)(*next - 1)}, *e = bsearch(&key, entries, entry_count, sizeof key, by_address);
   if (!e) abort();
   __atomic_store_n(e->address, e->was, __ATOMIC_SEQ_CST);
   *next -= 1;
