@@ -3,6 +3,7 @@
 // spec/gpu/checks/checked_run_device_spec.lua:
 // "name: kind(site,other) …", each pair of sites once.
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <pthread.h>
 #include <sched.h>
@@ -199,6 +200,11 @@ static void update(void *at, __mw_u32 site) {
   __atomic_fetch_add((__mw_u32 *)at, 1, __ATOMIC_SEQ_CST);
   __mw_guard_follow_after(at, 0);
 }
+static std::atomic<int> arrived;
+static void arrive() {
+  arrived++;
+  while (block_id == 3 && arrived < 4) sched_yield();
+}
 static void barrier(__mw_u32 site) { __mw_guard_follow_barrier(site); }
 static char *shared(__mw_u32 i) { return memory->shared + 4 * i; }
 static char *global(__mw_u32 i) { return device_memory + 4 * i; }
@@ -273,12 +279,14 @@ static void run_global() {
   run("one word that blocks write", 4, 2, [] { store(global(0), 1); });
   run("words of their own", 4, 2, [] { store(global(B * 2 + T), 1); });
   run("the next launch", 4, 2, [] { load(global(7 - B * 2 - T), 1); });
+  /* block 3 is the last: it reads when all blocks have written */
   run("the last block without a fence", 4, 1, [] {
-    store(global(B), 1), update(global(50), 9);
+    store(global(B), 1), update(global(50), 9), arrive();
     for (__mw_u32 i = 0; B == 3 && i < 4; i++) load(global(i), 2);
   });
+  arrived = 0;
   run("the last block with a fence", 4, 1, [] {
-    store(global(B), 1), __mw_guard_follow_fence(0), update(global(50), 9);
+    store(global(B), 1), __mw_guard_follow_fence(0), update(global(50), 9), arrive();
     for (__mw_u32 i = 0; B == 3 && i < 4; i++) load(global(i), 2);
   });
   run("atomics", 4, 32, [] { update(global(60), 1); });
