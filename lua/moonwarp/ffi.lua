@@ -28,8 +28,7 @@ for _, name in ipairs { "error", "convert.value", "convert.dtype", "device", "ar
 end
 require "moonwarp.ffi.array.facts"
 
--- The rest is read when it is needed (ffi/lazy_loading.lua): by these functions or methods, the first of it that a
--- script can come to.
+-- The other files are loaded on the first call of one of these functions or methods (ffi/lazy_loading.lua).
 put_off(raw, "array.bulk_conversion", { "array_from", "array_assign", "array_convert" },
   { array = { "totable", "bytes" } })
 put_off(raw, "array.elementwise", { "elementwise_new", "elementwise_text", "elementwise_run", "array_operator",

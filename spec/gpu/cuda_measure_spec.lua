@@ -83,13 +83,14 @@ describe("a measured run on a GPU", function()
     assert.matches("measured runs want a GPU of compute capability 7.0", output, 1, true)
   end)
 
-  it("is told when there is no memory, or when the GPU fails, and then measures again", function()
+  it("fails with a message without memory or after a failure of the GPU, and measures again afterwards", function()
     local script = [[
       print(select(2, pcall(mw.measure(m.k, 1, 32), x, x)))
       print(pcall(mw.measure(m.k, 1, 32), x, x))
     ]]
     local output = run(script, "", { fail = "cuMemAlloc@2=2" })
-    assert.matches("cuda:0 has no memory for what k is to count: %d+ bytes\ntrue\tmeasured run of k", output)
+    assert.matches("cuda:0 has no memory for the counts of k, %d+ bytes: free arrays, or measure on the CPU device\n" ..
+      "true\tmeasured run of k", output)
     output = run(script, "", { fail = "cuMemcpyDtoHAsync@1=1" })
     assert.matches("the end of a measured run.-\ntrue\tmeasured run of k", output)
   end)

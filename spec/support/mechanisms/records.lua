@@ -46,8 +46,18 @@ return function(draw)
   add "for (int m = 0; m < M; m++) tile[S * x + m] = a[at + m];"
   if draw.chance(50) then add "__syncthreads();" end
   for _ = 1, draw.between(1, 4) do
-    local form = draw(6)
-    if form == 0 then -- a whole record at once
+    local form = draw(7)
+    if form == 6 then -- by sums of which some are known not to wrap, beside another array
+      local list = {}
+      for m = 0, draw.between(1, members - 1) do
+        list[#list + 1] = ("whole[i * S + %d] = %s;"):format(m, draw.chance(50) and value() or "(T)k")
+        if draw.chance(40) then list[#list + 1] = ("other[i * S + %d] = k;"):format(m) end
+      end
+      list[#list + 1] = "other[i * S] = x;"
+      add(("%s{ int i = (blockIdx.x + gridDim.x * blockIdx.y) * (blockDim.x * blockDim.y * blockDim.z) + " ..
+        "(threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)); %s }"):format(
+        condition, table.concat(list, " ")))
+    elseif form == 0 then -- a whole record at once
       add(("%s{ %s }"):format(condition, stores("(out + at)", members)))
     elseif form == 1 then
       add(("%s{ %s }"):format(condition, stores("r", draw.between(2, 8))))
@@ -64,7 +74,7 @@ return function(draw)
   end
   local guard = draw.chance(40) and not table.concat(lines):find "__sync" and "if (g >= n) return;" or ""
   local code = ([[
-__global__ void NAME(int n, const T *a, const T *b, T *out, const int *index, int d) {
+__global__ void NAME(int n, const T *a, const T *b, T *out, const int *index, int d, double *other, T *whole) {
   __shared__ T tile[S * THREADS];
   int x = threadIdx.y * blockDim.x + threadIdx.x, g = blockIdx.x * THREADS + x, k = 1;
   GUARD
@@ -89,7 +99,8 @@ __global__ void NAME(int n, const T *a, const T *b, T *out, const int *index, in
     return { grid = grid, block = block, arguments = {
       n, { type = t.dtype, size = size * total }, { type = t.dtype, size = size * total },
       { type = t.dtype, size = 2 * size * total }, { type = "int", size = total, values = index },
-      draw.pick { 0, 1, 3, 5, threads, threads // 2 } } }
+      draw.pick { 0, 1, 3, 5, threads, threads // 2 }, { type = "double", size = size * total },
+      { type = t.dtype, size = size * total } } }
   end
   local launches = { launch(), launch() }
   if draw.chance(30) then -- b is what the kernel writes: each thread reads its own record there

@@ -95,8 +95,9 @@ static int find_or_add(measurement *m, const cuda_kernel *kernel, measured **out
   measured made = {.kernel = kernel};
   CUresult result = prepare(m, &made);
   if (result == CUDA_OUT_OF_MEMORY)
-    return fail(MW_MEMORY_ALLOCATION, "cuda:%d has no memory for what %s is to count: %zu bytes", m->device->ordinal,
-                kernel->info.name, made.bytes);
+    return fail(MW_MEMORY_ALLOCATION,
+                "cuda:%d has no memory for the counts of %s, %zu bytes: free arrays, or measure on the CPU device",
+                m->device->ordinal, kernel->info.name, made.bytes);
   if (result != 0) return cuda_outcome(m->device, result, "a measured launch");
   *at = *out = mw_alloc(sizeof made);
   **at = made;

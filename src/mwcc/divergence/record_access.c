@@ -6,7 +6,10 @@
  *   - accesses to other bytes of the records. A thread's own bytes are others by their distances; another thread that
  *     accessed them would race, as nothing in between synchronises;
  *   - accesses to shared memory while the records are a parameter's, or the reverse; and to local or constant memory.
- * Anything else, as a store to what may be the same memory, ends a group, and the next one begins. */
+ * Anything else, as a store to what may be the same memory, ends a group, and the next one begins.
+ *
+ * The first or last member accesses a chunk for the others, so all of them must agree about it. Each finds its group by what
+ * is known of its own address, which may differ: a chunk about which its members disagree is none. */
 #include "access_pattern.h"
 #include "mwcc/support/checked_access.h"
 #include "mwcc/support/predicates.h"
@@ -276,8 +279,7 @@ static bool are_equal(const record *a, const record *b) {
   return equal;
 }
 
-/* A member relies on the one that accesses the chunk for all. What is known of their addresses may differ, as may what can
-   pass them. So all members of the chunk have to see the same group and the same chunks. */
+/* All members of the chunk have to find the same group and the same chunks. */
 bool is_of_record(const shapes *s, LLVMValueRef access, record *r, int *chunk) {
   bool load = is_load(access), powers = s->cut.lanes >= FEWEST_LANES && !(s->cut.lanes & (s->cut.lanes - 1));
   if (!has_pass(s->graph->program, PASS_RECORDS) || (!load && !LLVMIsAStoreInst(access)) || !powers) return false;

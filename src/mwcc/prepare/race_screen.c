@@ -26,12 +26,6 @@ typedef struct screen {
 
 static uint64_t bit_of(unsigned number) { return 1ull << (number - 1); }
 
-static bool is_shared(const program *p, LLVMValueRef global) {
-  for (size_t i = 0; i < p->shared_count; i++)
-    if (p->shareds[i].global == global) return true;
-  return false;
-}
-
 static bool has_distance(LLVMValueRef number, int steps) {
   if (LLVMIsACallInst(number)) return strcmp(callee_name(number), SHADOW_DISTANCE) == 0;
   LLVMOpcode opcode = opcode_of(number);
@@ -63,7 +57,7 @@ static void note_address(screen *s, LLVMValueRef address, access_kind kind) {
     s->arrays[kind] |= bit_of(o.param);
     return;
   }
-  if (LLVMIsAGlobalVariable(root) && (kind == READS || is_shared(s->p, root))) return;
+  if (LLVMIsAGlobalVariable(root) && (kind == READS || is_shared_variable(s->p, root))) return;
   s->can_screen = false;
 }
 
@@ -123,8 +117,8 @@ static void note_instruction(screen *s, LLVMValueRef i) {
     return;
   case LLVMAtomicRMW:
   case LLVMAtomicCmpXchg:
-    s->can_screen =
-        s->can_screen && !LLVMGetVolatile(i) && (!is_block_scope(i) || is_shared(s->p, root_of(LLVMGetOperand(i, 0))));
+    s->can_screen = s->can_screen && !LLVMGetVolatile(i) &&
+                    (!is_block_scope(i) || is_shared_variable(s->p, root_of(LLVMGetOperand(i, 0))));
     note_address(s, LLVMGetOperand(i, 0), ATOMICS);
     return;
   case LLVMCall: note_call(s, i); return;
@@ -160,11 +154,11 @@ static bool has_array(uint64_t arrays, const accessed *o) {
 
 bool is_noted(const program *p, LLVMValueRef access, const accessed *o) {
   const kernel *owner = screened_kernel(p, access);
-  return owner && (is_shared(p, o->base) || has_array(owner->notes, o));
+  return owner && (is_shared_variable(p, o->base) || has_array(owner->notes, o));
 }
 
 /* Another parameter may point into the same array, if the accesses through both are noted. */
 bool are_reads_noted(const program *p, LLVMValueRef access, const accessed *o) {
   const kernel *owner = screened_kernel(p, access);
-  return owner && (is_shared(p, o->base) || owner->reads & owner->notes);
+  return owner && (is_shared_variable(p, o->base) || owner->reads & owner->notes);
 }

@@ -101,6 +101,12 @@ static void find_field(const program *p, LLVMValueRef load, accessed *out) {
   out->param = word_at(k->params[i].offset + offset);
 }
 
+bool is_shared_variable(const program *p, LLVMValueRef root) {
+  for (size_t i = 0; i < p->shared_count; i++)
+    if (p->shareds[i].global == root) return true;
+  return false;
+}
+
 static bool find_global(const program *p, LLVMValueRef root, accessed *out) {
   size_t length;
   for (size_t i = 0; i < p->variable_count; i++)

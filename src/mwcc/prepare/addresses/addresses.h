@@ -18,6 +18,8 @@ bool is_made_from_integer(LLVMValueRef root);
 /* The innermost array of a struct or of an array of arrays that the address indexes, by a variable: the row in m[i][j],
    the member in s.cells[i]. Arrays of one element stand for as many as follow the struct. */
 bool find_inner_array(program *p, LLVMBuilderRef b, LLVMValueRef address, accessed *inner);
+/* Whether the root of an address is a __shared__ variable. */
+bool is_shared_variable(const program *p, LLVMValueRef root);
 void widen_indices(program *p);
 void merge_loads(program *p);
 

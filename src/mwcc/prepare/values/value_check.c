@@ -74,12 +74,6 @@ static LLVMTypeRef innermost(LLVMTypeRef type) {
   return type;
 }
 
-static bool is_shared(const program *p, LLVMValueRef root) {
-  for (size_t i = 0; i < p->shared_count; i++)
-    if (p->shareds[i].global == root) return true;
-  return false;
-}
-
 /* The result of a shuffle, as hide_shuffle makes it. */
 static bool is_shuffled(LLVMValueRef value) {
   if (LLVMIsABitCastInst(value)) value = LLVMGetOperand(value, 0);
@@ -104,7 +98,7 @@ static bool is_number(LLVMValueRef value) {
 static void test_store(value_check *c, LLVMValueRef store) {
   LLVMValueRef value = LLVMGetOperand(store, 0), root = root_of(LLVMGetOperand(store, 1));
   if (LLVMIsAAllocaInst(root) || !is_scalar(c, LLVMTypeOf(value))) return;
-  if (!is_computed(value, STEPS) && (is_shared(c->p, root) || !is_number(value))) return;
+  if (!is_computed(value, STEPS) && (is_shared_variable(c->p, root) || !is_number(value))) return;
   LLVMPositionBuilderBefore(c->b, store);
   call_use(c, value);
   LLVMSetOperand(store, 0, LLVMBuildFreeze(c->b, value, FOUND)); /* frozen, and so written: one report is enough */
