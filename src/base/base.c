@@ -1,6 +1,7 @@
 /* Memory allocation, growing byte strings, and the hash for cache keys and checksums of images. */
 #include "base.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +86,12 @@ void mw_text_addf(mw_text *text, const char *format, ...) {
 void mw_text_free(mw_text *text) {
   free(text->data);
   *text = (mw_text){0};
+}
+
+/* ---- the machine ---- */
+int mw_processors(void) {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
 /* ---- hashing ---- */

@@ -58,6 +58,9 @@ void mw_text_add(mw_text *text, const void *data, size_t length);
 void mw_text_addf(mw_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void mw_text_free(mw_text *text);
 
+/* ---- the machine ---- */
+int mw_processors(void); /* how many this process may use: its affinity, which mpirun and taskset set */
+
 /* ---- hashing (not cryptographic): 128 bits, about 3 bytes a nanosecond ---- */
 typedef struct mw_hash {
   uint64_t low, high;

@@ -17,7 +17,6 @@
 #include "cpu/watch/watch.h"
 
 #include <math.h>
-#include <sched.h>
 #include <stdlib.h>
 
 static const double stack_most = 1 << 30;
@@ -42,8 +41,7 @@ static int count_workers(int *out) {
     *out = (int)count;
     return MW_SUCCESS;
   }
-  cpu_set_t cores;
-  *out = sched_getaffinity(0, sizeof cores, &cores) ? 1 : CPU_COUNT(&cores);
+  *out = mw_processors();
   if (*out > CPU_WORKERS_MOST) *out = CPU_WORKERS_MOST;
   return MW_SUCCESS;
 }

@@ -5,7 +5,6 @@
  * the thread fills (or empties) one while the device accesses the other (double buffering). */
 #include "cuda/cuda.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,9 +35,8 @@ typedef struct job {
 
 struct cuda_staging *cuda_staging_open(void) {
   struct cuda_staging *staging = mw_alloc(sizeof *staging);
-  cpu_set_t cores;
   mw_lock_init(&staging->lock);
-  staging->cores = sched_getaffinity(0, sizeof cores, &cores) ? 1 : CPU_COUNT(&cores);
+  staging->cores = mw_processors();
   return staging;
 }
 

@@ -31,7 +31,8 @@ static double used_seconds(void) {
   return (double)used.tv_sec + (double)used.tv_nsec * 1e-9;
 }
 
-/* A wait gives the processor away once nothing has happened for a moment, but not while libmpi copies: some copy a piece
+/* A wait gives the processor away once nothing has happened for a moment (at once if it is the only one, which mpirun
+   may bind each rank to: a kernel that runs meanwhile needs it), but not while libmpi copies: some copy a piece
    of a long message in each call of MPI_Test (MPICH 512 KiB), and a sleep between two pieces only delays the rest. A call
    that finds nothing to do takes less than `idle_call`. */
 enum { TURNS = 64 /* between two looks at the clock */ };
@@ -39,6 +40,8 @@ static const double idle_call = 5e-6, yielding_after = 50e-6, sleeping_after = 2
 
 bool mpi_poll(bool (*done)(void *), void *context, double seconds) {
   static double idle; /* since something has happened, over all waits */
+  static int processors;
+  if (!processors) processors = mw_processors();
   double began = 0, looked = 0, used = 0;
   for (unsigned turn = 1, before = tests;; turn++) {
     if (done(context)) return idle = 0, true;
@@ -56,7 +59,7 @@ bool mpi_poll(bool (*done)(void *), void *context, double seconds) {
     if (now - began >= seconds) return false;
     if (idle > sleeping_after) /* a sleep takes up to 0.15 ms: late by less than 1 % */
       nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
-    else if (idle > yielding_after)
+    else if (idle > yielding_after || processors == 1)
       sched_yield(); /* ranks that share a core wait for each other's turn */
   }
 }

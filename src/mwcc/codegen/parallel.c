@@ -16,7 +16,6 @@
 #include <llvm-c/BitWriter.h>
 
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,11 +104,6 @@ static bool can_be_copied(const program *p) {
   return true;
 }
 
-static size_t processors(void) {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
-}
-
 static bool may_share(const program *p) {
   if (p->options->stop_after || p->options->has_only) return false;
   return p->options->emit == EMIT_MWO && !p->options->report && p->options->level > 0 && can_be_copied(p);
@@ -117,7 +111,7 @@ static bool may_share(const program *p) {
 
 /* `rest`: the weight of the functions that must be in the first partition. */
 static size_t choose_count(const program *p, size_t candidates, size_t weight, size_t rest) {
-  size_t count = processors(), worth = weight / WORTH;
+  size_t count = (size_t)mw_processors(), worth = weight / WORTH;
   if (!may_share(p)) return 1;
   if (count > MOST_PARTITIONS) count = MOST_PARTITIONS;
   if (rest >= COPY) candidates++;
@@ -269,8 +263,9 @@ void partition_module(program *p) {
    others, and a processor is idle. */
 void outline_optimised(program *p) {
   kernel *k = &p->kernels[0];
-  if (!p->options->launch_kernel || !may_share(p) || processors() < 2 || LLVMIsDeclaration(k->run)) return;
-  if (p->partitions && (p->partitions->count >= processors() || weight_of(k->run) < 2 * p->partitions->elsewhere))
+  if (!p->options->launch_kernel || !may_share(p) || mw_processors() < 2 || LLVMIsDeclaration(k->run)) return;
+  if (p->partitions &&
+      (p->partitions->count >= (size_t)mw_processors() || weight_of(k->run) < 2 * p->partitions->elsewhere))
     return;
   k->outlined = outline_region(p, k, k->run);
   partitions *s = k->outlined ? make_partitions(p) : NULL;
