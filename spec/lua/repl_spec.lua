@@ -66,7 +66,7 @@ wait thread 1 here
 wait > 
 send x
 wait float {8} on cpu:0
-wait {0, 2, 2, ..., 5, 6, 7}
+wait {0, 2, 2, 3, 4, 5, 6, 7}
 wait min 0, max 7, mean 3.625, sum 29
 wait > 
 send x:plot{ height = 4 }

@@ -1,4 +1,4 @@
--- An array as text: its title, and the elements at its corners.
+-- An array as text: its title and its elements, or of a large array those at its corners.
 --
 --   float {2, 3} on cpu:0
 --   {{1, 2, 3},
@@ -8,7 +8,9 @@ local raw = require "moonwarp.binding"
 
 local M = {}
 
+local MOST = 128 -- elements of an array that is shown whole
 local EDGE = 3 -- elements shown at each end of an abbreviated dimension
+local COLUMNS = 80
 
 local formats = { half = "%.4g", bfloat16 = "%.3g", float = "%.6g", double = "%.10g", complex64 = "%.6g",
   complex128 = "%.10g" }
@@ -72,13 +74,13 @@ end
 
 -- The shown elements as text in nested tables, with false for the dots; and the width of the widest.
 local function collect(array, shape, format)
-  local widest = 0
+  local widest, is_whole = 0, array.count > 0 and array.count <= MOST
   local index = {}
   local unpack = table.unpack or unpack -- luacheck: ignore 143
   local function level(depth)
     local list = {}
     local inner = #shape - depth < 2
-    for k, i in ipairs(shown(shape[depth], inner and EDGE or 1)) do
+    for k, i in ipairs(shown(shape[depth], is_whole and MOST or inner and EDGE or 1)) do
       index[depth] = i
       if i == 0 then
         list[k] = false
@@ -94,6 +96,20 @@ local function collect(array, shape, format)
   return level(1), widest
 end
 
+-- The elements of one row, on several lines where one is too long.
+local function row(parts, indentation)
+  local lines, line = {}, ""
+  for k, part in ipairs(parts) do
+    if line ~= "" and indentation + #line + #part >= COLUMNS then
+      lines[#lines + 1] = line:gsub(" $", "")
+      line = ""
+    end
+    line = line .. part .. (k < #parts and ", " or "")
+  end
+  lines[#lines + 1] = line
+  return table.concat(lines, "\n" .. (" "):rep(indentation))
+end
+
 local function render(list, depth, rank, width)
   local parts = {}
   for k, item in ipairs(list) do
@@ -105,7 +121,7 @@ local function render(list, depth, rank, width)
       parts[k] = (" "):rep(width - #item) .. item
     end
   end
-  if depth == rank then return "{" .. table.concat(parts, ", ") .. "}" end
+  if depth == rank then return "{" .. row(parts, depth) .. "}" end
   return "{" .. table.concat(parts, ",\n" .. (" "):rep(depth)) .. "}"
 end
 
@@ -119,7 +135,7 @@ function M.array(array)
   local dtype = tostring(array.dtype)
   local scalar = formats[dtype] and dtype or dtype:match "^bfloat16" or dtype:match "^%a+"
   local list, widest = collect(array, shape, formats[scalar] or wide[scalar] or "%d")
-  if #shape == 1 then widest = 0 end -- a single line needs no alignment
+  if #shape == 1 and #list * (widest + 2) < COLUMNS then widest = 0 end -- a single line needs no alignment
   return title .. "\n" .. render(list, 1, #shape, widest)
 end
 
