@@ -31,6 +31,9 @@ local expected = {
   ["the last block with a fence"] = "pairs",
   ["atomics"] = "",
   ["an atomic and a plain access"] = "race(1,2)",
+  ["records of lanes in step"] = "race(1,2)",
+  ["releases of one word at the same time"] = "",
+  ["releases that are kept"] = "2",
   ["past a block of malloc"] = "freed(6) past(3) past(4)",
   ["blocks of malloc"] = "freed twice(4) not malloc(2) leak(1)",
 }

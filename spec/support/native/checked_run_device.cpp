@@ -42,7 +42,15 @@ static __mw_u32 __mw_follow_block_id() { return block_id; }
 static __mw_u32 __mw_follow_start() { return block_id; }
 static void __mw_follow_meet() { pthread_barrier_wait(&memory->barrier); }
 static void __mw_follow_converge(__mw_u32 lanes);
-static __mw_u64 __mw_xchg(__mw_u64 *at, __mw_u64 value) { return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST); }
+/* A scenario's order of two threads: called before the operation, and after an exchange. */
+enum operation { EXCHANGE, ADD, ORDER };
+static void (*interleave)(operation);
+
+static __mw_u64 __mw_xchg(__mw_u64 *at, __mw_u64 value) {
+  __mw_u64 old = __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);
+  if (interleave) interleave(EXCHANGE);
+  return old;
+}
 static __mw_u64 __mw_cas64(__mw_u64 *at, __mw_u64 old, __mw_u64 value) {
   __atomic_compare_exchange_n(at, &old, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
   return old;
@@ -51,11 +59,16 @@ static __mw_u32 __mw_cas(__mw_u32 *at, __mw_u32 old, __mw_u32 value) {
   __atomic_compare_exchange_n(at, &old, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
   return old;
 }
-static __mw_u32 __mw_swap(__mw_u32 *at, __mw_u32 value) { return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST); }
-static __mw_u32 __mw_add(__mw_u32 *at, __mw_u32 value) { return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST); }
+static __mw_u32 __mw_add(__mw_u32 *at, __mw_u32 value) {
+  if (interleave) interleave(ADD);
+  return __atomic_fetch_add(at, value, __ATOMIC_SEQ_CST);
+}
 static __mw_u32 __mw_or(__mw_u32 *at, __mw_u32 value) { return __atomic_fetch_or(at, value, __ATOMIC_SEQ_CST); }
 static __mw_u32 __mw_and(__mw_u32 *at, __mw_u32 value) { return __atomic_fetch_and(at, value, __ATOMIC_SEQ_CST); }
-static void __mw_order() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+static void __mw_order() {
+  if (interleave) interleave(ORDER);
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
 static thread_local bool stopped;
 static void __mw_stop_grid() { stopped = true; }
 static void __mw_wait_a_little() { sched_yield(); }
@@ -312,10 +325,59 @@ static void run_global() {
   });
 }
 
+/* Lanes of a warp on a GPU execute each instruction together: the orders of two threads that this makes possible. */
+static std::atomic<int> stage;
+static void wait_for(int least) {
+  while (stage < least) sched_yield();
+}
+
+static void run_in_step() {
+  /* both exchange the first half of the record, thread 0 first; then thread 1 stores the second half first */
+  run("records of lanes in step", 1, 2, [] {
+    static std::atomic<int> done;
+    static const auto order = [](operation what) {
+      if (what == EXCHANGE && T == 0 && stage == 0) stage = 1, wait_for(3);
+      if (what == EXCHANGE && T == 1 && stage == 1) stage = 2;
+      if (what == ORDER && T == 1 && stage == 2) stage = 3, wait_for(4);
+      if (what == ORDER && T == 0 && stage == 3) stage = 4;
+    };
+    if (T == 0) stage = 0, done = 0;
+    __mw_follow_meet();
+    interleave = order;
+    if (T == 1) wait_for(1);
+    update(global(62), 1), done++;
+    while (done < 2) sched_yield();
+    interleave = nullptr;
+    if (T == 0) load(global(62), 2);
+  });
+  /* thread 1 releases while thread 0 does */
+  run("releases of one word at the same time", 1, 2, [] {
+    static const auto order = [](operation what) {
+      if (what == ADD && T == 0 && stage == 0) stage = 1, wait_for(2);
+    };
+    if (T == 0) stage = 0;
+    __mw_follow_meet();
+    __mw_guard_follow_fence(0);
+    interleave = order;
+    if (T == 1) wait_for(1);
+    __mw_self self;
+    __mw_follow_self(&self);
+    __mw_publish(&self, 77);
+    if (T == 1) stage = 2;
+    __mw_follow_meet();
+    interleave = nullptr;
+    if (T == 1) return;
+    __mw_u32 count = 0, at = __mw_head_of(&session, 77, false)->latest;
+    for (; at; at = events[at - 1].link) count++;
+    printf("releases that are kept: %u\n", count);
+  });
+}
+
 int main() {
   cover();
   run_shared();
   run_warps();
   run_barriers();
   run_global();
+  run_in_step();
 }

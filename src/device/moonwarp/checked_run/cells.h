@@ -101,6 +101,14 @@ __mw_follow_inline bool __mw_is_read(const mw_follow_cell *cell, __mw_u64 mine) 
           (second & mine & 15) == (mine & 15) && first != second);
 }
 
+/* Lanes in step exchange the first half of a record one after the other, and store the second half at once, which need
+   not be that of the lane that came last: that lane stores it again. */
+__mw_follow_inline void __mw_complete(mw_follow_cell *cell, int place, __mw_u64 who, __mw_u64 what) {
+  if (__mw_load64(&cell->what[place]) == what || __mw_load64(&cell->who[place]) != who) return;
+  *(volatile __mw_u64 *)&cell->what[place] = what;
+  __mw_order();
+}
+
 __mw_follow_function void __mw_follow_word_of(const __mw_touch &a, mw_follow_cell *cell, __mw_u32 bytes) {
   const mw_follow_thread *t = a.self.thread;
   __mw_u32 step = t->step > 4095 ? 4095 : t->step;
@@ -118,6 +126,7 @@ __mw_follow_function void __mw_follow_word_of(const __mw_touch &a, mw_follow_cel
     *(volatile __mw_u64 *)&cell->what[MW_FOLLOW_READ_TOO] = old_what;
   }
   __mw_order();
+  __mw_complete(cell, place, who, what);
   if (place != MW_FOLLOW_READ && old & bytes && __mw_conflict(a, old, old_what) && !__mw_precedes(a, old, old_what))
     __mw_report_race(a, old, old_what);
   if (place != MW_FOLLOW_WRITE) __mw_compare(a, cell, MW_FOLLOW_WRITE, bytes);

@@ -46,7 +46,6 @@ __mw_follow_inline __mw_u32 __mw_cas(__mw_u32 *at, __mw_u32 old, __mw_u32 value)
   asm volatile("atom.cas.b32 %0, [%1], %2, %3;" : "=r"(found) : "l"(at), "r"(old), "r"(value) : "memory");
   return found;
 }
-__mw_follow_inline __mw_u32 __mw_swap(__mw_u32 *at, __mw_u32 value) { return __mw_exchange(at, value); }
 __mw_follow_inline __mw_u32 __mw_add(__mw_u32 *at, __mw_u32 value) {
   __mw_u32 old;
   asm volatile("atom.add.u32 %0, [%1], %2;" : "=r"(old) : "l"(at), "r"(value) : "memory");

@@ -79,6 +79,17 @@ __mw_follow_function __mw_u32 __mw_log(const __mw_self *self, mw_follow_event ev
   return number + 1;
 }
 
+/* Several threads may do so at once: each has to stay in the list. */
+__mw_follow_function void __mw_put_first(const mw_follow_session *session, mw_follow_head *head, __mw_u32 number) {
+  __mw_u32 *link = &((mw_follow_event *)session->log)[number - 1].link;
+  for (__mw_u32 latest = __mw_load(&head->latest), found;; latest = found) {
+    *(volatile __mw_u32 *)link = latest;
+    __mw_order();
+    found = __mw_cas(&head->latest, latest, number);
+    if (found == latest) break;
+  }
+}
+
 __mw_follow_function void __mw_publish(const __mw_self *self, __mw_u64 key) {
   const mw_follow_thread *t = self->thread;
   if (!t->fenced) return;
@@ -87,9 +98,8 @@ __mw_follow_function void __mw_publish(const __mw_self *self, __mw_u64 key) {
   mw_follow_event event = {MW_FOLLOW_RELEASED};
   event.fenced = t->fenced;
   for (int i = 0; i < 2; i++) event.fenced_epoch[i] = t->fenced_epoch[i], event.fenced_step[i] = t->fenced_step[i];
-  event.link = __mw_load(&head->latest);
   __mw_u32 number = __mw_log(self, event);
-  if (number) __mw_swap(&head->latest, number);
+  if (number) __mw_put_first(self->session, head, number);
 }
 
 __mw_follow_function void __mw_learn(const __mw_self *self, __mw_u64 key) {
