@@ -43,20 +43,43 @@ return function(draw)
     end
     return table.concat(list, " ")
   end
+  -- Indices that another array shares are widened differently from those of the neighbouring members. The values come
+  -- first, because a load of what may be the same array would end the group of stores.
+  local function of_sums()
+    local first, list = draw(members), {}
+    local count = math.min(members, draw.pick { 2, 2, 2, 3, 4, members })
+    local function place(m) return ("i * S + %d"):format((first + m) % members) end
+    local function any_place() return place(draw(count)) end
+    for m = 0, count - 1 do
+      local what = draw.pick { "(T)(i + M)", "(T)-i", "(T)d", ("whole[%s]"):format(any_place()), value() }
+      list[#list + 1] = ("T v%d = %s;"):format(m, what)
+    end
+    local reads = draw.chance(40)
+    if reads then table.insert(list, draw.between(1, #list), ("double o = other[%s];"):format(any_place())) end
+    for m = 0, count - 1 do
+      local what = draw.chance(80) and ("v%d"):format(m) or draw.pick { value(), "(T)k" }
+      list[#list + 1] = ("whole[%s] = %s;"):format(place(m), what)
+      if draw.chance(10) then list[#list + 1] = ("other[%s] = k;"):format(any_place()) end
+    end
+    for _ = 1, draw.between(1, 2) do
+      list[#list + 1] = ("other[%s] = %s;"):format(any_place(), reads and "o" or draw.pick { "x", "0.5", "d" })
+    end
+    local index = draw.pick {
+      type(block) == "number" and "int i = blockIdx.x * blockDim.x + threadIdx.x;" or
+        "int i = blockIdx.x * blockDim.x * blockDim.y + x;", "int i = blockIdx.x * THREADS + x;",
+      "int all = blockDim.x * blockDim.y * blockDim.z, block = blockIdx.x + gridDim.x * blockIdx.y, " ..
+        "own = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z), i = block * all + own;",
+      "unsigned i = (blockIdx.x + gridDim.x * blockIdx.y) * (blockDim.x * blockDim.y * blockDim.z) + x;",
+    }
+    return ("{ %s %s }"):format(index, table.concat(list, " "))
+  end
+  local only_sums = draw.chance(30)
   add "for (int m = 0; m < M; m++) tile[S * x + m] = a[at + m];"
   if draw.chance(50) then add "__syncthreads();" end
   for _ = 1, draw.between(1, 4) do
-    local form = draw(7)
-    if form == 6 then -- by sums of which some are known not to wrap, beside another array
-      local list = {}
-      for m = 0, draw.between(1, members - 1) do
-        list[#list + 1] = ("whole[i * S + %d] = %s;"):format(m, draw.chance(50) and value() or "(T)k")
-        if draw.chance(40) then list[#list + 1] = ("other[i * S + %d] = k;"):format(m) end
-      end
-      list[#list + 1] = "other[i * S] = x;"
-      add(("%s{ int i = (blockIdx.x + gridDim.x * blockIdx.y) * (blockDim.x * blockDim.y * blockDim.z) + " ..
-        "(threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)); %s }"):format(
-        condition, table.concat(list, " ")))
+    local form = only_sums and 6 or draw(7)
+    if form == 6 then
+      add(condition .. of_sums())
     elseif form == 0 then -- a whole record at once
       add(("%s{ %s }"):format(condition, stores("(out + at)", members)))
     elseif form == 1 then
