@@ -1,6 +1,6 @@
 -- The suite of planted bugs and clean twins on a device: how many a checked run finds, misses, and reports without
 -- reason, by kind. Several processes do some cases each, with a limit of time; where one ends, hangs or loses a GPU,
--- the case counts as lost, and another process goes on after it.
+-- the bug or its twin counts as lost or failed, and another process goes on after it.
 --
 --   MOONWARP_DEVICE=cuda lua bench/checks/suite.lua [theme …] [--jobs=N] [--limit=SECONDS] [--deadline=SECONDS] [--all]
 --
@@ -34,24 +34,31 @@ local function try(suite, case, bug)
   return verdict, flat(report)
 end
 
+local function say(...)
+  io.write(table.concat({ ... }, "\t"), "\n")
+  io.flush()
+end
+
+local function is_lost(mw) return not pcall(function() return mw.ones(1):sum() end) end
+
+-- "theme:number", or "theme:number/clean" for the clean twin only
 local function run(list)
   local suite = require "support.check_suite.suite"
   local mw = require "moonwarp"
   pcall(mw.limit, "time", 4)
   for id in list:gmatch "[^,]+" do
     if os.time() > last then break end
-    io.write("CASE\t", id, "\n")
-    io.flush()
-    local case = case_of(id)
-    local bug, why = "-", ""
-    if case.has_bug ~= false then bug, why = try(suite, case, true) end
-    io.write("BUG\t", bug, "\t", why, "\n")
-    io.flush()
-    io.write("CLEAN\t", table.concat({ try(suite, case, false) }, "\t"), "\n")
-    io.flush()
+    local name, part = id:match "^([^/]+)(.*)"
+    local case = case_of(name)
+    say("CASE", name)
+    if part == "" then
+      if case.has_bug ~= false then say("BUG", try(suite, case, true)) else say("BUG", "-", "") end
+      if is_lost(mw) then os.exit(0, false) end
+    end
+    say("CLEAN", try(suite, case, false))
+    if is_lost(mw) then os.exit(0, false) end
   end
-  io.write "END\n"
-  io.flush()
+  say "END"
   os.exit(0, false)
 end
 
@@ -63,15 +70,16 @@ local function work(list, path)
   while #rest > 0 and os.time() <= last do
     local command = ("timeout -k 2 %s %s bench/checks/suite.lua --cases=%s --last=%d 2>/dev/null"):format(options.limit,
       arg[-1], table.concat(rest, ","), last)
-    local done = false
+    local done, open = false, nil
     for line in io.popen(command):lines() do
       file:write(line, "\n")
       file:flush()
-      if line:match "^CASE" then table.remove(rest, 1) end
+      if line:match "^CASE" then open = table.remove(rest, 1) end
+      if line:match "^CLEAN" then open = nil end
       done = done or line == "END"
     end
     if done then break end
-    file:write "LOST\n"
+    if open and not open:find "/clean" then table.insert(rest, 1, open .. "/clean") end
   end
   file:close()
 end
@@ -104,7 +112,7 @@ for i in ipairs(shares) do
   for line in io.lines(folder .. "/" .. i) do
     local what, verdict, said = line:match "^(%u+)\t?(%S*)\t?(.*)"
     if what == "CASE" then
-      current = { said = {} }
+      current = results[verdict] or { said = {} }
       results[verdict] = current
     elseif current and (what == "BUG" or what == "CLEAN") then
       current[what], current.said[what] = verdict, said
@@ -128,13 +136,12 @@ end
 for _, id in ipairs(cases) do
   local result, case = results[id], case_of(id)
   if result then
-    local bug = result.BUG or "lost"
-    local clean = result.CLEAN or result.BUG and "lost"
+    local bug, clean = result.BUG or "lost", result.CLEAN or "lost"
     if bug ~= "-" then count(case.kind, place.BUG[bug]) end
-    if clean then count(case.kind, place.CLEAN[clean]) end
-    if (bug ~= "found" and bug ~= "-") or (clean and clean ~= "none") then
+    count(case.kind, place.CLEAN[clean])
+    if (bug ~= "found" and bug ~= "-") or clean ~= "none" then
       local said = result.said[bug ~= "found" and bug ~= "-" and "BUG" or "CLEAN"] or ""
-      notes[#notes + 1] = ("%-18s %-40s %s/%s %s"):format(id, case[1]:sub(1, 40), bug, clean or "-",
+      notes[#notes + 1] = ("%-18s %-40s %s/%s %s"):format(id, case[1]:sub(1, 40), bug, clean,
         said:sub(1, options.all and 400 or 90))
     end
   else

@@ -61,6 +61,11 @@ describe("a checked run on a GPU", function()
     [5] = "warp mask: kernel k, thread 3 of block 0 calls a warp function with the mask 0x00000005, which does not " ..
       "name its own lane, 3 at line 3; the mask names the lanes that call: __activemask() is no substitute for it; " ..
       "3 times",
+    [13] = "barrier divergence: kernel k, thread 3 of block 0 waits for arrivals at a barrier, and all other " ..
+      "threads of its block wait too or have returned at line 3; let as many threads arrive as the barrier " ..
+      "expects; 3 times",
+    [14] = "barrier divergence: kernel k, thread 3 of block 0 waits for the whole grid, and some blocks have ended " ..
+      "without waiting at line 3; all threads of the grid have to call grid.sync(); 3 times",
     [9] = "invalid free: kernel k, thread 3 of block 0 freed memory that was freed before at line 3; 3 times",
   } do
     it("says what the CPU device says of a finding of kind " .. kind, function()
@@ -76,8 +81,8 @@ describe("a checked run on a GPU", function()
 
   it("names what it cannot check", function()
     local output = run("local r = report() print(#r.unchecked, r)", "finds=2 notes=3")
-    assert.matches("^2\tuninitialised: .-\nnot checked: races in shared memory of blocks with barriers for a part " ..
-      "of their threads\nnot checked: races in shared memory of clusters\n$", output)
+    assert.matches("^2\tuninitialised: .-\nnot checked: races in shared memory of blocks with PTX barriers of a " ..
+      "form that is not known\nnot checked: races in shared memory of clusters\n$", output)
   end)
 
   it("keeps an access out of bounds as a finding, and the launch does not fail", function()

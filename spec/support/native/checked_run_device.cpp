@@ -41,6 +41,8 @@ static __mw_u32 __mw_follow_thread_id() { return thread_id; }
 static __mw_u32 __mw_follow_block_id() { return block_id; }
 static __mw_u32 __mw_follow_start() { return block_id; }
 static void __mw_follow_meet() { pthread_barrier_wait(&memory->barrier); }
+static void __mw_follow_meet_at(__mw_u32, __mw_u32, bool) {}
+static bool __mw_follow_is_cooperative() { return true; }
 static void __mw_follow_converge(__mw_u32 lanes);
 /* A scenario's order of two threads: called before the operation, and after an exchange. */
 enum operation { EXCHANGE, ADD, ORDER };
@@ -142,8 +144,9 @@ static void open_session() {
 }
 
 static std::string found() {
-  static const char *const kinds[] = {"",      "race",   "unwritten",   "diverged",   "returned", "own lane", "never",
-                                      "other", "absent", "freed twice", "not malloc", "past",     "freed"};
+  static const char *const kinds[] = {"",           "race",  "unwritten", "diverged", "returned",
+                                      "own lane",   "never", "other",     "absent",   "freed twice",
+                                      "not malloc", "past",  "freed",     "stuck",    "grid"};
   std::vector<const mw_follow_finding *> list;
   std::string text;
   for (auto &f : findings)
@@ -170,7 +173,7 @@ static void run_block(__mw_u32 block, __mw_u32 threads, __mw_u64 launch, const s
   pthread_barrier_init(&m->barrier, nullptr, threads);
   for (__mw_u32 t = 0; t < threads; t++)
     all.emplace_back([=] {
-      thread_id = t, block_id = block, memory = m;
+      thread_id = t, block_id = block, memory = m, stopped = false;
       __mw_guard_follow_begin(launch);
       body();
       __mw_guard_follow_end();
@@ -288,6 +291,57 @@ static void run_barriers() {
   });
 }
 
+/* As what mwcc makes of `while (!b.try_wait(phase)) {}`. */
+static std::atomic<__mw_u32> missing;
+static void arrive_and_wait(__mw_u32 site) {
+  __mw_guard_follow_word(RESERVED + 8, 1, 1, site);
+  missing--;
+  for (bool is_past = false; !is_past && !stopped;) {
+    is_past = missing == 0;
+    __mw_guard_follow_word(RESERVED + 8, 0, is_past, site);
+  }
+}
+static void named(__mw_u32 number, __mw_u32 count, bool waits, __mw_u32 site) {
+  __mw_guard_follow_named(number, count, waits, site);
+}
+
+static void run_arrivals() {
+  run("a barrier with a number", 1, 64, [] {
+    if (T < 32) store(shared(T), 1);
+    named(1, 64, T >= 32, 9);
+    if (T >= 32) load(shared(T - 32), 2);
+  });
+  run("a barrier with another number", 1, 64, [] {
+    if (T < 32) store(shared(T), 1);
+    named(1 + T / 32, 32, true, 9);
+    if (T >= 32) load(shared(T - 32), 2);
+  });
+  run("a barrier of a part of a warp's lanes", 1, 40, [] { named(1, 64, true, 1), named(1, 0, true, 1); });
+  run("a barrier with a number, for too many", 1, 64, [] {
+    if (T < 32)
+      named(1, 96, true, 1);
+    else
+      named(2, 32, true, 2);
+  });
+  missing = 64;
+  run("a barrier that counts", 1, 64, [] { store(shared(T), 1), arrive_and_wait(9), load(shared(63 - T), 2); });
+  missing = 65;
+  run("a barrier that counts too many", 1, 64, [] { arrive_and_wait(1); });
+  missing = 64;
+  run("a thread that does not arrive", 1, 64, [] {
+    if (T == 7)
+      barrier(2);
+    else
+      arrive_and_wait(1), barrier(2);
+  });
+  run("a barrier of the grid", 2, 1, [] {
+    for (int i = 0; i < 3; i++) __mw_guard_follow_grid_wait(1), __mw_guard_follow_grid();
+  });
+  run("a barrier of the grid, for a part of it", 2, 1, [] {
+    if (B) __mw_guard_follow_grid_wait(1);
+  });
+}
+
 static void run_global() {
   run("one word that blocks write", 4, 2, [] { store(global(0), 1); });
   run("words of their own", 4, 2, [] { store(global(B * 2 + T), 1); });
@@ -378,6 +432,7 @@ int main() {
   run_shared();
   run_warps();
   run_barriers();
+  run_arrivals();
   run_global();
   run_in_step();
 }

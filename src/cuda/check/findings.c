@@ -142,6 +142,8 @@ static const words words_of[] = {
     [MW_FOLLOW_DIVERGED] = {"barrier_divergence", "block",
                             "all threads of a block have to reach the same __syncthreads()"},
     [MW_FOLLOW_RETURNED] = {"barrier_divergence", "block", "let threads without work skip the work, not the barrier"},
+    [MW_FOLLOW_STUCK] = {"barrier_divergence", "block", "let as many threads arrive as the barrier expects"},
+    [MW_FOLLOW_GRID] = {"barrier_divergence", "grid", "all threads of the grid have to call grid.sync()"},
     [MW_FOLLOW_OWN_LANE] = {"warp_mask", "warp",
                             "the mask names the lanes that call: __activemask() is no substitute for it"},
     [MW_FOLLOW_NEVER] = {"warp_mask", "warp", "compute the mask with __ballot_sync() before the branch"},
@@ -164,6 +166,9 @@ static char *text_of(const check_session *check, const mw_follow_finding *f) {
   case MW_FOLLOW_RETURNED:
     if (launch) unfold(low, launch->block, id);
     return mw_format("waits at a barrier that thread (%u,%u,%u) never reaches: it has returned", id[0], id[1], id[2]);
+  case MW_FOLLOW_STUCK:
+    return mw_strdup("waits for arrivals at a barrier, and all other threads of its block wait too or have returned");
+  case MW_FOLLOW_GRID: return mw_strdup("waits for the whole grid, and some blocks have ended without waiting");
   case MW_FOLLOW_OWN_LANE:
     return mw_format("calls a warp function with the mask 0x%08x, which does not name its own lane, %u", low,
                      f->here.thread % MW_FOLLOW_LANES);
@@ -270,7 +275,7 @@ static void say(mw_text *notes, bool is_so, const char *what) {
 
 static void add_notes(const check_session *check, const mw_follow_session *end, mw_text *notes) {
   unsigned n = end->notes;
-  say(notes, n & MW_FOLLOW_NAMED, "races in shared memory of blocks with barriers for a part of their threads");
+  say(notes, n & MW_FOLLOW_NAMED, "races in shared memory of blocks with PTX barriers of a form that is not known");
   say(notes, n & MW_FOLLOW_CLUSTERS, "races in shared memory of clusters");
   say(notes, n & MW_FOLLOW_BULK, "races in shared memory of blocks with asynchronous copies by the hardware");
   say(notes, n & MW_FOLLOW_LOG_FULL, "races that fences and atomics may order, after a million of these");

@@ -202,7 +202,47 @@ static void follow_word(follower *f, LLVMValueRef i, bool arrives, unsigned flag
              5);
   if (!(flags & MW_FOLLOW_ATOMIC)) return;
   if (!arrives) position_after(f, i);
-  call_guard(f, "__mw_guard_follow_word", (LLVMValueRef[]){offset, constant_i32(f->p, arrives)}, 2);
+  bool is_tested = !arrives && LLVMTypeOf(i) == f->p->i32;
+  LLVMValueRef is_past = is_tested ? i : constant_i32(f->p, 1);
+  call_guard(f, "__mw_guard_follow_word",
+             (LLVMValueRef[]){offset, constant_i32(f->p, arrives), is_past, site_of(f, i, NULL, 0)}, 4);
+}
+
+/* A barrier's operand, "1" or "$0"; NULL: it is something else. */
+static LLVMValueRef barrier_operand(follower *f, LLVMValueRef i, const char **text) {
+  const char *at = *text + strspn(*text, " \t,");
+  bool is_given = *at == '$';
+  char *stop;
+  unsigned long number = strtoul(at + is_given, &stop, 10);
+  if (stop == at + is_given) return NULL;
+  *text = stop + strspn(stop, " \t");
+  if (!is_given) return constant_i32(f->p, number);
+  if (number >= LLVMGetNumArgOperands(i)) return NULL;
+  LLVMValueRef value = LLVMGetOperand(i, (unsigned)number);
+  return LLVMTypeOf(value) == f->p->i32 ? value : NULL;
+}
+
+/* bar.sync, barrier.sync, bar.arrive or barrier.arrive NUMBER[, COUNT]; and nothing else. */
+static void follow_named(follower *f, LLVMValueRef i, const char *text) {
+  static const char *const words[] = {"bar.", "barrier.", "cta.", "sync", "arrive", ".aligned"};
+  enum { SYNC = 3, ARRIVE = 4 };
+  bool has[MW_COUNT(words)];
+  const char *at = text + strspn(text, " \t\n");
+  for (size_t k = 0; k < MW_COUNT(words); k++)
+    if ((has[k] = starts_with(at, words[k]))) at += strlen(words[k]);
+  bool is_read = has[SYNC] != has[ARRIVE] && LLVMGetTypeKind(LLVMTypeOf(i)) == LLVMVoidTypeKind;
+  LLVMValueRef number = is_read ? barrier_operand(f, i, &at) : NULL, all = constant_i32(f->p, 0);
+  LLVMValueRef count = number && *at == ',' ? barrier_operand(f, i, &at) : all;
+  LLVMPositionBuilderBefore(f->b, i);
+  if (!number || !count || strspn(at, "; \t\n") != strlen(at)) {
+    follow_unknown(f, i, MW_FOLLOW_NAMED);
+  } else if (number == all && count == all && has[SYNC]) {
+    follow_barrier(f, i);
+  } else {
+    LLVMValueRef arguments[] = {number, count, constant_i32(f->p, has[SYNC]), site_of(f, i, NULL, 0)};
+    call_guard(f, "__mw_guard_follow_named", arguments, MW_COUNT(arguments));
+    LLVMInstructionEraseFromParent(i);
+  }
 }
 
 static void follow_inline(follower *f, LLVMValueRef i) {
@@ -229,7 +269,7 @@ static void follow_inline(follower *f, LLVMValueRef i) {
   else if (strstr(text, "cp.async") || strstr(text, "cp.reduce"))
     follow_unknown(f, i, MW_FOLLOW_BULK);
   else if (strstr(text, "bar.") || strstr(text, "barrier."))
-    follow_unknown(f, i, MW_FOLLOW_NAMED);
+    follow_named(f, i, text);
 }
 
 /* The operand with the lanes' mask of a warp function; -1: it is none. */
@@ -245,6 +285,9 @@ static void follow_call(follower *f, LLVMValueRef i) {
   if (LLVMIsAInlineAsm(LLVMGetCalledValue(i))) {
     follow_inline(f, i);
   } else if (strstr(name, "__mw_grid_wait")) {
+    LLVMPositionBuilderBefore(f->b, i);
+    LLVMValueRef site = site_of(f, i, NULL, 0);
+    call_guard(f, "__mw_guard_follow_grid_wait", &site, 1);
     position_after(f, i);
     call_guard(f, "__mw_guard_follow_grid", NULL, 0);
   } else if (strcmp(name, "malloc") == 0) {

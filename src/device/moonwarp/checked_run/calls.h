@@ -4,9 +4,7 @@
 #define MOONWARP_FOLLOW_CALLS_H
 
 #include "moonwarp/checked_run/cells.h"
-#include "moonwarp/checked_run/wait.h"
-
-enum { MW_MEMORY = 1, MW_RACES = 2, MW_BARRIERS = 4, MW_INITIALISATION = 8 }; /* of mw_check_kind */
+#include "moonwarp/checked_run/arrivals.h"
 
 /* ---- a block ---- */
 
@@ -62,13 +60,16 @@ __mw_follow_called void __mw_guard_follow_begin(__mw_u64 address) {
 __mw_follow_called void __mw_guard_follow_end() {
   __mw_self self;
   if (!__mw_follow_self(&self)) return;
+  __mw_end_polls(&self);
   __mw_order();
   *(volatile __mw_u32 *)&self.block->gone_thread = self.id;
   __mw_or(&__mw_warp_of(&self)->exited, 1u << self.id % 32);
   __mw_order();
   __mw_u32 slot = self.block->slot, threads = self.launch->threads;
   __mw_u32 *taken = (__mw_u32 *)(self.launch + 1);
-  if (__mw_add(&self.block->gone, 1) + 1 == threads) __mw_and(&taken[slot / 32], ~(1u << slot % 32));
+  if (__mw_add(&self.block->gone, 1) + 1 != threads) return;
+  __mw_add(&((mw_follow_launch *)self.launch)->ended, 1);
+  __mw_and(&taken[slot / 32], ~(1u << slot % 32));
 }
 
 __mw_follow_called void __mw_guard_follow_unknown(__mw_u32 what) {
@@ -138,16 +139,19 @@ __mw_follow_called void __mw_guard_follow_fence(__mw_u32 scope) {
   if (__mw_follow_self(&self)) __mw_fence_for(self.thread, scope);
 }
 
-/* A barrier of the hardware that counts arrivals, at an offset in shared memory. */
-__mw_follow_called void __mw_guard_follow_word(__mw_u32 offset, __mw_u32 arrives) {
+/* A barrier of the hardware that counts arrivals, at an offset in shared memory. is_past: what a test of it returned. */
+__mw_follow_called void __mw_guard_follow_word(__mw_u32 offset, __mw_u32 arrives, __mw_u32 is_past, __mw_u32 site) {
   __mw_self self;
-  if (!__mw_follow_self(&self) || !(self.launch->kinds & MW_RACES)) return;
+  if (!__mw_follow_self(&self)) return;
   __mw_u64 key = (__mw_u64)1 << 63 | (__mw_u64)self.block->run << 24 | offset;
   if (arrives) {
-    __mw_fence_for(self.thread, 1);
-    __mw_publish(&self, key);
-  } else {
-    __mw_learn(&self, key);
+    __mw_arrive_at(&self, key);
+  } else if (is_past) {
+    __mw_end_polls(&self);
+    __mw_leave_from(&self, key);
+  } else if (__mw_is_stuck(&self)) {
+    __mw_found_here(&self, MW_FOLLOW_STUCK, self.launch->first_site + site, 0);
+    __mw_stop_grid();
   }
 }
 
@@ -219,6 +223,21 @@ __mw_follow_called __mw_u32 __mw_guard_follow_shuffle(__mw_u32 mask, __mw_u32 by
       __mw_found_here(&self, MW_FOLLOW_ABSENT, site, from);
   }
   return lanes;
+}
+
+__mw_follow_called void __mw_guard_follow_named(__mw_u32 number, __mw_u32 count, __mw_u32 waits, __mw_u32 site) {
+  __mw_self self;
+  if (__mw_follow_self(&self))
+    __mw_meet_at(&self, number, count, waits, self.launch->first_site + site);
+  else
+    __mw_follow_meet_at(number, count, waits);
+}
+
+/* One thread of each block waits for the grid. */
+__mw_follow_called void __mw_guard_follow_grid_wait(__mw_u32 site) {
+  __mw_self self;
+  if (__mw_follow_is_cooperative() && __mw_follow_self(&self))
+    __mw_wait_for_grid(&self, self.launch->first_site + site);
 }
 
 /* All blocks of the grid have arrived; one thread of the block calls it. */

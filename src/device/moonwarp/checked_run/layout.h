@@ -23,7 +23,7 @@ enum mw_follow_vote { MW_FOLLOW_COUNT, MW_FOLLOW_AND, MW_FOLLOW_OR };
 
 /* Operations of a kernel that are not followed: bits of mw_follow_session.notes. */
 enum mw_follow_note {
-  MW_FOLLOW_NAMED = 1,        /* barriers of a part of a block */
+  MW_FOLLOW_NAMED = 1,        /* barriers of a part of a block in PTX that mwcc does not read */
   MW_FOLLOW_CLUSTERS = 2,     /* shared memory and barriers of a cluster */
   MW_FOLLOW_BULK = 4,         /* asynchronous copies by the hardware */
   MW_FOLLOW_LOG_FULL = 8,     /* more fences and atomics than the log has room for */
@@ -42,9 +42,11 @@ enum mw_follow_kind {
   MW_FOLLOW_OTHER_CALL, /* other: the other lane's */
   MW_FOLLOW_ABSENT,     /* a shuffle reads a lane that does not take part; value: it */
   MW_FOLLOW_FREED_TWICE,
-  MW_FOLLOW_NOT_MALLOC, /* free of an address that malloc did not return; value: it */
-  MW_FOLLOW_PAST_BLOCK, /* an access outside of memory of malloc; value: its bytes */
-  MW_FOLLOW_FREED_BLOCK /* an access to freed memory */
+  MW_FOLLOW_NOT_MALLOC,  /* free of an address that malloc did not return; value: it */
+  MW_FOLLOW_PAST_BLOCK,  /* an access outside of memory of malloc; value: its bytes */
+  MW_FOLLOW_FREED_BLOCK, /* an access to freed memory */
+  MW_FOLLOW_STUCK,       /* waits for arrivals, and all others of the block wait too or have returned */
+  MW_FOLLOW_GRID         /* waits for the grid, and blocks of it have ended */
 };
 
 /* The latest accesses to four bytes: a write, two readers, an atomic operation. who: run << 32 | epoch << 14 | thread
@@ -117,6 +119,7 @@ typedef struct mw_follow_launch {
   unsigned long long session, slots, slot_bytes, cells_at,
       written_at; /* offsets in a slot: of shared memory's shadow */
   unsigned int slot_count, base, floor, blocks, threads, shared_words, kinds, first_site;
+  unsigned int grid_arrived, grid_generation, ended; /* blocks at a barrier of the grid; blocks that have ended */
 } mw_follow_launch;
 
 /* Lanes that are to call a warp function with the mask; entry of a hash table. */
@@ -133,14 +136,23 @@ typedef struct mw_follow_warp {
 typedef struct mw_follow_thread {
   unsigned int epoch, step, floor; /* floor: all lanes' accesses of an earlier step are known */
   unsigned int fenced, fenced_epoch[2], fenced_step[2], seen, has_known;
+  unsigned int polls, progress;          /* polls: of a wait, 0: it does not wait; progress: of the block, then */
   unsigned short known[MW_FOLLOW_LANES]; /* the same of each lane */
 } mw_follow_thread;
+
+/* A barrier that some threads of a block wait at, by its number (PTX bar.sync). */
+enum { MW_FOLLOW_BARRIERS = 16 };
+typedef struct mw_follow_named {
+  unsigned int arrived, generation;
+} mw_follow_named;
 
 /* A block that runs: a slot begins with it. */
 typedef struct mw_follow_block {
   unsigned long long launch;
   unsigned int run, slot, arrived, generation, gone, gone_thread, site, site_thread, grids, learnt, votes[2],
       unfollowed;
+  unsigned int stalled, progress; /* threads that wait for arrivals; arrivals */
+  mw_follow_named named[MW_FOLLOW_BARRIERS];
   mw_follow_warp warps[MW_FOLLOW_THREADS / MW_FOLLOW_LANES];
   mw_follow_thread threads[MW_FOLLOW_THREADS];
 } mw_follow_block;

@@ -30,6 +30,19 @@ __mw_follow_inline __mw_u32 __mw_follow_start() {
   return id;
 }
 __mw_follow_inline void __mw_follow_meet() { asm volatile("barrier.sync 0;" : : : "memory"); }
+__mw_follow_inline void __mw_follow_meet_at(__mw_u32 number, __mw_u32 count, bool waits) {
+  if (!count) count = (blockDim.x * blockDim.y * blockDim.z + 31) / 32 * 32;
+  if (waits)
+    asm volatile("barrier.sync %0, %1;" : : "r"(number), "r"(count) : "memory");
+  else
+    asm volatile("barrier.arrive %0, %1;" : : "r"(number), "r"(count) : "memory");
+}
+__mw_follow_inline bool __mw_follow_is_cooperative() {
+  __mw_u32 low, high;
+  asm("mov.u32 %0, %%envreg1;" : "=r"(low));
+  asm("mov.u32 %0, %%envreg2;" : "=r"(high));
+  return low | high;
+}
 __mw_follow_inline void __mw_follow_converge(__mw_u32 lanes) { __nvvm_bar_warp_sync(lanes); }
 __mw_follow_inline __mw_u64 __mw_xchg(__mw_u64 *at, __mw_u64 value) {
   __mw_u64 old;

@@ -6,6 +6,8 @@
 #include "moonwarp/checked_run/machine.h"
 #endif
 
+enum { MW_MEMORY = 1, MW_RACES = 2, MW_BARRIERS = 4, MW_INITIALISATION = 8 }; /* of mw_check_kind */
+
 /* The calling thread. */
 typedef struct __mw_self {
   mw_follow_block *block;
@@ -35,6 +37,12 @@ __mw_follow_inline void __mw_note(mw_follow_session *session, __mw_u32 what) {
 __mw_follow_inline mw_follow_end __mw_end_of(const __mw_self *self, __mw_u32 site, __mw_u32 flags) {
   mw_follow_end end = {site, self->block->run, self->id, self->thread->epoch, self->thread->step, flags};
   return end;
+}
+
+/* The thread no longer waits for arrivals (arrivals.h). */
+__mw_follow_inline void __mw_end_polls(const __mw_self *self) {
+  if (self->thread->polls) __mw_add(&self->block->stalled, ~0u);
+  self->thread->polls = 0;
 }
 
 /* Whether the thread knows of an access by a lane of its warp, in this epoch. */

@@ -45,6 +45,7 @@ __mw_follow_inline void __mw_release_block(const __mw_self *self, __mw_u32 site,
 
 __mw_follow_function void __mw_wait_for_block(const __mw_self *self, __mw_u32 site) {
   mw_follow_block *b = self->block;
+  __mw_end_polls(self);
   __mw_order();
   __mw_compare_places(self, &b->site, &b->site_thread, site, MW_FOLLOW_DIVERGED);
   __mw_or(&__mw_warp_of(self)->waits, 1u << self->id % 32);
@@ -130,6 +131,7 @@ __mw_follow_function __mw_u32 __mw_gather(const __mw_self *self, __mw_u32 mask, 
     __mw_note(self->session, MW_FOLLOW_MASKS);
     return mask;
   }
+  __mw_end_polls(self);
   __mw_wait_for_lanes(self, g, mask, site, compares);
   __mw_u32 takes_part = __mw_load(&g->takes_part);
   __mw_follow_converge(takes_part);
