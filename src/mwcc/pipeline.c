@@ -155,6 +155,7 @@ static void read_bitcode(program *p, front_job *clang) {
 
 __attribute__((visibility("default"))) void mwcc_stages(program *p, front_job *clang) {
   const options *o = p->options;
+  if (clang) front_remove_at_end(clang);
   stage_done(p, "load");
   if (o->objects.count) link_objects(p);
   choose_target(p);

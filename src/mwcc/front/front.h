@@ -51,6 +51,8 @@ void pch_reject(const pch *p);
 void pch_make(const strings *command, const char *header, const char *path);
 /* Start clang on the program's source. One of front_finish() and front_check() has to follow. */
 front_job *front_begin(program *p);
+/* Remove clang's files if the process ends before one of these: for a library of stages, which has its own quit(). */
+void front_remove_at_end(const front_job *f);
 /* The bitcode is in *bitcode, warnings and dependencies in the program. If the source has errors, prints clang's
    diagnostics and ends the process. */
 void front_finish(program *p, front_job *f, mw_text *bitcode);

@@ -329,8 +329,10 @@ static mw_child_result finish(front_job *f) {
 static void choose_dependency_file(front_job *f, const char *output) {
   if (strcmp(output, "-") == 0 && mw_directory_temporary(&f->folder) != MW_SUCCESS) die("%s", mw_error_last()->message);
   f->dependency_file = f->folder ? mw_format("%s/files", f->folder) : mw_format("%s.d", output);
-  remove_at_end(f->dependency_file, f->folder);
+  front_remove_at_end(f);
 }
+
+void front_remove_at_end(const front_job *f) { remove_at_end(f->dependency_file, f->folder); }
 
 static void remove_dependency_file(const front_job *f) {
   unlink(f->dependency_file);
