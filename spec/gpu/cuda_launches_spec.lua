@@ -41,13 +41,34 @@ describe("a module whose kernels launch kernels", function()
     assert.equal(gpu.count(result, "cuLinkCreate"), gpu.count(result, "cuLinkDestroy"))
   end)
 
-  it("is refused by mwcc, with what to install", function()
-    local result = gpu { [==[
-      print(mw.try_compile [[
+  it("is compiled by mwcc without NVRTC, and linked with the device runtime", function()
+    local script = [==[
+      print(mw.compile([[
         __global__ void child(int *p) { p[0] = 1; }
-        __global__ void k(int *p) { child<<<1, 1>>>(p); }]])]==], environment = { MOONWARP_NVRTC = "off" } }
-    assert.matches("launches from kernels need NVRTC and CUDA's device runtime on a GPU: pip install " ..
-      "nvidia-cuda-nvrtc nvidia-cuda-runtime", result.output, 1, true)
+        __global__ void k(int *p) { child<<<1, 1>>>(p); }]]).k)]==]
+    local result = gpu { script, environment = { MOONWARP_NVRTC = "off", MOONWARP_CUDADEVRT = library } }
+    assert.equal("kernel k(int *p)\n", result.output)
+    assert.equal("cuLinkAddFile 4 " .. library, gpu.call(result, "cuLinkAddFile"))
+    assert.equal("cuModuleLoadData //linked", gpu.call(result, "cuModuleLoadData"))
+    result = gpu { script, environment = { MOONWARP_NVRTC = "off", MOONWARP_CUDADEVRT = "/nowhere/lib.a" } }
+    assert.matches("launches from kernels need CUDA's device runtime library, libcudadevrt.a, which is not at " ..
+      "/nowhere/lib.a", result.output, 1, true)
+  end)
+
+  it("has errors of the device runtime, and needs none of it to read them", function()
+    local result = gpu { [==[
+      print(mw.compile("__global__ void k(int *p) { p[0] = cudaGetLastError() + cudaPeekAtLastError(); }").k)]==],
+      environment = { MOONWARP_NVRTC = "off", MOONWARP_CUDADEVRT = "/nowhere/lib.a" } }
+    assert.equal("kernel k(int *p)\n", result.output)
+    assert.equal(0, gpu.count(result, "cuLinkCreate"))
+  end)
+
+  it("does not wait for children", function()
+    local result = gpu { [==[
+      print(mw.try_compile "__global__ void k(int *p) { cudaDeviceSynchronize(); }")]==],
+      environment = { MOONWARP_NVRTC = "off" } }
+    assert.matches("kernels on GPUs do not wait for their children: launch what follows into the stream " ..
+      "cudaStreamTailLaunch", result.output, 1, true)
   end)
 
   it("is not a module that has the same error for another reason", function()

@@ -212,11 +212,6 @@ static char *rewrite_launch(const char *code) {
 }
 
 static char *about_launch(const mw_complaint *c, bool *host) {
-  static const char *const rewritten[] = {"'__mw_launch'",
-                                          NULL}; /* mwcc's form, which it has for the CPU device only */
-  if (says(c->message, rewritten))
-    return mw_strdup("launches from kernels need NVRTC and CUDA's device runtime on a GPU: pip install "
-                     "nvidia-cuda-nvrtc nvidia-cuda-runtime");
   static const char *const words[] = {"cudaConfigureCall", "cudaPushCallConfiguration", "kernel launch from", NULL};
   static const char *const inside[] = {"reference to __global__ function", NULL};
   bool in_kernel = says(c->message, inside) && strstr(c->code, "<<<");

@@ -1,6 +1,6 @@
 -- Launches from kernels, as the CUDA guide's chapter "CUDA Dynamic Parallelism" describes them: arguments, order in
 -- streams, when a grid is finished, errors. Expected values are counted by plain loops.
--- On GPUs by NVRTC, with the device runtime library.
+-- On GPUs with the device runtime library.
 
 local mw = require "moonwarp"
 local suite = require "support.suite"

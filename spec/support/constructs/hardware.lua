@@ -48,7 +48,7 @@ return {
       p[0] = cudaGetLastError();
       cudaEventDestroy(event);
       cudaStreamDestroy(stream);
-    }]], refused = { mwcc = "launches from kernels need NVRTC" } },
+    }]] },
   { "programmatic dependent launches", [[
     cudaGridDependencySynchronize();
     p[0] = 1;

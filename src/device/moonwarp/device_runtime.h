@@ -48,11 +48,9 @@ __mw_device cudaError_t cudaFree(void *memory) {
   return cudaSuccess;
 }
 
-#ifdef __MW_NVPTX__ /* nothing is launched that could fail */
-__mw_device cudaError_t cudaGetLastError() { return cudaSuccess; }
-__mw_device cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
+#ifdef __MW_NVPTX__
+#include "nvptx_runtime.h"
 #else
-
 /* mw_device_call and mw_device_request of mwo.h. */
 enum __mw_device_call {
   __MW_LAUNCH,
@@ -76,6 +74,7 @@ struct __mw_device_request {
   unsigned long long param_bytes;
 };
 __mw_import unsigned int __mw_device_runtime(unsigned int call, __mw_device_request *request);
+#endif
 
 template <typename F, F kernel> __attribute__((device, nodebug)) constexpr F __mw_kernel_address = kernel;
 
@@ -110,10 +109,18 @@ template <typename... P, void (*kernel)(P...)> struct __mw_launch<void (*)(P...)
 
   __mw_member void operator()(P... arguments) const {
     constexpr size_t bytes = __mw_parameters<P...>::end(0);
+    const void *address = (const void *)__mw_kernel_address<void (*)(P...), kernel>;
+#ifdef __MW_NVPTX__
+    char *params = (char *)__cudaCDP2GetParameterBufferV2((void *)address, {grid.x, grid.y, grid.z},
+                                                          {block.x, block.y, block.z}, (unsigned int)shared);
+    if (!params) return;
+    put(params, 0, arguments...);
+    __cudaCDP2LaunchDeviceV2(params, stream);
+#else
     alignas(16) char params[bytes ? bytes : 1];
     put(params, 0, arguments...);
     __mw_device_request r = {};
-    r.kernel = (unsigned long long)(const void *)__mw_kernel_address<void (*)(P...), kernel>;
+    r.kernel = (unsigned long long)address;
     r.grid[0] = grid.x, r.grid[1] = grid.y, r.grid[2] = grid.z;
     r.block[0] = block.x, r.block[1] = block.y, r.block[2] = block.z;
     r.shared = shared;
@@ -121,9 +128,11 @@ template <typename... P, void (*kernel)(P...)> struct __mw_launch<void (*)(P...)
     r.params = params;
     r.param_bytes = bytes;
     __mw_device_runtime(__MW_LAUNCH, &r);
+#endif
   }
 };
 
+#ifndef __MW_NVPTX__
 __mw_device cudaError_t cudaGetLastError() {
   __mw_device_request r = {};
   return (cudaError_t)__mw_device_runtime(__MW_LAST_ERROR, &r);
@@ -149,37 +158,6 @@ __mw_device cudaError_t cudaMemsetAsync(void *target, int value, size_t bytes, c
   r.target = (unsigned long long)target, r.value = (unsigned char)value, r.bytes = bytes;
   r.stream = (unsigned long long)stream;
   return (cudaError_t)__mw_device_runtime(__MW_FILL, &r);
-}
-
-/* Rows, one command each. */
-__mw_device cudaError_t cudaMemcpy2DAsync(void *target, size_t target_pitch, const void *source, size_t source_pitch,
-                                          size_t width, size_t height, cudaMemcpyKind kind = cudaMemcpyDefault,
-                                          cudaStream_t stream = 0) {
-  if (width > target_pitch || width > source_pitch) return cudaErrorInvalidPitchValue;
-  for (size_t y = 0; y < height; y++) {
-    cudaError_t code = cudaMemcpyAsync((char *)target + y * target_pitch, (const char *)source + y * source_pitch,
-                                       width, kind, stream);
-    if (code != cudaSuccess) return code;
-  }
-  return cudaSuccess;
-}
-__mw_device cudaError_t cudaMemset2DAsync(void *target, size_t pitch, int value, size_t width, size_t height,
-                                          cudaStream_t stream = 0) {
-  if (width > pitch) return cudaErrorInvalidPitchValue;
-  for (size_t y = 0; y < height; y++) {
-    cudaError_t code = cudaMemsetAsync((char *)target + y * pitch, value, width, stream);
-    if (code != cudaSuccess) return code;
-  }
-  return cudaSuccess;
-}
-__mw_device cudaError_t cudaMemset3DAsync(cudaPitchedPtr target, int value, cudaExtent extent,
-                                          cudaStream_t stream = 0) {
-  for (size_t z = 0; z < extent.depth; z++) {
-    char *slice = (char *)target.ptr + z * target.pitch * target.ysize;
-    cudaError_t code = cudaMemset2DAsync(slice, target.pitch, value, extent.width, extent.height, stream);
-    if (code != cudaSuccess) return code;
-  }
-  return cudaSuccess;
 }
 
 /* Handles are numbers: see device_objects.c. */
@@ -246,5 +224,36 @@ __mw_device cudaError_t cudaGetDeviceCount(int *count) {
 }
 
 #endif
+
+/* Rows, one command each. */
+__mw_device cudaError_t cudaMemcpy2DAsync(void *target, size_t target_pitch, const void *source, size_t source_pitch,
+                                          size_t width, size_t height, cudaMemcpyKind kind = cudaMemcpyDefault,
+                                          cudaStream_t stream = 0) {
+  if (width > target_pitch || width > source_pitch) return cudaErrorInvalidPitchValue;
+  for (size_t y = 0; y < height; y++) {
+    cudaError_t code = cudaMemcpyAsync((char *)target + y * target_pitch, (const char *)source + y * source_pitch,
+                                       width, kind, stream);
+    if (code != cudaSuccess) return code;
+  }
+  return cudaSuccess;
+}
+__mw_device cudaError_t cudaMemset2DAsync(void *target, size_t pitch, int value, size_t width, size_t height,
+                                          cudaStream_t stream = 0) {
+  if (width > pitch) return cudaErrorInvalidPitchValue;
+  for (size_t y = 0; y < height; y++) {
+    cudaError_t code = cudaMemsetAsync((char *)target + y * pitch, value, width, stream);
+    if (code != cudaSuccess) return code;
+  }
+  return cudaSuccess;
+}
+__mw_device cudaError_t cudaMemset3DAsync(cudaPitchedPtr target, int value, cudaExtent extent,
+                                          cudaStream_t stream = 0) {
+  for (size_t z = 0; z < extent.depth; z++) {
+    char *slice = (char *)target.ptr + z * target.pitch * target.ysize;
+    cudaError_t code = cudaMemset2DAsync(slice, target.pitch, value, extent.width, extent.height, stream);
+    if (code != cudaSuccess) return code;
+  }
+  return cudaSuccess;
+}
 
 #endif

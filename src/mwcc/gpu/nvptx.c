@@ -5,6 +5,7 @@
  *   - ordered atomic operations become relaxed ones between fences: LLVM 19's NVPTX drops their order, and does not
  *     select ordered loads;
  *   - kernels and variables that the host looks up get names that PTX allows;
+ *   - errors of launches from kernels are read from CUDA's device runtime, if the module has such launches;
  *   - calls of undefined functions are reported.
  * A description of the module for the host follows the PTX as comments (metadata.c). */
 #include "gpu.h"
@@ -202,12 +203,40 @@ static void change_instructions(program *p) {
 
 /* ---- undefined functions ---- */
 
+/* What CUDA's device runtime library calls its functions. */
+#define LIBRARY_PREFIX "__cudaCDP2"
+
 /* Functions that the driver links to device code. (CUDA C++ programming guide, PTX ABI) */
 static bool is_driver_function(const char *name) {
+  if (starts_with(name, LIBRARY_PREFIX)) return true;
   static const char *const names[] = {"vprintf", "malloc", "free", "__assertfail", "__nvvm_reflect"};
   for (size_t i = 0; i < MW_COUNT(names); i++)
     if (strcmp(names[i], name) == 0) return true;
   return false;
+}
+
+/* The last error of a thread (moonwarp/nvptx_runtime.h): the library's, so that only modules that call it for something
+   else have to be linked with it; otherwise there is none. */
+static void connect_errors(program *p) {
+  static const char *const names[][2] = {{"__mw_last_error", LIBRARY_PREFIX "GetLastError"},
+                                         {"__mw_peek_error", LIBRARY_PREFIX "PeekAtLastError"}};
+  bool is_linked = false;
+  EACH_FUNCTION(p, f) {
+    size_t length;
+    is_linked |= starts_with(LLVMGetValueName2(f, &length), LIBRARY_PREFIX) && LLVMGetFirstUse(f);
+  }
+  /* Instrumented kernels have a parameter more, which the host sets. */
+  if (is_linked && (p->options->checks || p->options->observe))
+    complain(p, NULL, "launches from kernels are neither checked nor measured on a GPU, but on the CPU device");
+  for (size_t i = 0; i < MW_COUNT(names); i++) {
+    LLVMValueRef f = LLVMGetNamedFunction(p->module, names[i][0]);
+    if (f && is_linked) LLVMSetValueName2(f, names[i][1], strlen(names[i][1]));
+    for (LLVMUseRef use; f && !is_linked && (use = LLVMGetFirstUse(f));) {
+      LLVMValueRef call = LLVMGetUser(use);
+      LLVMReplaceAllUsesWith(call, LLVMConstNull(LLVMTypeOf(call)));
+      LLVMInstructionEraseFromParent(call);
+    }
+  }
 }
 
 static void refuse_undefined(program *p) {
@@ -310,6 +339,7 @@ void make_ptx(program *p) {
   LLVMInstallFatalErrorHandler(die_in_llvm);
   LLVMContextSetDiagnosticHandler(p->context, report_diagnostic, p);
   define_pure_virtual(p);
+  connect_errors(p);
   guard_kernels(p);
   publish(p);
   change_instructions(p);
