@@ -3,8 +3,14 @@
  *
  * The kernels get the normal form of the CPU device's, as far as it has one on this target, and the same markers
  * (prepare/watch_markers.c), so that the sites are the same. Each marker becomes a call with the launch's address,
- * which is a kernel's last parameter, and the site's number; the sites are facts of the module (metadata.c). Loads and
- * stores that are inline PTX or intrinsics here get sites of their own. LLVM optimises the code after that. */
+ * which is a kernel's last parameter, the site's number and the lanes that are there; the sites are facts of the module
+ * (metadata.c). Loads and stores that are inline PTX or intrinsics here get sites of their own. LLVM optimises the code
+ * after that.
+ *
+ * Which lanes are there is computed as with a stack of masks (convergence.c). The hardware's mask of active lanes will
+ * not do: lanes that a loop has let go may run on before the others leave it, and lanes that call one function at the
+ * same time from two places may be active together. So the call at a block's start waits until the lanes are there. */
+#include "convergence.h"
 #include "instrument.h"
 #include "device/moonwarp/measured_run/layout.h"
 #include "device/moonwarp/measured_run/rules.h"
@@ -53,6 +59,9 @@ typedef struct measurer {
   LLVMBuilderRef b;
   LLVMValueRef launch; /* its address in the function that is measured; NULL: not there yet */
   bool has_others;     /* functions that are not kernels */
+  convergence c;       /* of the function */
+  LLVMValueRef *lanes; /* by block: the mask of those that are there; then of those that take the first edge */
+  LLVMValueRef *taking;
 } measurer;
 
 static LLVMValueRef call_guard(measurer *m, const char *name, LLVMValueRef *arguments, unsigned count) {
@@ -79,14 +88,27 @@ static unsigned what_of(const mw_site *site) {
          (mw_is_swapped(site->kind, site->detail) ? MW_MEASURED_SWAPPED : 0);
 }
 
+/* The mask of the lanes at the builder's position. */
+static LLVMValueRef lanes_here(measurer *m) { return m->lanes[convergence_index(&m->c, LLVMGetInsertBlock(m->b))]; }
+
 static void report_access(measurer *m, size_t number, LLVMValueRef address) {
   const mw_site *site = &m->p->sites[number].of;
   if (LLVMTypeOf(address) != m->p->pointer) address = LLVMBuildAddrSpaceCast(m->b, address, m->p->pointer, "");
-  LLVMValueRef arguments[] = {m->launch, constant_i32(m->p, (unsigned)number), constant_i32(m->p, what_of(site)),
-                              constant_i32(m->p, site->bytes), LLVMBuildPtrToInt(m->b, address, m->p->i64, "")};
+  LLVMValueRef arguments[] = {m->launch,
+                              constant_i32(m->p, (unsigned)number),
+                              lanes_here(m),
+                              constant_i32(m->p, what_of(site)),
+                              constant_i32(m->p, site->bytes),
+                              LLVMBuildPtrToInt(m->b, address, m->p->i64, "")};
   call_guard(m, "__mw_guard_measured_access", arguments, MW_COUNT(arguments));
 }
 
+static void report_event(measurer *m, size_t number) {
+  LLVMValueRef arguments[] = {m->launch, constant_i32(m->p, (unsigned)number), lanes_here(m)};
+  call_guard(m, "__mw_guard_measured_event", arguments, MW_COUNT(arguments));
+}
+
+/* Those of blocks and branches are lowered before (find_lanes). */
 static void lower_marker(measurer *m, LLVMValueRef call) {
   LLVMValueRef site = LLVMGetOperand(call, 0), word = LLVMGetOperand(call, 1);
   size_t number = LLVMConstIntGetZExtValue(site);
@@ -96,13 +118,7 @@ static void lower_marker(measurer *m, LLVMValueRef call) {
   case MW_SITE_STORE:
   case MW_SITE_ATOMIC:
   case MW_SITE_REDUCTION: report_access(m, number, word); break;
-  case MW_SITE_BRANCH: {
-    LLVMValueRef takes = LLVMBuildTrunc(m->b, word, m->p->i32, "");
-    call_guard(m, "__mw_guard_measured_branch", (LLVMValueRef[]){m->launch, site, takes}, 3);
-    break;
-  }
-  case MW_SITE_CODE: call_guard(m, "__mw_guard_measured_code", (LLVMValueRef[]){m->launch, site}, 2); break;
-  default: call_guard(m, "__mw_guard_measured_event", (LLVMValueRef[]){m->launch, site}, 2); break;
+  default: report_event(m, number); break;
   }
   LLVMInstructionEraseFromParent(call);
 }
@@ -117,7 +133,7 @@ static const char *text_of(LLVMValueRef call) {
 }
 
 /* A barrier, a fence or a warp function that is inline PTX. */
-static void report_event(measurer *m, LLVMValueRef function, LLVMValueRef call) {
+static void report_inline(measurer *m, LLVMValueRef function, LLVMValueRef call) {
   static const struct {
     const char *start;
     mw_site_kind kind;
@@ -134,7 +150,7 @@ static void report_event(measurer *m, LLVMValueRef function, LLVMValueRef call) 
   unsigned detail = votes ? MW_BARRIER_VOTE : kind == MW_SITE_FENCE ? scope : MW_BARRIER_BLOCK;
   size_t number = add_event_site(m->p, function, call, kind, detail);
   LLVMPositionBuilderBefore(m->b, call);
-  call_guard(m, "__mw_guard_measured_event", (LLVMValueRef[]){m->launch, constant_i32(m->p, (unsigned)number)}, 2);
+  report_event(m, number);
 }
 
 /* An access that LLVM has no instruction for; false: it is none. */
@@ -159,16 +175,129 @@ static bool is_marker(LLVMValueRef i) {
   return strcmp(name, WATCH_ADDRESS) == 0 || strcmp(name, WATCH_NUMBER) == 0;
 }
 
+/* ---- the lanes of each block ---- */
+
+/* The block's marker of that kind, or NULL. */
+static LLVMValueRef find_marker(measurer *m, LLVMBasicBlockRef block, mw_site_kind kind) {
+  for (LLVMValueRef i = LLVMGetFirstInstruction(block); i; i = LLVMGetNextInstruction(i))
+    if (is_marker(i) && m->p->sites[LLVMConstIntGetZExtValue(LLVMGetOperand(i, 0))].of.kind == kind) return i;
+  return NULL;
+}
+
+static void position_after_phis(measurer *m, LLVMBasicBlockRef block) {
+  LLVMValueRef at = LLVMGetFirstInstruction(block);
+  while (LLVMIsAPHINode(at) || LLVMIsAAllocaInst(at)) at = LLVMGetNextInstruction(at);
+  LLVMPositionBuilderBefore(m->b, at);
+}
+
+/* The function's first lanes: all of a warp in a kernel; in others those that call it together. */
+static LLVMValueRef first_lanes(measurer *m, LLVMValueRef function) {
+  LLVMValueRef all = constant_i32(m->p, is_kernel(m->p, function));
+  return call_guard(m, "__mw_guard_measured_lanes", &all, 1);
+}
+
+/* Count the block's entry; the candidates for its lanes are added later (set_candidates). */
+static void enter_block(measurer *m, LLVMValueRef function, int n) {
+  program *p = m->p;
+  LLVMValueRef marker = find_marker(m, m->c.blocks[n], MW_SITE_CODE), candidates = LLVMGetUndef(p->i32);
+  LLVMValueRef site = marker ? LLVMGetOperand(marker, 0) : constant_i32(p, MW_MEASURED_NO_SITE);
+  if (marker)
+    LLVMPositionBuilderBefore(m->b, marker);
+  else
+    position_after_phis(m, m->c.blocks[n]);
+  if (n == 0) candidates = first_lanes(m, function);
+  LLVMValueRef arguments[] = {m->launch, site, candidates, constant_i32(p, MW_MEASURED_COMES)};
+  m->lanes[n] = call_guard(m, "__mw_guard_measured_code", arguments, MW_COUNT(arguments));
+  if (marker) LLVMInstructionEraseFromParent(marker);
+}
+
+/* Count the block's branch, and find the lanes that take its first edge. */
+static void take_branch(measurer *m, int n) {
+  program *p = m->p;
+  LLVMValueRef marker = find_marker(m, m->c.blocks[n], MW_SITE_BRANCH);
+  LLVMValueRef end = LLVMGetBasicBlockTerminator(m->c.blocks[n]);
+  LLVMValueRef site = marker ? LLVMGetOperand(marker, 0) : constant_i32(p, MW_MEASURED_NO_SITE);
+  if (m->c.succ_count[n] == 2 || marker) {
+    LLVMPositionBuilderBefore(m->b, end);
+    LLVMValueRef takes = LLVMBuildZExt(m->b, LLVMGetCondition(end), p->i32, "");
+    LLVMValueRef arguments[] = {m->launch, site, m->lanes[n], takes};
+    m->taking[n] = call_guard(m, "__mw_guard_measured_branch", arguments, MW_COUNT(arguments));
+  }
+  if (marker) LLVMInstructionEraseFromParent(marker);
+}
+
+/* The lanes that go from block n to a successor together. */
+static LLVMValueRef lanes_of_edge(measurer *m, int n, int succ) {
+  if (m->c.succ_count[n] < 2) return m->lanes[n];
+  if (m->c.succs[n][0] == succ) return m->taking[n];
+  LLVMPositionBuilderBefore(m->b, LLVMGetBasicBlockTerminator(m->c.blocks[n]));
+  return LLVMBuildXor(m->b, m->lanes[n], m->taking[n], "");
+}
+
+static void set_candidates(measurer *m, int n) {
+  const convergence *c = &m->c;
+  if (n == 0) return;
+  LLVMValueRef lanes;
+  if (c->meeting_of[n] >= 0)
+    lanes = m->lanes[c->meetings[c->meeting_of[n]].from];
+  else if (c->pred_count[n] == 0)
+    lanes = constant_i32(m->p, 0);
+  else {
+    LLVMValueRef *from = mw_alloc((size_t)c->pred_count[n] * sizeof *from);
+    LLVMBasicBlockRef *blocks = mw_alloc((size_t)c->pred_count[n] * sizeof *blocks);
+    for (int i = 0; i < c->pred_count[n]; i++) {
+      from[i] = lanes_of_edge(m, c->preds[n][i], n);
+      blocks[i] = c->blocks[c->preds[n][i]];
+    }
+    LLVMPositionBuilderBefore(m->b, LLVMGetFirstInstruction(c->blocks[n]));
+    lanes = LLVMBuildPhi(m->b, m->p->i32, "");
+    LLVMAddIncoming(lanes, from, blocks, (unsigned)c->pred_count[n]);
+    free(from);
+    free(blocks);
+  }
+  LLVMSetOperand(m->lanes[n], 2, lanes);
+}
+
+/* Lanes whose edge leads away from a meeting say so to those that wait there. */
+static void leave_meetings(measurer *m, int n) {
+  program *p = m->p;
+  for (int i = 0; i < m->c.meeting_count && m->c.succ_count[n] == 2; i++) {
+    const meeting *at = &m->c.meetings[i];
+    bool first = leaves_meeting(at, n, m->c.succs[n][0]), second = leaves_meeting(at, n, m->c.succs[n][1]);
+    if (!first && !second) continue;
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(m->c.blocks[n]);
+    LLVMPositionBuilderBefore(m->b, end);
+    LLVMValueRef goes = constant_i32(p, MW_MEASURED_GOES), stays = constant_i32(p, MW_MEASURED_STAYS);
+    LLVMValueRef how = LLVMBuildSelect(m->b, LLVMGetCondition(end), first ? goes : stays, second ? goes : stays, "");
+    LLVMValueRef arguments[] = {m->launch, constant_i32(p, MW_MEASURED_NO_SITE), m->lanes[at->from], how};
+    call_guard(m, "__mw_guard_measured_code", arguments, MW_COUNT(arguments));
+  }
+}
+
+static void find_lanes(measurer *m, LLVMValueRef function) {
+  if (!convergence_of(function, &m->c)) die("a measured kernel has a switch");
+  m->lanes = mw_alloc((size_t)m->c.count * sizeof *m->lanes);
+  m->taking = mw_alloc((size_t)m->c.count * sizeof *m->taking);
+  for (int n = 0; n < m->c.count; n++) enter_block(m, function, n);
+  for (int n = 0; n < m->c.count; n++) take_branch(m, n);
+  for (int n = 0; n < m->c.count; n++) set_candidates(m, n);
+  for (int n = 0; n < m->c.count; n++) leave_meetings(m, n);
+}
+
 static void measure_function(measurer *m, LLVMValueRef function) {
-  instructions list = instructions_of_function(function);
   find_launch(m, function);
+  find_lanes(m, function);
+  instructions list = instructions_of_function(function);
   for (size_t n = 0; n < list.count; n++) {
     if (is_marker(list.items[n]))
       lower_marker(m, list.items[n]);
     else if (LLVMIsACallInst(list.items[n]) && !report_call(m, function, list.items[n]))
-      report_event(m, function, list.items[n]);
+      report_inline(m, function, list.items[n]);
   }
   free(list.items);
+  free(m->lanes);
+  free(m->taking);
+  convergence_free(&m->c);
 }
 
 void measure_kernels(program *p) {

@@ -58,27 +58,51 @@ __mw_measured_inline void __mw_measured_event(unsigned long long launch, unsigne
   __mw_measured_add(&s->divergent, diverges);
 }
 
-__mw_measured_called void __mw_guard_measured_event(unsigned long long launch, unsigned site) {
-  unsigned lanes = __activemask();
+/* The lanes that begin a function together: all of the warp's if it is a kernel. */
+__mw_measured_called unsigned __mw_guard_measured_lanes(unsigned is_kernel) {
+  if (!is_kernel) return __activemask();
+  unsigned thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  unsigned rest = blockDim.x * blockDim.y * blockDim.z - thread / 32 * 32;
+  return rest < 32 ? (1u << rest) - 1 : ~0u;
+}
+
+__mw_measured_called void __mw_guard_measured_event(unsigned long long launch, unsigned site, unsigned lanes) {
   if (launch) __mw_measured_event(launch, site, lanes == ~0u, false, lanes);
+  __syncwarp(lanes);
 }
 
-__mw_measured_called void __mw_guard_measured_branch(unsigned long long launch, unsigned site, unsigned takes) {
-  unsigned lanes = __activemask(), taken = __ballot_sync(lanes, takes != 0);
-  if (launch) __mw_measured_event(launch, site, taken == lanes, taken && taken != lanes, lanes);
+/* Those of `lanes` that take the branch. */
+__mw_measured_called unsigned __mw_guard_measured_branch(unsigned long long launch, unsigned site, unsigned lanes,
+                                                         unsigned takes) {
+  unsigned taken = __ballot_sync(lanes, takes != 0);
+  if (launch && site != MW_MEASURED_NO_SITE)
+    __mw_measured_event(launch, site, taken == lanes, taken && taken != lanes, lanes);
+  __syncwarp(lanes);
+  return taken;
 }
 
-__mw_measured_called void __mw_guard_measured_code(unsigned long long address, unsigned site) {
-  unsigned lanes = __activemask();
-  mw_measured_launch *launch = (mw_measured_launch *)address;
-  if (!launch) return;
-  __mw_measured_event(address, site, lanes == ~0u, false, lanes);
+__mw_measured_inline void __mw_measured_step_of(mw_measured_launch *launch, unsigned site, unsigned lanes) {
   unsigned thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
   if (!__mw_measured_is_drawn() || thread >= 32 || __mw_measured_lane() != __mw_measured_lowest(lanes)) return;
   unsigned step = *(volatile unsigned *)&launch->step_count;
   if (step >= MW_MEASURED_STEPS) return;
   step = __mw_measured_next(&launch->step_count);
   if (step < MW_MEASURED_STEPS) launch->steps[step] = (mw_measured_step){site, lanes};
+}
+
+/* A basic block, at which `mask` meets: those of its lanes that come. For one that goes elsewhere the result is not
+   used. All of this is one function, so that lanes at several places wait for each other at one instruction. */
+__mw_measured_called unsigned __mw_guard_measured_code(unsigned long long launch, unsigned site, unsigned mask,
+                                                       unsigned how) {
+  if (how == MW_MEASURED_STAYS) return 0;
+  unsigned lanes = __ballot_sync(mask, how == MW_MEASURED_COMES);
+  if (how == MW_MEASURED_GOES) return 0;
+  if (launch && site != MW_MEASURED_NO_SITE) {
+    __mw_measured_event(launch, site, lanes == ~0u, false, lanes);
+    __mw_measured_step_of((mw_measured_launch *)launch, site, lanes);
+  }
+  __syncwarp(lanes);
+  return lanes;
 }
 
 /* ---- accesses ---- */
@@ -101,12 +125,12 @@ __mw_measured_inline unsigned __mw_measured_space(unsigned long long address) {
   return __isShared(pointer) ? 3 : __isLocal(pointer) ? 5 : __isConstant(pointer) ? 4 : 1;
 }
 
-__mw_measured_called void __mw_guard_measured_access(unsigned long long address, unsigned site, unsigned what,
-                                                     unsigned bytes, unsigned long long at) {
+__mw_measured_called void __mw_guard_measured_access(unsigned long long address, unsigned site, unsigned lanes,
+                                                     unsigned what, unsigned bytes, unsigned long long at) {
   const mw_measured_launch *launch = (const mw_measured_launch *)address;
   enum { SHARED = 3 };
   if (!launch) return;
-  __mw_measured_call c = {at, __activemask(), __mw_measured_lane(), bytes, what};
+  __mw_measured_call c = {at, lanes, __mw_measured_lane(), bytes, what};
   mw_measured_sums s = {};
   unsigned space = what >> MW_MEASURED_SPACE & 15;
   if (!space) space = __shfl_sync(c.lanes, __mw_measured_space(at), (int)__mw_measured_lowest(c.lanes));
@@ -118,11 +142,13 @@ __mw_measured_called void __mw_guard_measured_access(unsigned long long address,
   s.executed = 1;
   s.lanes = (unsigned)__popc(c.lanes);
   s.full = c.lanes == ~0u;
-  if (c.lane != __mw_measured_lowest(c.lanes)) return;
-  unsigned long long *to =
-      (unsigned long long *)__mw_measured_sums_of(launch, site, space < MW_MEASURED_SPACES ? space : 0);
-  const unsigned long long *from = (const unsigned long long *)&s;
-  for (unsigned i = 0; i < sizeof s / sizeof *from; i++) __mw_measured_add(to + i, from[i]);
+  if (c.lane == __mw_measured_lowest(c.lanes)) {
+    unsigned long long *to =
+        (unsigned long long *)__mw_measured_sums_of(launch, site, space < MW_MEASURED_SPACES ? space : 0);
+    const unsigned long long *from = (const unsigned long long *)&s;
+    for (unsigned i = 0; i < sizeof s / sizeof *from; i++) __mw_measured_add(to + i, from[i]);
+  }
+  __syncwarp(c.lanes);
 }
 
 #endif

@@ -48,4 +48,13 @@ enum {
   MW_MEASURED_SWAPPED = 512  /* of shared memory: a loop of a load and a compare-and-swap */
 };
 
+enum { MW_MEASURED_NO_SITE = 0x7fffffff /* of a block or branch that is not counted */ };
+
+/* What a lane does at the place where a mask's lanes meet. */
+enum {
+  MW_MEASURED_STAYS, /* nothing: it is still on the way */
+  MW_MEASURED_GOES,  /* will not come there */
+  MW_MEASURED_COMES
+};
+
 #endif

@@ -1,0 +1,200 @@
+/* Where the lanes of a warp come together again, as with a stack of masks: at a block that all of them reach after they
+ * have passed another one, its dominator, whatever branches are between the two.
+ *
+ *   if (a) {            from: the branch's block
+ *     if (b) break;     lanes that leave do not come
+ *     x;
+ *   }
+ *   y;                  at: here lanes of both sides meet
+ *
+ * Only lanes that have left the innermost loop around `at`, or that run to the function's end without any code that
+ * follows `at`, may be missing. Where other paths lead around a block, lanes do not meet there: those that come by one
+ * edge at one time stay a group. Nor do they across a loop in which a lane may wait for another that has left it, as a
+ * spin lock does, since that lane would wait here. */
+#include "convergence.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the graph ---- */
+
+static int block_succs(const void *context, int n, int out[2]) {
+  const convergence *c = context;
+  for (int i = 0; i < c->succ_count[n]; i++) out[i] = c->succs[n][i];
+  return c->succ_count[n];
+}
+
+int convergence_index(const convergence *c, LLVMBasicBlockRef block) {
+  int n = 0;
+  while (c->blocks[n] != block) n++;
+  return n;
+}
+
+static bool *new_set(const convergence *c) { return mw_alloc((size_t)c->count + 1); }
+
+static void add_edge(convergence *c, int from, int to) {
+  c->succs[from][c->succ_count[from]++] = to;
+  c->preds[to] = mw_realloc(c->preds[to], (size_t)(c->pred_count[to] + 1) * sizeof(int));
+  c->preds[to][c->pred_count[to]++] = from;
+}
+
+static bool read_graph(LLVMValueRef function, convergence *c) {
+  c->count = (int)LLVMCountBasicBlocks(function);
+  size_t room = (size_t)c->count + 1;
+  c->blocks = mw_alloc(room * sizeof *c->blocks);
+  c->succs = mw_alloc(room * sizeof *c->succs);
+  c->succ_count = mw_alloc(room * sizeof *c->succ_count);
+  c->preds = mw_alloc(room * sizeof *c->preds);
+  c->pred_count = mw_alloc(room * sizeof *c->pred_count);
+  c->meeting_of = mw_alloc(room * sizeof *c->meeting_of);
+  LLVMGetBasicBlocks(function, c->blocks);
+  for (int n = 0; n < c->count; n++) {
+    LLVMValueRef end = LLVMGetBasicBlockTerminator(c->blocks[n]);
+    unsigned count = LLVMGetNumSuccessors(end);
+    if (count > 1 && !LLVMIsABranchInst(end)) return false;
+    for (unsigned i = 0; i < count; i++) {
+      if (i && LLVMGetSuccessor(end, 0) == LLVMGetSuccessor(end, 1)) continue;
+      add_edge(c, n, convergence_index(c, LLVMGetSuccessor(end, i)));
+    }
+  }
+  return true;
+}
+
+/* Add what is reachable from the block along the edges; `stop` is added and not passed, -1: none. */
+static void reach(const convergence *c, int from, int stop, bool backwards, bool *out) {
+  int *stack = mw_alloc((size_t)(c->count + 1) * sizeof *stack), depth = 0;
+  stack[depth++] = from;
+  while (depth > 0) {
+    int n = stack[--depth], edges = backwards ? c->pred_count[n] : c->succ_count[n];
+    for (int i = 0; i < edges && n != stop; i++) {
+      int to = backwards ? c->preds[n][i] : c->succs[n][i];
+      if (out[to]) continue;
+      out[to] = true;
+      stack[depth++] = to;
+    }
+  }
+  free(stack);
+}
+
+/* ---- meetings ---- */
+
+bool leaves_meeting(const meeting *m, int block, int succ) {
+  return (m->region[block] || block == m->from) && succ != m->at && !m->region[succ];
+}
+
+/* Whether everything after the block is an end, or is not after the meeting. */
+static bool is_way_out(const convergence *c, int block, const bool *after) {
+  bool *seen = new_set(c), is_out = true;
+  seen[block] = true;
+  reach(c, block, -1, false, seen);
+  for (int n = 0; n < c->count && is_out; n++) is_out = !seen[n] || !after[n] || c->succ_count[n] == 0;
+  free(seen);
+  return is_out;
+}
+
+/* Whether all lanes come that do not leave for good. */
+static bool all_come(const convergence *c, const meeting *m) {
+  int around = c->order.innermost[m->at];
+  bool *after = new_set(c), do_come = true;
+  reach(c, m->at, -1, false, after);
+  for (int n = 0; n < c->count && do_come; n++) {
+    if (!m->region[n] && n != m->from) continue;
+    for (int i = 0; i < c->succ_count[n] && do_come; i++) {
+      int to = c->succs[n][i];
+      if (!leaves_meeting(m, n, to)) continue;
+      do_come = (around >= 0 && !c->order.loops[around].contains[to]) || is_way_out(c, to, after);
+    }
+  }
+  free(after);
+  return do_come;
+}
+
+static bool may_wait(const convergence *c, const meeting *m, const bool *waits) {
+  for (int i = 0; i < c->order.loop_count; i++)
+    if (waits[i] && m->region[c->order.loops[i].header] && !c->order.loops[i].contains[m->at]) return true;
+  return false;
+}
+
+/* The nearest dominator in no other loops than the block; -1: none. */
+static int find_origin(const convergence *c, int block) {
+  const order *o = &c->order;
+  int from = block;
+  do {
+    if (o->idom[from] == from) return -1;
+    from = o->idom[from];
+  } while (o->innermost[from] >= 0 && !o->loops[o->innermost[from]].contains[block]);
+  return from;
+}
+
+static void try_meeting(convergence *c, int block, const bool *waits) {
+  meeting m = {.at = block, .from = c->order.index[block] < 0 ? -1 : find_origin(c, block)};
+  c->meeting_of[block] = -1;
+  if (m.from < 0 || c->pred_count[block] == 0) return;
+  if (c->order.innermost[m.from] != c->order.innermost[block]) return; /* the start of a loop */
+  m.region = new_set(c);
+  reach(c, block, m.from, true, m.region);
+  m.region[m.from] = false;
+  for (int n = 0; n < c->count; n++) m.size += m.region[n];
+  bool is_one_edge = c->pred_count[block] == 1 && c->preds[block][0] == m.from; /* whose lanes are known */
+  if (is_one_edge || m.region[block] || !all_come(c, &m) || may_wait(c, &m, waits)) {
+    free(m.region);
+    return;
+  }
+  c->meetings = mw_realloc(c->meetings, (size_t)(c->meeting_count + 1) * sizeof *c->meetings);
+  c->meetings[c->meeting_count++] = m;
+}
+
+/* Whether lanes may be on their way to both meetings, and come to only one. */
+static bool compete(const convergence *c, const meeting *inner, const meeting *outer) {
+  if (outer->region[inner->at]) return false;
+  for (int n = 0; n < c->count; n++)
+    if ((inner->region[n] || n == inner->from) && (outer->region[n] || n == outer->from)) return true;
+  return false;
+}
+
+/* Of meetings that compete only one stays: two groups of lanes would wait for each other. */
+static void drop_competing(convergence *c) {
+  int kept = 0;
+  for (int i = 0; i < c->meeting_count; i++) {
+    bool stays = true;
+    for (int k = 0; k < kept && stays; k++) stays = !compete(c, &c->meetings[k], &c->meetings[i]);
+    if (stays)
+      c->meetings[kept++] = c->meetings[i];
+    else
+      free(c->meetings[i].region);
+  }
+  c->meeting_count = kept;
+}
+
+static int by_size(const void *a, const void *b) {
+  const meeting *x = a, *y = b;
+  return x->size != y->size ? x->size - y->size : x->at - y->at;
+}
+
+bool convergence_of(LLVMValueRef function, convergence *out) {
+  *out = (convergence){0};
+  if (!read_graph(function, out)) return false;
+  flow f = {.count = out->count, .succs = block_succs, .context = out};
+  out->order = order_of(&f);
+  bool *waits = mw_alloc((size_t)out->order.loop_count + 1);
+  for (int i = 0; i < out->order.loop_count; i++) waits[i] = is_waiting_loop(out, &out->order.loops[i]);
+  for (int n = 0; n < out->count; n++) try_meeting(out, n, waits);
+  if (out->meeting_count) qsort(out->meetings, (size_t)out->meeting_count, sizeof *out->meetings, by_size);
+  drop_competing(out);
+  for (int i = 0; i < out->meeting_count; i++) out->meeting_of[out->meetings[i].at] = i;
+  free(waits);
+  return true;
+}
+
+void convergence_free(convergence *c) {
+  for (int i = 0; i < c->meeting_count; i++) free(c->meetings[i].region);
+  for (int n = 0; n < c->count; n++) free(c->preds[n]);
+  if (c->order.count) order_free(&c->order);
+  free(c->blocks);
+  free(c->succs);
+  free(c->succ_count);
+  free(c->preds);
+  free(c->pred_count);
+  free(c->meetings);
+  free(c->meeting_of);
+}
