@@ -88,6 +88,20 @@ describe("a kernel for a GPU", function()
     assert.matches("__unnamed", body)
   end)
 
+  it("follows only what the kinds of a checked run want", function()
+    local function calls(kinds, name)
+      local list = {}
+      local _, body = kernel(ptx("--checks=" .. kinds), name)
+      for called in body:gmatch "__mw_guard_follow_?(%w*)" do list[#list + 1] = called == "" and "access" or called end
+      return table.concat(list, " ")
+    end
+    assert.equal("begin end outside", calls(1, "straight"))
+    assert.equal("begin access end", calls(2, "straight"))
+    assert.equal("begin end", calls(4, "straight"))
+    assert.equal("begin barrier end", calls(4, "kinds"))
+    assert.is_nil(calls(1, "kinds"):find "barrier")
+  end)
+
   it("with memory checks receives its parameters' arrays, looks up others once, and tests each access", function()
     assert.matches("//mw\tnumbered\t1\n", checked)
     local head, body = kernel(checked, "round")

@@ -350,6 +350,7 @@ struct cuda_unit {
   bool numbered;           /* and take a launch number; they can be stopped */
   bool checked;            /* and check their accesses */
   bool followed;           /* and tell a checked run what they do: check/ */
+  unsigned follows;        /* mw_follow_uses */
   struct cuda_site *sites; /* of that: their places */
   size_t site_count;
   bool measured;             /* and count what they do: measure/ */

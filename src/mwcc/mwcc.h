@@ -291,6 +291,7 @@ struct program {
   mw_text bitcode; /* clang's; of several sources, linked */
   mw_text *units;  /* each source's, as clang wrote it */
   size_t unit_count, split_count;
+  unsigned follow_uses;                /* mw_follow_uses, for --checks on a GPU */
   mw_text followed_sites;              /* facts of places of calls of checked runs on a GPU: gpu/checked_run.c */
   mw_text log;                         /* the front end's warnings */
   mw_text dependencies;                /* as mw_mwo.dependencies */

@@ -25,24 +25,52 @@
 typedef unsigned int __mw_u32;
 typedef unsigned long long __mw_u64;
 
+static __mw_u32 uses;
+static __mw_u32 __mw_guard_follow_uses() { return uses; }
+
 enum { SHARED = 4096, RESERVED = 1024, RESIDENT = 2 };
 
 struct block_memory {
-  __mw_u64 slot;
-  pthread_barrier_t barrier;
+  mw_follow_here here;
+  pthread_mutex_t lock;
+  pthread_cond_t all_have_arrived;
+  __mw_u32 threads, left, arrived, holds, held, generation;
   char shared[SHARED];
 };
 static thread_local __mw_u32 thread_id, block_id;
 static thread_local block_memory *memory;
 
-static mw_follow_block *__mw_followed() { return (mw_follow_block *)*(volatile __mw_u64 *)&memory->slot; }
-static void __mw_follow_set(mw_follow_block *b) { memory->slot = (__mw_u64)b; }
+static mw_follow_here *__mw_here() { return &memory->here; }
 static __mw_u32 __mw_follow_thread_id() { return thread_id; }
 static __mw_u32 __mw_follow_block_id() { return block_id; }
 static __mw_u32 __mw_follow_start() { return block_id; }
-static void __mw_follow_meet() { pthread_barrier_wait(&memory->barrier); }
 static void __mw_follow_meet_at(__mw_u32, __mw_u32, bool) {}
 static bool __mw_follow_is_cooperative() { return true; }
+/* The block's barrier does not wait for threads that have returned. */
+static void release_if_complete(block_memory *m) {
+  if (!m->arrived || m->arrived + m->left < m->threads) return;
+  m->held = m->holds, m->arrived = m->holds = 0, m->generation++;
+  pthread_cond_broadcast(&m->all_have_arrived);
+}
+static __mw_u32 __mw_follow_meet_count(bool predicate) {
+  block_memory *m = memory;
+  pthread_mutex_lock(&m->lock);
+  __mw_u32 generation = m->generation;
+  m->arrived++, m->holds += predicate;
+  release_if_complete(m);
+  while (m->generation == generation) pthread_cond_wait(&m->all_have_arrived, &m->lock);
+  __mw_u32 held = m->held;
+  pthread_mutex_unlock(&m->lock);
+  return held;
+}
+static void __mw_follow_meet() { __mw_follow_meet_count(true); }
+static __mw_u32 __mw_follow_leave() { return __atomic_add_fetch(&memory->here.gone, 1, __ATOMIC_SEQ_CST); }
+static void leave_block() {
+  pthread_mutex_lock(&memory->lock);
+  memory->left++;
+  release_if_complete(memory);
+  pthread_mutex_unlock(&memory->lock);
+}
 static void __mw_follow_converge(__mw_u32 lanes);
 /* A scenario's order of two threads: called before the operation, and after an exchange. */
 enum operation { EXCHANGE, ADD, ORDER };
@@ -170,13 +198,16 @@ static std::string found() {
 static void run_block(__mw_u32 block, __mw_u32 threads, __mw_u64 launch, const std::function<void()> &body,
                       block_memory *m, std::vector<std::thread> &all) {
   memset(m, 0, sizeof *m);
-  pthread_barrier_init(&m->barrier, nullptr, threads);
+  pthread_mutex_init(&m->lock, nullptr);
+  pthread_cond_init(&m->all_have_arrived, nullptr);
+  m->threads = threads;
   for (__mw_u32 t = 0; t < threads; t++)
     all.emplace_back([=] {
       thread_id = t, block_id = block, memory = m, stopped = false;
       __mw_guard_follow_begin(launch);
       body();
       __mw_guard_follow_end();
+      leave_block();
     });
 }
 
@@ -184,6 +215,7 @@ static void run(const char *name, __mw_u32 blocks, __mw_u32 threads, const std::
                 __mw_u32 kinds = 15) {
   static block_memory memories[RESIDENT];
   open_session();
+  uses = kinds | MW_FOLLOW_WARPS | MW_FOLLOW_ARRIVALS;
   mw_follow_launch launch = {};
   launch.session = (__mw_u64)&session;
   launch.threads = threads, launch.blocks = blocks, launch.kinds = kinds;
@@ -366,9 +398,10 @@ static void run_global() {
   run("past a block of malloc", 1, 1, [] {
     char *p = (char *)malloc(8);
     __mw_guard_follow_given(p, 8, 1);
-    __mw_guard_follow(p + 4, 4, p, 2, MW_FOLLOW_STORE), __mw_guard_follow(p + 8, 4, p, 3, MW_FOLLOW_STORE);
-    __mw_guard_follow(p - 4, 4, p, 4, MW_FOLLOW_STORE), __mw_guard_follow_free(p, 5);
-    __mw_guard_follow(p + 4, 4, p, 6, MW_FOLLOW_USED);
+    __mw_guard_follow_outside(p + 4, 4, p, 2, MW_FOLLOW_STORE);
+    __mw_guard_follow_outside(p + 8, 4, p, 3, MW_FOLLOW_STORE);
+    __mw_guard_follow_outside(p - 4, 4, p, 4, MW_FOLLOW_STORE), __mw_guard_follow_free(p, 5);
+    __mw_guard_follow_outside(p + 4, 4, p, 6, MW_FOLLOW_USED);
   });
   run("blocks of malloc", 1, 3, [] {
     void *p = malloc(8);

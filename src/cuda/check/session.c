@@ -156,11 +156,16 @@ static unsigned resident(const cuda_kernel *kernel, const mw_launch_request *r, 
   return all < blocks ? (unsigned)all : blocks;
 }
 
+/* What a block needs beside its shared memory; nothing: no slots. */
+enum { FROM_THREADS = MW_FOLLOW_RACES | MW_FOLLOW_WARPS | MW_FOLLOW_ARRIVALS };
 static void lay_out(const check_session *check, const cuda_kernel *kernel, const mw_launch_request *r,
                     mw_follow_launch *launch) {
-  size_t own = kernel->info.shared_bytes > sizeof(uint64_t) ? kernel->info.shared_bytes : 0;
+  unsigned follows = kernel->unit->follows;
+  size_t own = kernel->info.shared_bytes > sizeof(mw_follow_here) ? kernel->info.shared_bytes : 0;
   size_t shared = own || r->dynamic_shared ? kernel->info.shared_bytes + r->dynamic_shared + RESERVED + 64 : 0;
-  size_t bytes = offsetof(mw_follow_block, threads) + launch->threads * sizeof(mw_follow_thread);
+  size_t bytes = offsetof(mw_follow_block, threads);
+  if (follows & (MW_FOLLOW_RACES | MW_FOLLOW_ARRIVALS)) bytes += launch->threads * sizeof(mw_follow_thread);
+  if (!(follows & FROM_THREADS)) bytes = offsetof(mw_follow_block, warps);
   launch->shared_words = (unsigned)((shared + 3) / 4);
   bytes = (bytes + 63) & ~(size_t)63;
   if (launch->shared_words && check->kinds & MW_CHECK_RACES) {
@@ -171,6 +176,8 @@ static void lay_out(const check_session *check, const cuda_kernel *kernel, const
     launch->written_at = bytes;
     bytes += launch->shared_words * sizeof(uint32_t);
   }
+  bool needs_slots = follows & FROM_THREADS || launch->written_at;
+  launch->slot_count = needs_slots ? resident(kernel, r, launch->threads, launch->blocks) : 0;
   launch->slot_bytes = (bytes + 255) & ~(size_t)255;
 }
 
@@ -219,7 +226,6 @@ static int follow(check_session *check, cuda_stream *stream, const cuda_kernel *
   check_queue(check, stream, made);
   launch.base = made->base;
   launch.floor = floor_of(check, made);
-  launch.slot_count = resident(kernel, r, launch.threads, launch.blocks);
   lay_out(check, kernel, r, &launch);
   CUresult result = take_room(check, stream, &launch, address);
   if (result == CUDA_OUT_OF_MEMORY)

@@ -306,7 +306,7 @@ void cuda_facts_read(const char *facts, const mw_source *origin, cuda_types *typ
   for (size_t i = 0; i < count; i++) {
     if (fact_is(&lines[i], "site")) read_site(&lines[i], types, unit);
     if (fact_is(&lines[i], "place")) read_place(&lines[i], types, unit);
-    unit->followed |= fact_is(&lines[i], "followed");
+    if (fact_is(&lines[i], "followed")) unit->followed = true, unit->follows = (unsigned)fact_number(&lines[i], 1);
     unit->measured |= fact_is(&lines[i], "watched");
     if (!fact_is(&lines[i], "numbered")) continue;
     unit->numbered = true;

@@ -16,6 +16,7 @@
 typedef struct follower {
   program *p;
   LLVMBuilderRef b;
+  unsigned uses; /* mw_follow_uses */
 } follower;
 
 /* ---- sites ---- */
@@ -112,14 +113,27 @@ static bool is_exchange(LLVMValueRef i) {
   return LLVMGetInstructionOpcode(i) == LLVMAtomicRMW && LLVMGetAtomicRMWBinOp(i) == LLVMAtomicRMWBinOpXchg;
 }
 
+/* Where the memory is, as far as it is known. */
+static unsigned place_flags(const follower *f, LLVMValueRef base) {
+  enum { GLOBAL = 1, SHARED = 3 };
+  unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(base));
+  bool is_parameter = false;
+  for (size_t n = 0; n < f->p->kernel_count && LLVMIsAArgument(base); n++)
+    is_parameter |= f->p->kernels[n].body == LLVMGetParamParent(base);
+  return space == SHARED ? MW_FOLLOW_IN_SHARED : space == GLOBAL || is_parameter ? MW_FOLLOW_IN_GLOBAL : 0;
+}
+
 static void follow_access(follower *f, LLVMValueRef i, const gpu_access *a) {
   accessed o;
   unsigned flags = flags_of(i, a);
+  if (!(f->uses & (MW_FOLLOW_RACES | MW_FOLLOW_INITIALISATION))) return;
   if (!find_accessed(f->p, a->address, &o) || LLVMIsAAllocaInst(o.base)) return;
   LLVMTypeRef type = LLVMTypeOf(o.base);
   enum { CONSTANT = 4 };
   if (LLVMGetPointerAddressSpace(type) == CONSTANT) return;
   if (flags & MW_FOLLOW_ATOMIC && !is_exchange(i)) flags |= MW_FOLLOW_USED;
+  if (!(f->uses & MW_FOLLOW_RACES) && !(flags & (MW_FOLLOW_USED | MW_FOLLOW_STORE))) return;
+  flags |= place_flags(f, o.base);
   uint64_t bytes = LLVMIsAConstantInt(a->bytes) ? LLVMConstIntGetZExtValue(a->bytes) : 1;
   LLVMPositionBuilderBefore(f->b, i);
   LLVMValueRef site = site_of(f, i, o.name, bytes), address = generic_pointer(f, a->address);
@@ -127,9 +141,20 @@ static void follow_access(follower *f, LLVMValueRef i, const gpu_access *a) {
                               constant_i32(f->p, flags)};
   call_guard(f, "__mw_guard_follow", arguments, MW_COUNT(arguments));
   bool acquires = flags & MW_FOLLOW_ATOMIC || (flags & MW_FOLLOW_VOLATILE && !(flags & MW_FOLLOW_STORE));
-  if (!acquires || !(f->p->options->checks & MW_CHECK_RACES)) return;
+  if (!acquires || !(f->uses & MW_FOLLOW_RACES)) return;
   position_after(f, i);
   call_guard(f, "__mw_guard_follow_after", (LLVMValueRef[]){address, constant_i32(f->p, flags)}, 2);
+}
+
+/* Before an access outside of all arrays is refused: whether a block of malloc has it. */
+void follow_outside(program *p, LLVMBuilderRef b, LLVMValueRef i, const gpu_access *a, const accessed *o) {
+  if (!(p->options->checks & MW_CHECK_MEMORY)) return;
+  follower f = {.p = p, .b = b};
+  uint64_t bytes = LLVMIsAConstantInt(a->bytes) ? LLVMConstIntGetZExtValue(a->bytes) : 1;
+  LLVMValueRef arguments[] = {generic_pointer(&f, a->address), LLVMBuildZExt(b, a->bytes, p->i64, ""),
+                              generic_pointer(&f, o->base), site_of(&f, i, o->name, bytes),
+                              constant_i32(p, flags_of(i, a))};
+  call_guard(&f, "__mw_guard_follow_outside", arguments, MW_COUNT(arguments));
 }
 
 /* ---- barriers, warp functions ---- */
@@ -139,6 +164,8 @@ static void replace(follower *f, LLVMValueRef i, LLVMValueRef by) {
   if (LLVMGetTypeKind(LLVMTypeOf(i)) != LLVMVoidTypeKind) LLVMReplaceAllUsesWith(i, by);
   LLVMInstructionEraseFromParent(i);
 }
+
+static bool follows_order(const follower *f) { return f->uses & (MW_FOLLOW_RACES | MW_FOLLOW_BARRIERS); }
 
 static void follow_barrier(follower *f, LLVMValueRef i) {
   LLVMPositionBuilderBefore(f->b, i);
@@ -155,6 +182,7 @@ static void follow_counting(follower *f, LLVMValueRef i, unsigned what) {
 static void follow_warp(follower *f, LLVMValueRef i) {
   LLVMPositionBuilderBefore(f->b, i);
   LLVMValueRef arguments[] = {LLVMGetOperand(i, 0), site_of(f, i, NULL, 0)};
+  f->uses |= MW_FOLLOW_WARPS;
   replace(f, i, call_guard(f, "__mw_guard_follow_warp", arguments, MW_COUNT(arguments)));
 }
 
@@ -166,16 +194,19 @@ static void follow_shuffle(follower *f, LLVMValueRef i, const char *mode) {
   LLVMPositionBuilderBefore(f->b, i);
   LLVMValueRef arguments[] = {LLVMGetOperand(i, 0), LLVMGetOperand(i, 2), LLVMGetOperand(i, 3),
                               constant_i32(f->p, which), site_of(f, i, NULL, 0)};
+  f->uses |= MW_FOLLOW_WARPS;
   LLVMSetOperand(i, 0, call_guard(f, "__mw_guard_follow_shuffle", arguments, MW_COUNT(arguments)));
 }
 
 static void follow_mask(follower *f, LLVMValueRef i, unsigned operand) {
   LLVMPositionBuilderBefore(f->b, i);
   LLVMValueRef arguments[] = {LLVMGetOperand(i, operand), site_of(f, i, NULL, 0)};
+  f->uses |= MW_FOLLOW_WARPS;
   LLVMSetOperand(i, operand, call_guard(f, "__mw_guard_follow_mask", arguments, MW_COUNT(arguments)));
 }
 
 static void follow_fence(follower *f, LLVMValueRef i, unsigned scope) {
+  if (!(f->uses & MW_FOLLOW_RACES)) return;
   LLVMPositionBuilderBefore(f->b, i);
   LLVMValueRef argument = constant_i32(f->p, scope);
   call_guard(f, "__mw_guard_follow_fence", &argument, 1);
@@ -196,11 +227,13 @@ static void follow_word(follower *f, LLVMValueRef i, bool arrives, unsigned flag
   LLVMValueRef offset = LLVMGetOperand(i, 0);
   LLVMTypeRef type = LLVMPointerTypeInContext(f->p->context, SHARED);
   LLVMValueRef address = generic_pointer(f, LLVMBuildIntToPtr(f->b, offset, type, ""));
-  call_guard(f, "__mw_guard_follow",
-             (LLVMValueRef[]){address, constant_i64(f->p, BYTES), address, site_of(f, i, NULL, BYTES),
-                              constant_i32(f->p, flags)},
-             5);
-  if (!(flags & MW_FOLLOW_ATOMIC)) return;
+  if (f->uses & (MW_FOLLOW_RACES | MW_FOLLOW_INITIALISATION))
+    call_guard(f, "__mw_guard_follow",
+               (LLVMValueRef[]){address, constant_i64(f->p, BYTES), address, site_of(f, i, NULL, BYTES),
+                                constant_i32(f->p, flags)},
+               5);
+  if (!(flags & MW_FOLLOW_ATOMIC) || !follows_order(f)) return;
+  f->uses |= MW_FOLLOW_ARRIVALS;
   if (!arrives) position_after(f, i);
   bool is_tested = !arrives && LLVMTypeOf(i) == f->p->i32;
   LLVMValueRef is_past = is_tested ? i : constant_i32(f->p, 1);
@@ -226,6 +259,7 @@ static LLVMValueRef barrier_operand(follower *f, LLVMValueRef i, const char **te
 static void follow_named(follower *f, LLVMValueRef i, const char *text) {
   static const char *const words[] = {"bar.", "barrier.", "cta.", "sync", "arrive", ".aligned"};
   enum { SYNC = 3, ARRIVE = 4 };
+  if (!follows_order(f)) return;
   bool has[MW_COUNT(words)];
   const char *at = text + strspn(text, " \t\n");
   for (size_t k = 0; k < MW_COUNT(words); k++)
@@ -240,6 +274,7 @@ static void follow_named(follower *f, LLVMValueRef i, const char *text) {
     follow_barrier(f, i);
   } else {
     LLVMValueRef arguments[] = {number, count, constant_i32(f->p, has[SYNC]), site_of(f, i, NULL, 0)};
+    f->uses |= MW_FOLLOW_ARRIVALS;
     call_guard(f, "__mw_guard_follow_named", arguments, MW_COUNT(arguments));
     LLVMInstructionEraseFromParent(i);
   }
@@ -248,6 +283,7 @@ static void follow_named(follower *f, LLVMValueRef i, const char *text) {
 static void follow_inline(follower *f, LLVMValueRef i) {
   size_t length;
   const char *text = LLVMGetInlineAsmAsmString(LLVMGetCalledValue(i), &length);
+  if (strstr(text, "barrier.red.") && !follows_order(f)) return;
   if (strstr(text, "barrier.red.popc.aligned"))
     follow_counting(f, i, MW_FOLLOW_COUNT);
   else if (strstr(text, "barrier.red.and.aligned"))
@@ -286,7 +322,9 @@ static void follow_call(follower *f, LLVMValueRef i) {
     follow_inline(f, i);
   } else if (strstr(name, "__mw_grid_wait")) {
     LLVMPositionBuilderBefore(f->b, i);
+    if (!follows_order(f)) return;
     LLVMValueRef site = site_of(f, i, NULL, 0);
+    f->uses |= MW_FOLLOW_ARRIVALS;
     call_guard(f, "__mw_guard_follow_grid_wait", &site, 1);
     position_after(f, i);
     call_guard(f, "__mw_guard_follow_grid", NULL, 0);
@@ -301,9 +339,9 @@ static void follow_call(follower *f, LLVMValueRef i) {
   } else if (starts_with(name, "llvm.nvvm.")) {
     const char *what = name + strlen("llvm.nvvm.");
     if (strcmp(what, "barrier0") == 0)
-      follow_barrier(f, i);
+      follows_order(f) ? follow_barrier(f, i) : (void)0;
     else if (strcmp(what, "bar.warp.sync") == 0)
-      follow_warp(f, i);
+      follows_order(f) ? follow_warp(f, i) : (void)0;
     else if (starts_with(what, "shfl.sync.") && barriers)
       follow_shuffle(f, i, what + strlen("shfl.sync."));
     else if (mask_operand(what) >= 0 && barriers)
@@ -328,6 +366,14 @@ static void follow_instruction(follower *f, LLVMValueRef i) {
     follow_fence(f, i, LLVMIsAtomicSingleThread(i));
 }
 
+/* The body of the function by which the functions of checked runs know what they are to follow. */
+static void define_uses(follower *f) {
+  LLVMValueRef function = guard_function(f->p, "__mw_guard_follow_uses");
+  LLVMPositionBuilderAtEnd(f->b, LLVMAppendBasicBlockInContext(f->p->context, function, ""));
+  LLVMBuildRet(f->b, constant_i32(f->p, f->uses));
+  LLVMSetLinkage(function, LLVMInternalLinkage);
+}
+
 static void follow_function(follower *f, LLVMValueRef function) {
   instructions list = instructions_of_function(function);
   for (size_t n = 0; n < list.count; n++) follow_instruction(f, list.items[n]);
@@ -349,10 +395,12 @@ static void frame_kernel(follower *f, LLVMValueRef body) {
 }
 
 void follow_kernels(program *p) {
-  follower f = {p, LLVMCreateBuilderInContext(p->context)};
+  follower f = {p, LLVMCreateBuilderInContext(p->context), p->options->checks & MW_FOLLOW_KINDS};
   EACH_FUNCTION(p, function) {
     if (!LLVMIsDeclaration(function) && !guard_is_ours(function)) follow_function(&f, function);
   }
-  for (size_t i = 0; i < p->kernel_count; i++) frame_kernel(&f, p->kernels[i].body);
+  for (size_t i = 0; i < p->kernel_count && p->followed_site_count; i++) frame_kernel(&f, p->kernels[i].body);
+  define_uses(&f);
+  p->follow_uses = f.uses;
   LLVMDisposeBuilder(f.b);
 }

@@ -31,6 +31,8 @@ typedef struct gpu_access {
 } gpu_access;
 /* Returns their number: 0, 1, or 2 for a copy. */
 int find_gpu_accesses(program *p, LLVMValueRef instruction, gpu_access out[2]);
+/* checked_run.c: where the builder is, a call for an access outside of all arrays. */
+void follow_outside(program *p, LLVMBuilderRef b, LLVMValueRef instruction, const gpu_access *a, const accessed *o);
 /* Generate PTX and write the output. */
 void make_ptx(program *p);
 /* metadata.c: the module's description for the host (types, variables, kernels), as comments in the PTX. */

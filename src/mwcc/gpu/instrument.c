@@ -231,20 +231,15 @@ static LLVMValueRef dynamic_bytes(checker *c) {
   return LLVMBuildZExt(c->b, LLVMBuildCall2(c->b, type, code, NULL, 0, ""), c->p->i64, "");
 }
 
-/* Call the function on a cold path before the access. If it `returns`, the access follows. */
-static void refuse_unless(checker *c, LLVMValueRef access, LLVMValueRef good, LLVMValueRef function,
-                          LLVMValueRef *arguments, unsigned count, bool returns) {
+/* A cold path before the access, where the builder then is. Returns the access's block. */
+static LLVMBasicBlockRef branch_unless(checker *c, LLVMValueRef access, LLVMValueRef good) {
   program *p = c->p;
   LLVMBasicBlockRef rest = LLVMGetInstructionParent(access), head = split_block(p, access);
   LLVMBasicBlockRef refuse = LLVMInsertBasicBlockInContext(p->context, rest, "refuse");
   LLVMPositionBuilderAtEnd(c->b, head);
   build_likely(p, c->b, good, rest, refuse);
   LLVMPositionBuilderAtEnd(c->b, refuse);
-  guard_call(c->b, function, arguments, count);
-  if (returns)
-    LLVMBuildBr(c->b, rest);
-  else
-    LLVMBuildUnreachable(c->b);
+  return rest;
 }
 
 /* Arguments that describe the access in the source: name, file, line, whether it is a store. */
@@ -279,7 +274,9 @@ static void check_known(checker *c, LLVMValueRef i, const gpu_access *a, const a
   if (alignment > 1) good = LLVMBuildAnd(c->b, good, is_aligned(c, distance, alignment), "");
   LLVMValueRef arguments[7] = {distance, bytes, size};
   add_place(c, i, o->name, a->is_store, arguments + 3);
-  refuse_unless(c, i, good, c->refuse_known, arguments, MW_COUNT(arguments), false);
+  (void)branch_unless(c, i, good);
+  guard_call(c->b, c->refuse_known, arguments, MW_COUNT(arguments));
+  LLVMBuildUnreachable(c->b);
 }
 
 static void check_found(checker *c, LLVMValueRef i, LLVMValueRef function, const gpu_access *a, const accessed *o,
@@ -298,7 +295,10 @@ static void check_found(checker *c, LLVMValueRef i, LLVMValueRef function, const
         LLVMBuildAnd(c->b, good, is_aligned(c, LLVMBuildSub(c->b, address, number_of(c, o->base), ""), alignment), "");
   LLVMValueRef arguments[8] = {plain(c, o->base), plain(c, a->address), bytes, constant_i32(c->p, alignment)};
   add_place(c, i, o->name, a->is_store, arguments + 4);
-  refuse_unless(c, i, good, c->refuse, arguments, MW_COUNT(arguments), true);
+  LLVMBasicBlockRef rest = branch_unless(c, i, good);
+  follow_outside(c->p, c->b, i, a, o);
+  guard_call(c->b, c->refuse, arguments, MW_COUNT(arguments));
+  LLVMBuildBr(c->b, rest);
 }
 
 static void check(checker *c, LLVMValueRef i, LLVMValueRef function, const gpu_access *a) {

@@ -7,7 +7,7 @@
  *   kernel    linkage  name  line  most threads                              followed by:
  *     param   size  align  kind  name  type                                  reads   linkage of a reference
  *     found   parameter: the host passes the extent of the array that it points into
- *   followed  checks             kinds of a checked run (mwcc --checks); kernels take the launch's address as well
+ *   followed  uses               of a checked run (--checks): mw_follow_uses; kernels take the launch's address as well
  *   site      line  bytes  array  file                                     places that findings name, from number 1
  *   watched                      kernels take the address of what a measured run counts as well (mwcc --observe)
  *   place     kind  space  bytes  detail  line  column  outer line  issued  texture  flops  work, of each class
@@ -116,7 +116,7 @@ void add_ptx_facts(const program *p, mw_text *out) {
   for (size_t i = 0; i < p->kernel_count; i++) add_kernel(p, &n, &p->kernels[i], &rest);
   if (p->options->stoppable) mw_text_addf(&rest, "//mw\tnumbered\t%d\n", p->options->check_memory);
   if (p->options->observe) add_places(p, &rest);
-  if (p->options->checks) mw_text_addf(&rest, "//mw\tfollowed\t%u\n", p->options->checks);
+  if (p->options->checks) mw_text_addf(&rest, "//mw\tfollowed\t%u\n", p->follow_uses);
   if (p->followed_sites.length) mw_text_add(&rest, p->followed_sites.data, p->followed_sites.length);
   for (const char *line = p->dependencies.data; line && *line;) {
     size_t length = strcspn(line, "\n");

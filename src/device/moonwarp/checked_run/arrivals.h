@@ -10,7 +10,7 @@
 __mw_follow_function bool __mw_all_wait(const __mw_self *self) {
   const mw_follow_block *b = self->block;
   if (__mw_load(&b->unfollowed)) return false;
-  __mw_u32 threads = self->launch->threads, count = __mw_load(&b->gone) + __mw_load(&b->arrived);
+  __mw_u32 threads = self->launch->threads, count = __mw_load(&__mw_here()->gone) + __mw_load(&b->arrived);
   count += __mw_load(&b->stalled);
   for (__mw_u32 w = 0; w * 32 < threads && count < threads; w++)
     count += (__mw_u32)__builtin_popcount(__mw_load(&b->warps[w].gathers));
@@ -32,20 +32,20 @@ __mw_follow_function bool __mw_is_stuck(const __mw_self *self) {
 
 __mw_follow_inline void __mw_arrive_at(const __mw_self *self, __mw_u64 key) {
   __mw_add(&self->block->progress, 1);
-  if (!(self->launch->kinds & MW_RACES)) return;
+  if (!(__mw_follows(MW_FOLLOW_RACES))) return;
   __mw_fence_for(self->thread, 1);
   __mw_publish(self, key);
 }
 
 __mw_follow_inline void __mw_leave_from(const __mw_self *self, __mw_u64 key) {
-  if (self->launch->kinds & MW_RACES) __mw_learn(self, key);
+  if (__mw_follows(MW_FOLLOW_RACES)) __mw_learn(self, key);
 }
 
 /* ---- barriers with a number ---- */
 
 /* Of a word's key (order.h), offsets in shared memory are below 2^20. */
 __mw_follow_inline __mw_u64 __mw_named_key(const __mw_self *self, __mw_u32 number, __mw_u32 generation) {
-  return (__mw_u64)1 << 63 | (__mw_u64)self->block->run << 24 | 1u << 20 | (generation & 255) << 4 | number;
+  return (__mw_u64)1 << 63 | (__mw_u64)__mw_run(self) << 24 | 1u << 20 | (generation & 255) << 4 | number;
 }
 
 /* The barrier counts whole warps, also those that the block fills in part. */
@@ -57,9 +57,9 @@ __mw_follow_inline __mw_u32 __mw_counted(const __mw_self *self) {
 /* count: the threads that are to arrive; 0: all of the block. */
 __mw_follow_function void __mw_meet_at(const __mw_self *self, __mw_u32 number, __mw_u32 count, bool waits,
                                        __mw_u32 site) {
-  mw_follow_named *n = &self->block->named[number % MW_FOLLOW_BARRIERS];
+  mw_follow_named *n = &self->block->named[number % MW_FOLLOW_NUMBERS];
   __mw_u32 generation = __mw_load(&n->generation), mine = __mw_counted(self);
-  __mw_u64 key = __mw_named_key(self, number % MW_FOLLOW_BARRIERS, generation);
+  __mw_u64 key = __mw_named_key(self, number % MW_FOLLOW_NUMBERS, generation);
   if (!count) count = (self->launch->threads + 31) / 32 * 32;
   __mw_arrive_at(self, key);
   __mw_order();

@@ -27,48 +27,58 @@ __mw_follow_function mw_follow_block *__mw_take_slot(const mw_follow_launch *lau
   }
 }
 
-__mw_follow_inline void __mw_clear(void *from, __mw_u64 bytes) {
-  for (__mw_u64 i = 0; i < bytes / 4; i++) ((volatile __mw_u32 *)from)[i] = 0;
+/* All threads of the block clear the memory. */
+__mw_follow_inline void __mw_clear(void *from, __mw_u64 bytes, const __mw_self *self) {
+  for (__mw_u32 i = self->id; i < bytes / 4; i += self->launch->threads) ((volatile __mw_u32 *)from)[i] = 0;
 }
 
-__mw_follow_function void __mw_open_block(const mw_follow_launch *launch) {
-  mw_follow_block *block = __mw_take_slot(launch);
-  __mw_u32 slot = block->slot;
-  __mw_clear(block, (__mw_u64)block->warps - (__mw_u64)block + (launch->threads + 31) / 32 * sizeof(mw_follow_warp));
-  block->slot = slot;
-  block->launch = (__mw_u64)launch;
-  block->run = launch->base + __mw_follow_block_id();
-  __mw_order();
-  __mw_follow_set(block);
+__mw_follow_inline void __mw_clear_slot(const __mw_self *self) {
+  mw_follow_block *block = self->block;
+  __mw_u32 threads = self->launch->threads;
+  __mw_clear(&block->grids, (__mw_u64)block->warps - (__mw_u64)&block->grids, self);
+  if (__mw_follows(MW_FOLLOW_WARPS | MW_FOLLOW_ARRIVALS))
+    __mw_clear(block->warps, (threads + 31) / 32 * sizeof *block->warps, self);
+  if (__mw_follows(MW_FOLLOW_RACES | MW_FOLLOW_ARRIVALS))
+    __mw_clear(block->threads, threads * sizeof *block->threads, self);
 }
 
 __mw_follow_called void __mw_guard_follow_begin(__mw_u64 address) {
   const mw_follow_launch *launch = (const mw_follow_launch *)address;
+  mw_follow_here *here = __mw_here();
+  bool takes = launch && launch->slot_count;
+  if (!takes && !__mw_follows(MW_FOLLOW_BARRIERS)) { /* all write the same, so nobody has to wait */
+    here->launch = address;
+    here->slot = 0;
+    return;
+  }
   if (__mw_follow_thread_id() == 0) {
-    if (launch)
-      __mw_open_block(launch);
-    else
-      __mw_follow_set(0);
+    here->launch = address;
+    here->slot = takes ? (__mw_u64)__mw_take_slot(launch) : 0;
+    here->gone = 0;
+    __mw_order();
   }
   __mw_follow_meet();
+  if (!takes) return;
   __mw_self self;
   if (!__mw_follow_self(&self)) return;
-  __mw_clear(self.thread, sizeof *self.thread);
+  __mw_clear_slot(&self);
+  __mw_order();
   __mw_follow_meet();
 }
 
 __mw_follow_called void __mw_guard_follow_end() {
   __mw_self self;
   if (!__mw_follow_self(&self)) return;
+  if (__mw_follows(MW_FOLLOW_BARRIERS)) *(volatile __mw_u32 *)&__mw_here()->gone_thread = self.id;
+  if (!self.block) return;
   __mw_end_polls(&self);
   __mw_order();
-  *(volatile __mw_u32 *)&self.block->gone_thread = self.id;
-  __mw_or(&__mw_warp_of(&self)->exited, 1u << self.id % 32);
-  __mw_order();
+  if (__mw_follows(MW_FOLLOW_WARPS)) __mw_or(&__mw_warp_of(&self)->exited, 1u << self.id % 32);
   __mw_u32 slot = self.block->slot, threads = self.launch->threads;
   __mw_u32 *taken = (__mw_u32 *)(self.launch + 1);
-  if (__mw_add(&self.block->gone, 1) + 1 != threads) return;
-  __mw_add(&((mw_follow_launch *)self.launch)->ended, 1);
+  __mw_order();
+  if (__mw_follow_leave() != threads) return;
+  if (__mw_follows(MW_FOLLOW_ARRIVALS)) __mw_add(&((mw_follow_launch *)self.launch)->ended, 1);
   __mw_and(&taken[slot / 32], ~(1u << slot % 32));
 }
 
@@ -76,7 +86,7 @@ __mw_follow_called void __mw_guard_follow_unknown(__mw_u32 what) {
   __mw_self self;
   if (!__mw_follow_self(&self)) return;
   __mw_note(self.session, what);
-  *(volatile __mw_u32 *)&self.block->unfollowed = 1;
+  if (self.block) *(volatile __mw_u32 *)&self.block->unfollowed = 1;
 }
 
 /* ---- memory of malloc ---- */
@@ -94,8 +104,18 @@ __mw_follow_function mw_follow_malloc *__mw_malloc_of(mw_follow_session *session
   return 0;
 }
 
-/* An access by a pointer that malloc returned: whether it stays in the allocated memory, which has not been freed. */
-__mw_follow_function void __mw_check_block(const __mw_touch &a) {
+/* An access outside of all arrays, by a pointer that malloc may have returned: whether it stays in the allocated memory,
+   which has not been freed. */
+__mw_follow_called void __mw_guard_follow_outside(const void *address, __mw_u64 bytes, const void *object,
+                                                  __mw_u32 site, __mw_u32 flags) {
+  __mw_touch a;
+  if (!__mw_follow_self(&a.self) || !__mw_load(&a.self.session->malloc_count)) return;
+  a.is_shared = false;
+  a.address = (__mw_u64)address;
+  a.object = (__mw_u64)object;
+  a.bytes = bytes;
+  a.site = a.self.launch->first_site + site;
+  a.flags = flags;
   const mw_follow_malloc *m = __mw_malloc_of(a.self.session, a.object, false);
   if (!m) return;
   __mw_u32 kind = __mw_load(&m->is_freed)                                           ? MW_FOLLOW_FREED_BLOCK
@@ -113,16 +133,15 @@ __mw_follow_called void __mw_guard_follow(const void *address, __mw_u64 bytes, c
                                           __mw_u32 flags) {
   __mw_touch a;
   if (!__mw_follow_self(&a.self)) return;
-  a.is_shared = __mw_follow_is_shared(address);
-  if (!a.is_shared && !__mw_follow_is_global(address)) return;
+  a.is_shared = !(flags & MW_FOLLOW_IN_GLOBAL) && (flags & MW_FOLLOW_IN_SHARED || __mw_follow_is_shared(address));
+  if (!a.is_shared && !(flags & MW_FOLLOW_IN_GLOBAL) && !__mw_follow_is_global(address)) return;
   a.address = (__mw_u64)address;
   a.object = (__mw_u64)object;
   a.bytes = bytes;
   a.site = a.self.launch->first_site + site;
   a.flags = flags;
-  if (a.self.launch->kinds & MW_MEMORY && __mw_load(&a.self.session->malloc_count)) __mw_check_block(a);
   __mw_follow_bytes(a);
-  if (!(a.self.launch->kinds & MW_RACES)) return;
+  if (!__mw_follows(MW_FOLLOW_RACES)) return;
   bool strong = flags & (MW_FOLLOW_ATOMIC | MW_FOLLOW_VOLATILE);
   if (flags & MW_FOLLOW_RELEASE) __mw_fence_for(a.self.thread, flags & MW_FOLLOW_BLOCK ? 1 : 0);
   if (strong && flags & MW_FOLLOW_STORE) __mw_publish(&a.self, __mw_word_key(&a.self, address));
@@ -136,14 +155,14 @@ __mw_follow_called void __mw_guard_follow_after(const void *address, __mw_u32) {
 
 __mw_follow_called void __mw_guard_follow_fence(__mw_u32 scope) {
   __mw_self self;
-  if (__mw_follow_self(&self)) __mw_fence_for(self.thread, scope);
+  if (__mw_follows(MW_FOLLOW_RACES) && __mw_follow_self(&self)) __mw_fence_for(self.thread, scope);
 }
 
 /* A barrier of the hardware that counts arrivals, at an offset in shared memory. is_past: what a test of it returned. */
 __mw_follow_called void __mw_guard_follow_word(__mw_u32 offset, __mw_u32 arrives, __mw_u32 is_past, __mw_u32 site) {
   __mw_self self;
-  if (!__mw_follow_self(&self)) return;
-  __mw_u64 key = (__mw_u64)1 << 63 | (__mw_u64)self.block->run << 24 | offset;
+  if (!__mw_follows(MW_FOLLOW_RACES | MW_FOLLOW_BARRIERS) || !__mw_follow_self(&self)) return;
+  __mw_u64 key = (__mw_u64)1 << 63 | (__mw_u64)__mw_run(&self) << 24 | offset;
   if (arrives) {
     __mw_arrive_at(&self, key);
   } else if (is_past) {
@@ -160,25 +179,19 @@ __mw_follow_called void __mw_guard_follow_word(__mw_u32 offset, __mw_u32 arrives
 __mw_follow_called void __mw_guard_follow_barrier(__mw_u32 site) {
   __mw_self self;
   bool follows = __mw_follow_self(&self);
-  if (follows && self.launch->kinds & MW_BARRIERS)
-    __mw_wait_for_block(&self, self.launch->first_site + site);
-  else
-    __mw_follow_meet();
-  if (follows) __mw_pass_barrier(&self);
+  if (follows && __mw_follows(MW_FOLLOW_BARRIERS)) __mw_arrive(&self, self.launch->first_site + site);
+  __mw_follow_meet();
+  if (follows && __mw_follows(MW_FOLLOW_RACES)) __mw_pass_barrier(&self);
 }
 
 __mw_follow_called int __mw_guard_follow_vote(int predicate, __mw_u32 what, __mw_u32 site) {
   __mw_self self;
-  if (!__mw_follow_self(&self)) return 0;
-  mw_follow_block *b = self.block;
-  __mw_u32 *votes = &b->votes[__mw_load(&b->generation) & 1];
-  if (!(self.launch->kinds & MW_BARRIERS)) __mw_follow_meet();
-  if (predicate) __mw_add(votes, 1);
-  __mw_wait_for_block(&self, self.launch->first_site + site);
-  __mw_pass_barrier(&self);
-  __mw_u32 count = __mw_load(votes);
-  if (what == MW_FOLLOW_COUNT) return (int)count;
-  return what == MW_FOLLOW_OR ? count != 0 : count == self.launch->threads - __mw_load(&b->gone);
+  bool follows = __mw_follow_self(&self);
+  __mw_u32 there = follows && __mw_follows(MW_FOLLOW_BARRIERS) ? __mw_arrive(&self, self.launch->first_site + site)
+                                                               : __mw_follow_meet_count(true);
+  __mw_u32 count = __mw_follow_meet_count(predicate);
+  if (follows && __mw_follows(MW_FOLLOW_RACES)) __mw_pass_barrier(&self);
+  return what == MW_FOLLOW_COUNT ? (int)count : what == MW_FOLLOW_OR ? count != 0 : count == there;
 }
 
 __mw_follow_called __mw_u32 __mw_guard_follow_mask(__mw_u32 mask, __mw_u32 site) {
@@ -192,10 +205,11 @@ __mw_follow_called void __mw_guard_follow_warp(__mw_u32 mask, __mw_u32 site) {
     __mw_follow_converge(mask);
     return;
   }
-  if (self.launch->kinds & MW_BARRIERS)
+  if (__mw_follows(MW_FOLLOW_BARRIERS))
     mask = __mw_gather(&self, mask, self.launch->first_site + site, false);
   else
     __mw_follow_converge(mask);
+  if (!__mw_follows(MW_FOLLOW_RACES)) return;
   __mw_join_lanes(&self, mask & __mw_existing(&self) & ~__mw_load(&__mw_warp_of(&self)->exited));
 }
 
@@ -217,7 +231,7 @@ __mw_follow_called __mw_u32 __mw_guard_follow_shuffle(__mw_u32 mask, __mw_u32 by
   __mw_u32 lanes = __mw_gather(&self, mask, site, true), from = __mw_source_lane(self.id % 32, by, clamp, mode);
   if (!(lanes >> from & 1) && __mw_existing(&self) >> from & 1) {
     /* Whether the value is used is not known. With all checks, the CPU device reports the use. */
-    if (self.launch->kinds & MW_INITIALISATION)
+    if (__mw_follows(MW_FOLLOW_INITIALISATION))
       __mw_note(self.session, MW_FOLLOW_READ_ABSENT);
     else
       __mw_found_here(&self, MW_FOLLOW_ABSENT, site, from);
@@ -243,7 +257,7 @@ __mw_follow_called void __mw_guard_follow_grid_wait(__mw_u32 site) {
 /* All blocks of the grid have arrived; one thread of the block calls it. */
 __mw_follow_called void __mw_guard_follow_grid() {
   __mw_self self;
-  if (__mw_follow_self(&self)) __mw_add(&self.block->grids, 1);
+  if (__mw_follows(MW_FOLLOW_RACES) && __mw_follow_self(&self)) __mw_add(&self.block->grids, 1);
 }
 
 /* ---- malloc and free ---- */
@@ -259,7 +273,7 @@ __mw_follow_called void __mw_guard_follow_given(void *pointer, __mw_u64 bytes, _
   if (!__mw_load(&self.session->malloc_count)) __mw_or(&self.session->malloc_count, 1);
   m->bytes = (__mw_u32)bytes;
   m->site = self.launch->first_site + site;
-  m->run = self.block->run;
+  m->run = __mw_run(&self);
   m->thread = self.id;
   __mw_order();
   *(volatile __mw_u32 *)&m->is_freed = 0;

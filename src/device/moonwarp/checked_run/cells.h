@@ -25,7 +25,7 @@ __mw_follow_function bool __mw_precedes(const __mw_touch &a, __mw_u64 who, __mw_
   const mw_follow_block *block = a.self.block;
   const mw_follow_launch *launch = a.self.launch;
   __mw_u32 run = __mw_run_of(who), thread = __mw_thread_of(who);
-  if (run == block->run) {
+  if (run == __mw_run(&a.self)) {
     if (thread == a.self.id || __mw_epoch_of(who) < (a.self.thread->epoch & 0x3ffff)) return true;
     return thread / 32 == a.self.id / 32 && __mw_knows_lane(a.self.thread, thread % 32, __mw_step_of(what));
   }
@@ -69,7 +69,7 @@ __mw_follow_inline bool __mw_conflict(const __mw_touch &a, __mw_u64 who, __mw_u6
   const __mw_u32 strong = MW_FOLLOW_ATOMIC | MW_FOLLOW_VOLATILE;
   if (!((mine | theirs) & MW_FOLLOW_STORE)) return false;
   if (!(mine & strong) || !(theirs & strong)) return true;
-  bool same = __mw_run_of(who) == a.self.block->run;
+  bool same = __mw_run_of(who) == __mw_run(&a.self);
   if ((mine | theirs) & MW_FOLLOW_BLOCK && !same) return true;
   return a.is_shared && same && __mw_thread_of(who) / 32 == a.self.id / 32 && !((mine | theirs) & MW_FOLLOW_ATOMIC);
 }
@@ -112,7 +112,7 @@ __mw_follow_inline void __mw_complete(mw_follow_cell *cell, int place, __mw_u64 
 __mw_follow_function void __mw_follow_word_of(const __mw_touch &a, mw_follow_cell *cell, __mw_u32 bytes) {
   const mw_follow_thread *t = a.self.thread;
   __mw_u32 step = t->step > 4095 ? 4095 : t->step;
-  __mw_u64 who = (__mw_u64)a.self.block->run << 32 | (t->epoch & 0x3ffff) << 14 | a.self.id << 4 | bytes;
+  __mw_u64 who = (__mw_u64)__mw_run(&a.self) << 32 | (t->epoch & 0x3ffff) << 14 | a.self.id << 4 | bytes;
   __mw_u64 what = (__mw_u64)a.site << 44 | (__mw_u64)step << 32 | (__mw_load(&a.self.block->grids) & 0xffff) << 16 |
                   ((a.self.id & 511) << 7 | (a.flags & 127));
   bool strong = a.flags & (MW_FOLLOW_ATOMIC | MW_FOLLOW_VOLATILE), stores = a.flags & MW_FOLLOW_STORE;
@@ -140,7 +140,7 @@ __mw_follow_function void __mw_follow_word_of(const __mw_touch &a, mw_follow_cel
 
 /* Shared memory: a word of run << 4 | bytes for each word. */
 __mw_follow_inline bool __mw_write_shared(const __mw_touch &a, __mw_u32 *written, __mw_u32 bytes) {
-  __mw_u32 tag = a.self.block->run << 4, old = __mw_load(written);
+  __mw_u32 tag = __mw_run(&a.self) << 4, old = __mw_load(written);
   bool unwritten = a.flags & MW_FOLLOW_USED && (old >> 4 != tag >> 4 || (old & bytes) != bytes);
   while (a.flags & MW_FOLLOW_STORE) {
     __mw_u32 made = (old >> 4 == tag >> 4 ? old : tag) | bytes, found;

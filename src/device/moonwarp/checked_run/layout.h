@@ -8,6 +8,17 @@
 
 enum { MW_FOLLOW_LANES = 32, MW_FOLLOW_THREADS = 1024 };
 
+/* What a unit follows: kinds of checks (bits of mw_check_kind), and what else its kernels do. */
+enum mw_follow_uses {
+  MW_FOLLOW_MEMORY = 1,
+  MW_FOLLOW_RACES = 2,
+  MW_FOLLOW_BARRIERS = 4,
+  MW_FOLLOW_INITIALISATION = 8,
+  MW_FOLLOW_KINDS = 15,
+  MW_FOLLOW_WARPS = 16,
+  MW_FOLLOW_ARRIVALS = 32, /* waits for arrivals: arrivals.h */
+};
+
 /* Properties of an access. */
 enum mw_follow_flags {
   MW_FOLLOW_STORE = 1,
@@ -17,6 +28,8 @@ enum mw_follow_flags {
   MW_FOLLOW_USED = 16,    /* a load whose value is used, rather than copied */
   MW_FOLLOW_ACQUIRE = 32,
   MW_FOLLOW_RELEASE = 64,
+  MW_FOLLOW_IN_SHARED = 128, /* known to be so by the compiler */
+  MW_FOLLOW_IN_GLOBAL = 256,
 };
 
 enum mw_follow_vote { MW_FOLLOW_COUNT, MW_FOLLOW_AND, MW_FOLLOW_OR };
@@ -114,7 +127,8 @@ typedef struct mw_follow_session {
   unsigned int pair_count, log_count, notes, malloc_count; /* malloc_count: 0, or 1 if there were blocks */
 } mw_follow_session;
 
-/* A launch, followed by a bit for each slot that says whether a block has it, and by the slots. */
+/* A launch, followed by a bit for each slot that says whether a block has it, and by the slots. slot_count: 0 if blocks
+   need none. */
 typedef struct mw_follow_launch {
   unsigned long long session, slots, slot_bytes, cells_at,
       written_at; /* offsets in a slot: of shared memory's shadow */
@@ -140,19 +154,24 @@ typedef struct mw_follow_thread {
   unsigned short known[MW_FOLLOW_LANES]; /* the same of each lane */
 } mw_follow_thread;
 
+/* A block that runs, in its shared memory. */
+typedef struct mw_follow_here {
+  unsigned long long launch, slot; /* mw_follow_launch, mw_follow_block; or 0 */
+  unsigned long long place;        /* the latest arrival at a barrier: site << 32 | thread */
+  unsigned int gone, gone_thread;  /* threads that have returned: how many, and the latest */
+} mw_follow_here;
+
 /* A barrier that some threads of a block wait at, by its number (PTX bar.sync). */
-enum { MW_FOLLOW_BARRIERS = 16 };
+enum { MW_FOLLOW_NUMBERS = 16 };
 typedef struct mw_follow_named {
   unsigned int arrived, generation;
 } mw_follow_named;
 
-/* A block that runs: a slot begins with it. */
+/* What does not fit there: a slot begins with it. */
 typedef struct mw_follow_block {
-  unsigned long long launch;
-  unsigned int run, slot, arrived, generation, gone, gone_thread, site, site_thread, grids, learnt, votes[2],
-      unfollowed;
-  unsigned int stalled, progress; /* threads that wait for arrivals; arrivals */
-  mw_follow_named named[MW_FOLLOW_BARRIERS];
+  unsigned int slot, grids, learnt, unfollowed;
+  unsigned int arrived, stalled, progress; /* threads at barriers of the block; that wait for arrivals; arrivals */
+  mw_follow_named named[MW_FOLLOW_NUMBERS];
   mw_follow_warp warps[MW_FOLLOW_THREADS / MW_FOLLOW_LANES];
   mw_follow_thread threads[MW_FOLLOW_THREADS];
 } mw_follow_block;

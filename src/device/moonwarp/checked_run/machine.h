@@ -12,12 +12,12 @@
 typedef unsigned int __mw_u32;
 typedef unsigned long long __mw_u64;
 
-static __attribute__((shared)) __mw_u64 __mw_follow_slot; /* the block's mw_follow_block */
+/* mwcc defines it, for what the unit follows (mw_follow_uses). */
+extern "C" __attribute__((device)) __mw_u32 __mw_guard_follow_uses();
 
-__mw_follow_inline mw_follow_block *__mw_followed() {
-  return (mw_follow_block *)*(volatile __mw_u64 *)&__mw_follow_slot;
-}
-__mw_follow_inline void __mw_follow_set(mw_follow_block *b) { *(volatile __mw_u64 *)&__mw_follow_slot = (__mw_u64)b; }
+static __attribute__((shared)) mw_follow_here __mw_follow_state;
+
+__mw_follow_inline mw_follow_here *__mw_here() { return &__mw_follow_state; }
 __mw_follow_inline __mw_u32 __mw_follow_thread_id() {
   return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
 }
@@ -42,6 +42,16 @@ __mw_follow_inline bool __mw_follow_is_cooperative() {
   asm("mov.u32 %0, %%envreg1;" : "=r"(low));
   asm("mov.u32 %0, %%envreg2;" : "=r"(high));
   return low | high;
+}
+/* The block's barrier; returns for how many threads the predicate holds. Does not wait for threads that have returned.
+ */
+__mw_follow_inline __mw_u32 __mw_follow_meet_count(bool predicate) {
+  __mw_u32 count;
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; barrier.red.popc.u32 %0, 0, p; }"
+               : "=r"(count)
+               : "r"((__mw_u32)predicate)
+               : "memory");
+  return count;
 }
 __mw_follow_inline void __mw_follow_converge(__mw_u32 lanes) { __nvvm_bar_warp_sync(lanes); }
 __mw_follow_inline __mw_u64 __mw_xchg(__mw_u64 *at, __mw_u64 value) {
@@ -73,6 +83,15 @@ __mw_follow_inline __mw_u32 __mw_and(__mw_u32 *at, __mw_u32 value) {
   __mw_u32 old;
   asm volatile("atom.and.b32 %0, [%1], %2;" : "=r"(old) : "l"(at), "r"(value) : "memory");
   return old;
+}
+/* The calling thread returns; how many of the block have, in one thread of those that return together, else 0. */
+__mw_follow_inline __mw_u32 __mw_follow_leave() {
+  __mw_u32 lanes, lane;
+  asm volatile("activemask.b32 %0;" : "=r"(lanes));
+  asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+  if (lanes & ((1u << lane) - 1)) return 0;
+  __mw_u32 count = (__mw_u32)__builtin_popcount(lanes);
+  return __mw_add(&__mw_here()->gone, count) + count;
 }
 __mw_follow_inline void __mw_order() { asm volatile("membar.gl;" : : : "memory"); }
 /* End the thread, and all of its grid when they poll. */

@@ -6,26 +6,28 @@
 #include "moonwarp/checked_run/machine.h"
 #endif
 
-enum { MW_MEMORY = 1, MW_RACES = 2, MW_BARRIERS = 4, MW_INITIALISATION = 8 }; /* of mw_check_kind */
-
 /* The calling thread. */
 typedef struct __mw_self {
-  mw_follow_block *block;
-  mw_follow_thread *thread;
+  mw_follow_block *block;   /* NULL if the launch has no slots */
+  mw_follow_thread *thread; /* likewise; only for races */
   const mw_follow_launch *launch;
   mw_follow_session *session;
   __mw_u32 id;
 } __mw_self;
 
 __mw_follow_inline bool __mw_follow_self(__mw_self *self) {
-  self->block = __mw_followed();
-  if (!self->block) return false;
+  const mw_follow_here *here = __mw_here();
+  self->launch = (const mw_follow_launch *)here->launch;
+  if (!self->launch) return false;
+  self->block = (mw_follow_block *)here->slot;
   self->id = __mw_follow_thread_id();
   self->thread = &self->block->threads[self->id];
-  self->launch = (const mw_follow_launch *)self->block->launch;
   self->session = (mw_follow_session *)self->launch->session;
   return true;
 }
+
+__mw_follow_inline bool __mw_follows(__mw_u32 what) { return __mw_guard_follow_uses() & what; }
+__mw_follow_inline __mw_u32 __mw_run(const __mw_self *self) { return self->launch->base + __mw_follow_block_id(); }
 
 __mw_follow_inline __mw_u32 __mw_load(const __mw_u32 *at) { return *(const volatile __mw_u32 *)at; }
 __mw_follow_inline __mw_u64 __mw_load64(const __mw_u64 *at) { return *(const volatile __mw_u64 *)at; }
@@ -35,12 +37,14 @@ __mw_follow_inline void __mw_note(mw_follow_session *session, __mw_u32 what) {
 }
 
 __mw_follow_inline mw_follow_end __mw_end_of(const __mw_self *self, __mw_u32 site, __mw_u32 flags) {
-  mw_follow_end end = {site, self->block->run, self->id, self->thread->epoch, self->thread->step, flags};
+  mw_follow_end end = {site, __mw_run(self), self->id, 0, 0, flags};
+  if (__mw_follows(MW_FOLLOW_RACES)) end.epoch = self->thread->epoch, end.step = self->thread->step;
   return end;
 }
 
 /* The thread no longer waits for arrivals (arrivals.h). */
 __mw_follow_inline void __mw_end_polls(const __mw_self *self) {
+  if (!__mw_follows(MW_FOLLOW_ARRIVALS)) return;
   if (self->thread->polls) __mw_add(&self->block->stalled, ~0u);
   self->thread->polls = 0;
 }
@@ -79,7 +83,7 @@ __mw_follow_function __mw_u32 __mw_log(const __mw_self *self, mw_follow_event ev
     __mw_note(session, MW_FOLLOW_LOG_FULL);
     return 0;
   }
-  event.run = self->block->run;
+  event.run = __mw_run(self);
   event.thread = self->id;
   event.epoch = self->thread->epoch;
   ((mw_follow_event *)session->log)[number] = event;
@@ -132,7 +136,7 @@ __mw_follow_inline void __mw_fence_for(mw_follow_thread *t, __mw_u32 scope) {
 
 __mw_follow_inline __mw_u64 __mw_word_key(const __mw_self *self, const void *address) {
   if (!__mw_follow_is_shared(address)) return (__mw_u64)address;
-  return (__mw_u64)1 << 63 | (__mw_u64)self->block->run << 24 | __mw_follow_offset(address);
+  return (__mw_u64)1 << 63 | (__mw_u64)__mw_run(self) << 24 | __mw_follow_offset(address);
 }
 
 /* ---- findings ---- */

@@ -17,48 +17,35 @@ __mw_follow_inline __mw_u32 __mw_existing(const __mw_self *self) {
 
 /* ---- barriers of the block ---- */
 
-/* The first to arrive says at which barrier; the others compare. */
-__mw_follow_inline void __mw_compare_places(const __mw_self *self, __mw_u32 *site_at, __mw_u32 *thread_at,
-                                            __mw_u32 site, __mw_u32 kind) {
-  __mw_u32 first = __mw_cas(site_at, 0, site);
-  if (!first) {
-    *(volatile __mw_u32 *)thread_at = self->id;
-    return;
-  }
-  if (first == site) return;
-  mw_follow_end here = __mw_end_of(self, first, 0), other = __mw_end_of(self, site, 0);
-  here.thread = __mw_load(thread_at);
-  mw_follow_finding *f = __mw_found(self, kind, here, other, 0);
+/* Two places where threads wait that should wait at one. */
+__mw_follow_function void __mw_found_two(const __mw_self *self, __mw_u32 kind, __mw_u32 site, __mw_u32 other,
+                                         __mw_u32 thread) {
+  mw_follow_end here = __mw_end_of(self, other, 0), mine = __mw_end_of(self, site, 0);
+  here.thread = thread;
+  bool mine_first = site < other;
+  mw_follow_finding *f = __mw_found(self, kind, mine_first ? mine : here, mine_first ? here : mine, 0);
   if (f) f->ready = 1;
 }
 
-/* All threads that have not returned have arrived: release them. */
-__mw_follow_inline void __mw_release_block(const __mw_self *self, __mw_u32 site, __mw_u32 gone) {
-  mw_follow_block *b = self->block;
-  if (gone) __mw_found_here(self, MW_FOLLOW_RETURNED, site, __mw_load(&b->gone_thread));
-  for (__mw_u32 w = 0; w * 32 < self->launch->threads; w++) *(volatile __mw_u32 *)&b->warps[w].waits = 0;
-  *(volatile __mw_u32 *)&b->site = 0;
-  *(volatile __mw_u32 *)&b->votes[(b->generation + 1) & 1] = 0;
-  __mw_order();
-  *(volatile __mw_u32 *)&b->generation = b->generation + 1;
-}
-
-__mw_follow_function void __mw_wait_for_block(const __mw_self *self, __mw_u32 site) {
-  mw_follow_block *b = self->block;
+/* Wait for the block at the hardware's barrier, which lets threads at different barriers continue together and does not
+   wait for those that have returned. Each arrival overwrites the place of those before, and all compare themselves with
+   the latest. Returns how many threads there are. */
+__mw_follow_inline __mw_u32 __mw_arrive(const __mw_self *self, __mw_u32 site) {
+  mw_follow_here *here = __mw_here();
+  __mw_u32 bit = 1u << self->id % 32;
   __mw_end_polls(self);
-  __mw_order();
-  __mw_compare_places(self, &b->site, &b->site_thread, site, MW_FOLLOW_DIVERGED);
-  __mw_or(&__mw_warp_of(self)->waits, 1u << self->id % 32);
-  __mw_u32 generation = __mw_load(&b->generation);
-  __mw_add(&b->arrived, 1);
-  while (__mw_load(&b->generation) == generation) {
-    __mw_u32 arrived = __mw_load(&b->arrived), gone = __mw_load(&b->gone);
-    if (arrived + gone == self->launch->threads && __mw_cas(&b->arrived, arrived, 0) == arrived)
-      __mw_release_block(self, site, gone);
-    else
-      __mw_wait_a_little();
-  }
-  __mw_order();
+  if (__mw_follows(MW_FOLLOW_WARPS)) __mw_or(&__mw_warp_of(self)->waits, bit);
+  if (__mw_follows(MW_FOLLOW_ARRIVALS)) __mw_add(&self->block->arrived, 1);
+  *(volatile __mw_u64 *)&here->place = (__mw_u64)site << 32 | self->id;
+  __mw_u32 arrived = __mw_follow_meet_count(true);
+  __mw_u64 latest = *(volatile __mw_u64 *)&here->place;
+  __mw_u32 thread = (__mw_u32)latest, other = (__mw_u32)(latest >> 32);
+  if (__mw_follows(MW_FOLLOW_WARPS)) __mw_and(&__mw_warp_of(self)->waits, ~bit);
+  if (__mw_follows(MW_FOLLOW_ARRIVALS)) __mw_add(&self->block->arrived, ~0u);
+  if (other != site) __mw_found_two(self, MW_FOLLOW_DIVERGED, site, other, thread);
+  if (thread == self->id && arrived != self->launch->threads)
+    __mw_found_here(self, MW_FOLLOW_RETURNED, site, *(volatile __mw_u32 *)&here->gone_thread);
+  return arrived;
 }
 
 __mw_follow_inline void __mw_pass_barrier(const __mw_self *self) {
@@ -71,6 +58,16 @@ __mw_follow_inline void __mw_pass_barrier(const __mw_self *self) {
 }
 
 /* ---- lanes that call a warp function ---- */
+
+/* The first to arrive says at which place; the others compare. */
+__mw_follow_inline void __mw_compare_places(const __mw_self *self, __mw_u32 *site_at, __mw_u32 *thread_at,
+                                            __mw_u32 site, __mw_u32 kind) {
+  __mw_u32 first = __mw_cas(site_at, 0, site);
+  if (!first)
+    *(volatile __mw_u32 *)thread_at = self->id;
+  else if (first != site)
+    __mw_found_two(self, kind, site, first, __mw_load(thread_at));
+}
 
 /* How often a lane finds all lanes of its warp waiting before it gives up those of its mask that have not arrived. */
 enum { MW_FOLLOW_PATIENCE = 20000 };
