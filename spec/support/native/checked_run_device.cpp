@@ -22,6 +22,7 @@
 #define __mw_follow_function    template <int = 0> static
 #define __mw_follow_inline      static inline
 #define __mw_follow_called      static
+#define __mw_follow_quick       static
 typedef unsigned int __mw_u32;
 typedef unsigned long long __mw_u64;
 
@@ -150,7 +151,7 @@ static void cover() {
        n <= ((__mw_u64)device_memory + MEMORY - 1) >> MW_FOLLOW_PAGE_SHIFT; n++) {
     mw_follow_page page = {n, (__mw_u64)calloc(MW_FOLLOW_PAGE_WORDS, sizeof(mw_follow_cell)),
                            (__mw_u64)malloc(MW_FOLLOW_PAGE_WORDS)};
-    __mw_u64 at = __mw_hash(n);
+    __mw_u64 at = n;
     while (pages[at & (PAGES - 1)].number) at++;
     memset((void *)page.written, 15, MW_FOLLOW_PAGE_WORDS);
     pages[at & (PAGES - 1)] = page;
@@ -278,6 +279,35 @@ static void run_shared() {
     if (T < 32) store(shared(T), 1);
     barrier(3), load(shared(63 - T), 2);
   });
+}
+
+/* Initialisation by itself. */
+static void access(char *at, __mw_u64 bytes, __mw_u32 site, __mw_u32 flags) {
+  bool is_shared = __mw_follow_is_shared(at);
+  __mw_guard_follow_written(at, bytes, nullptr, site, flags | (is_shared ? MW_FOLLOW_IN_SHARED : MW_FOLLOW_IN_GLOBAL));
+}
+
+static void run_written() {
+  enum { W = MW_FOLLOW_STORE, R = MW_FOLLOW_USED, ALONE = 8 };
+  run(
+      "halves of shared words", 2, 64,
+      [] {
+        access(shared(T), 4, 1, W), barrier(9), access(shared(63 - T), 4, 2, R), access(shared(T & ~3), 16, 3, R);
+        access(shared(T) + 2, 2, 4, R), access(shared(64 + T) + 1, 1, 5, W), access(shared(64 + T) + 1, 1, 6, R);
+        access(shared(64 + T) + 2, 1, 7, R), access(shared(64 + T), 4, 8, R);
+      },
+      ALONE);
+  char *first = global(2048), *shadow = (char *)__mw_page_of(&session, (__mw_u64)first)->written;
+  memset(shadow + ((__mw_u64)first / 4 & (MW_FOLLOW_PAGE_WORDS - 1)), 0, 512);
+  run(
+      "halves of global words", 1, 32,
+      [] {
+        access(global(2048 + 4 * T), 16, 1, W), access(global(2048 + 4 * T) + 8, 8, 2, R);
+        access(global(2048 + 128 + T) + 1, 1, 3, W), access(global(2048 + 128 + T) + 1, 1, 4, R);
+        access(global(2048 + 128 + T) + 2, 2, 5, R), access(global(2048 + 256 + 2 * T), 8, 6, R);
+        access(global(2048 + 256 + 2 * T), 8, 7, W | R), access(global(2048 + 256 + 2 * T), 8, 8, R);
+      },
+      ALONE);
 }
 
 static void run_warps() {
@@ -463,6 +493,7 @@ static void run_in_step() {
 int main() {
   cover();
   run_shared();
+  run_written();
   run_warps();
   run_barriers();
   run_arrivals();

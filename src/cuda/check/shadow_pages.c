@@ -25,8 +25,7 @@ CUdeviceptr check_room(check_session *check, size_t bytes, unsigned char value) 
 
 /* The page's entry, or the free one where it is to be. */
 static mw_follow_page *place_of(const check_session *check, uint64_t number) {
-  uint64_t at = number * 0x9e3779b97f4a7c15ull >> 32;
-  for (;; at++) {
+  for (uint64_t at = number;; at++) {
     mw_follow_page *page = &check->pages[at & (check->at.page_room - 1)];
     if (page->number == number || !page->number) return page;
   }

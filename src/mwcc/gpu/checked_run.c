@@ -139,7 +139,8 @@ static void follow_access(follower *f, LLVMValueRef i, const gpu_access *a) {
   LLVMValueRef site = site_of(f, i, o.name, bytes), address = generic_pointer(f, a->address);
   LLVMValueRef arguments[] = {address, LLVMBuildZExt(f->b, a->bytes, f->p->i64, ""), generic_pointer(f, o.base), site,
                               constant_i32(f->p, flags)};
-  call_guard(f, "__mw_guard_follow", arguments, MW_COUNT(arguments));
+  bool is_simple = !(f->uses & MW_FOLLOW_RACES) && LLVMIsAConstantInt(a->bytes) && bytes <= 16;
+  call_guard(f, is_simple ? "__mw_guard_follow_written" : "__mw_guard_follow", arguments, MW_COUNT(arguments));
   bool acquires = flags & MW_FOLLOW_ATOMIC || (flags & MW_FOLLOW_VOLATILE && !(flags & MW_FOLLOW_STORE));
   if (!acquires || !(f->uses & MW_FOLLOW_RACES)) return;
   position_after(f, i);

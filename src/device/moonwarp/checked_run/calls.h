@@ -55,6 +55,7 @@ __mw_follow_called void __mw_guard_follow_begin(__mw_u64 address) {
     here->launch = address;
     here->slot = takes ? (__mw_u64)__mw_take_slot(launch) : 0;
     here->gone = 0;
+    here->run = takes ? launch->base + __mw_follow_block_id() : 0;
     __mw_order();
   }
   __mw_follow_meet();
@@ -298,5 +299,7 @@ __mw_follow_called void __mw_guard_follow_free(void *pointer, __mw_u32 site) {
     free(pointer);
   }
 }
+
+#include "moonwarp/checked_run/written.h"
 
 #endif

@@ -168,7 +168,7 @@ __mw_follow_inline bool __mw_write_global(const __mw_touch &a, unsigned char *wr
 
 __mw_follow_inline const mw_follow_page *__mw_page_of(const mw_follow_session *session, __mw_u64 address) {
   const mw_follow_page *pages = (const mw_follow_page *)session->pages;
-  __mw_u64 number = address >> MW_FOLLOW_PAGE_SHIFT, at = __mw_hash(number);
+  __mw_u64 number = address >> MW_FOLLOW_PAGE_SHIFT, at = number;
   for (__mw_u32 tries = 0; tries < session->page_room; tries++, at++) {
     const mw_follow_page *page = &pages[at & (session->page_room - 1)];
     if (page->number == number) return page;

@@ -7,6 +7,7 @@
 
 #define __mw_follow_function template <int = 0> static __attribute__((device, noinline, nodebug))
 #define __mw_follow_inline   static __attribute__((device, always_inline, nodebug)) inline
+#define __mw_follow_quick    extern "C" __attribute__((device, always_inline, nodebug, used))
 #define __mw_follow_called   extern "C" __attribute__((device, noinline, nodebug, used))
 
 typedef unsigned int __mw_u32;

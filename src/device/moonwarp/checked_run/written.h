@@ -1,0 +1,74 @@
+/* Initialisation by itself: an access of whole words or within one is decided in line, by one load of the shadow, if
+ * all of it is written. Others go to __mw_guard_follow, which decides again, exactly: it reads the shadow past the
+ * caches. */
+#ifndef MOONWARP_FOLLOW_WRITTEN_H
+#define MOONWARP_FOLLOW_WRITTEN_H
+
+#include "moonwarp/checked_run/cells.h"
+
+/* Bits of the bytes that an access has in its word; 0: it is in several words. */
+__mw_follow_inline __mw_u32 __mw_bytes_in_word(__mw_u64 address, __mw_u64 bytes) {
+  __mw_u32 at = (__mw_u32)address & 3;
+  return at + bytes > 4 ? 0 : ((1u << bytes) - 1) << at;
+}
+
+/* Shadow of so many whole words, as one number. */
+template <class T> __mw_follow_inline bool __mw_is_whole(T *shadow, T all, __mw_u32 flags) {
+  bool reads = flags & MW_FOLLOW_USED, is_whole = !reads || (*shadow & all) == all;
+  if (flags & MW_FOLLOW_STORE && is_whole) *shadow = all;
+  return is_whole;
+}
+
+__mw_follow_inline bool __mw_is_written_global(const mw_follow_session *session, __mw_u64 address, __mw_u64 bytes,
+                                               __mw_u32 flags) {
+  __mw_u64 number = address >> MW_FOLLOW_PAGE_SHIFT;
+  const mw_follow_page *page = (const mw_follow_page *)session->pages + (number & (session->page_room - 1));
+  if (page->number != number || !page->written) return false;
+  unsigned char *written = (unsigned char *)page->written + (address / 4 & (MW_FOLLOW_PAGE_WORDS - 1));
+  if (bytes < 4) {
+    __mw_u32 mine = __mw_bytes_in_word(address, bytes);
+    return mine && (*written & mine) == mine;
+  }
+  if (address & (bytes - 1)) return false;
+  if (bytes == 4) return __mw_is_whole(written, (unsigned char)15, flags);
+  if (bytes == 8) return __mw_is_whole((unsigned short *)written, (unsigned short)0x0f0f, flags);
+  return bytes == 16 && __mw_is_whole((__mw_u32 *)written, 0x0f0f0f0fu, flags);
+}
+
+__mw_follow_inline bool __mw_is_written_shared(const mw_follow_launch *launch, __mw_u32 offset, __mw_u64 bytes,
+                                               __mw_u32 flags) {
+  const mw_follow_here *here = __mw_here();
+  __mw_u32 run = here->run, word = offset / 4;
+  if (bytes > 16 || word + 4 > launch->shared_words) return false;
+  __mw_u32 *written = (__mw_u32 *)(here->slot + launch->written_at) + word;
+  if (bytes < 4) {
+    __mw_u32 mine = __mw_bytes_in_word(offset, bytes);
+    return mine && *written >> 4 == run && (*written & mine) == mine;
+  }
+  __mw_u32 all = run << 4 | 15;
+  if (offset & 3 || bytes & 3) return false;
+  bool is_written = true;
+#pragma unroll
+  for (__mw_u32 k = 0; k < bytes / 4 && flags & MW_FOLLOW_USED; k++) is_written &= written[k] == all;
+  if (!is_written) return false;
+#pragma unroll
+  for (__mw_u32 k = 0; k < bytes / 4 && flags & MW_FOLLOW_STORE; k++) written[k] = all;
+  return true;
+}
+
+/* mwcc calls it with constant bytes and flags, and inlines it. */
+__mw_follow_quick void __mw_guard_follow_written(const void *address, __mw_u64 bytes, const void *object, __mw_u32 site,
+                                                 __mw_u32 flags) {
+  const mw_follow_launch *launch = (const mw_follow_launch *)__mw_here()->launch;
+  if (!launch) return;
+  bool is_known;
+  if (flags & MW_FOLLOW_IN_GLOBAL)
+    is_known = __mw_is_written_global((const mw_follow_session *)launch->session, (__mw_u64)address, bytes, flags);
+  else if (flags & MW_FOLLOW_IN_SHARED)
+    is_known = __mw_is_written_shared(launch, __mw_follow_offset(address), bytes, flags);
+  else
+    is_known = false;
+  if (!__builtin_expect(is_known, 1)) __mw_guard_follow(address, bytes, object, site, flags);
+}
+
+#endif
