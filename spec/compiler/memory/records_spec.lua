@@ -107,3 +107,30 @@ describe("a record of which one member's place is known better", function()
     end
   end)
 end)
+
+describe("a record that is read between its stores", function()
+  -- The loads would be done where the first of them is, and the stores where the last is.
+  it("has what was stored before", function()
+    local out = mw.zeros(4 * 64, "int")
+    for _, width in ipairs { "4", "8", "16", "8x2" } do
+      local m = mw.compile { options = { "--width=" .. width }, source = [[
+        __global__ void k(const int *a, int *out) {
+          __shared__ int tile[8 * 64];
+          int x = threadIdx.x, *s = tile + 8 * x;
+          for (int m = 0; m < 3; m++) s[m] = a[3 * x + m];
+          __syncthreads();
+          s[1] = x;
+          s[2] = a[3 * x] + 1;
+          s[0] = tile[8 * x] + 5;
+          s[1] = a[3 * x + 2] + tile[8 * x + 1];
+          for (int m = 0; m < 3; m++) out[4 * x + m] = s[m];
+        }]] }
+      local a = {}
+      for i = 0, 3 * 64 - 1 do a[i + 1] = 1000 + i end
+      m.k(1, 64)(mw.array(a, "int"), out)
+      for x = 0, 63 do
+        assert.same({ 1005 + 3 * x, 1002 + 4 * x, 1001 + 3 * x }, { out[4 * x + 1], out[4 * x + 2], out[4 * x + 3] })
+      end
+    end
+  end)
+end)

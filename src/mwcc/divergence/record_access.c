@@ -4,7 +4,8 @@
  * of a group there are only
  *   - instructions that touch no memory, and for loads other loads;
  *   - accesses to other bytes of the records. A thread's own bytes are others by their distances; another thread that
- *     accessed them would race, as nothing in between synchronises;
+ *     accessed them would race, as nothing in between synchronises. A load between stores may be the first of its group, and
+ *     then none of that group reads what has been stored before it, since these stores are done later;
  *   - accesses to shared memory while the records are a parameter's, or the reverse; and to local or constant memory.
  * Anything else, as a store to what may be the same memory, ends a group, and the next one begins.
  *
@@ -121,6 +122,18 @@ static bool is_private_beside(LLVMValueRef i, LLVMValueRef own) {
   return is_private && (memory_of(own) == MEMORY_SHARED || LLVMIsAArgument(root_of(own)));
 }
 
+static bool find_group(const shapes *s, LLVMValueRef access, record *r);
+
+/* Whether the load is the first of a group of its own, and so reads bytes that the stores before it write, early. A group
+   that has begun before these stores reads none of them. */
+static bool reads_taken_early(const search *x, LLVMValueRef load) {
+  record own = {0};
+  if (!is_element(x->s, load) || !find_group(x->s, load, &own) || own.members[0] != load) return false;
+  for (int n = 0; n < own.count; n++)
+    if (is_taken(x, own.offsets[n], own.offsets[n] + own.bytes, false)) return true;
+  return false;
+}
+
 /* Whether another access leaves the group as it is. */
 static bool may_pass(search *x, LLVMValueRef i) {
   LLVMValueRef own = address_of(x->access);
@@ -132,7 +145,7 @@ static bool may_pass(search *x, LLVMValueRef i) {
   if (is_load(i) != x->loads && reads_elsewhere(load, stored)) return true;
   if (!record_form(x->s, address_of(i), &f) || !same_but_distance(&x->r->form, &f)) return false;
   int64_t to = f.distance + bytes_of(x->s, i);
-  if (!x->loads) return !is_taken(x, f.distance, to, false);
+  if (!x->loads) return !is_taken(x, f.distance, to, false) && !(is_load(i) && reads_taken_early(x, i));
   if (x->other_count == MOST_RECORD_MEMBERS) return false;
   x->other[x->other_count].from = f.distance;
   x->other[x->other_count++].to = to;
