@@ -261,8 +261,7 @@ return {
     product("mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32", "r", 4, 4, 2),
     product("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc", "r", 4, 4, 2)) },
   { "mma.sp (sparse matrices)", products(
-    product("mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32", "f", 4, 4, 4, "r", true)),
-    refused = { cpu = "inline PTX 'mma' has a shape, types or operands that the CPU device does not have" } },
+    product("mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32", "f", 4, 4, 4, "r", true)) },
   { "ldmatrix and stmatrix", [[
     __shared__ __align__(16) unsigned short s[512];
     unsigned at = (unsigned)__cvta_generic_to_shared(s + threadIdx.x * 8), a, b, c, d;

@@ -200,11 +200,14 @@ static void add_tensor_functions(mw_text *text, const mw_text *source) {
                                          {"e5m2", "FP8"},   {"s8", "BYTES"},  {"u8", "BYTES"},  {"s4", "NIBBLES"},
                                          {"u4", "NIBBLES"}, {"b1", "BITS"}};
   const char *data = source->data;
-  if (!data || (!strstr(data, "mma.sync") && !strstr(data, "matrix.sync"))) return;
+  bool is_dense = data && (strstr(data, "mma.sync") || strstr(data, "matrix.sync"));
+  bool is_sparse = data && strstr(data, "mma.sp");
+  if (!is_dense && !is_sparse) return;
   mw_text_addf(text, "\n");
   for (size_t n = 0; n < MW_COUNT(types); n++)
     if (strstr(data, types[n][0])) mw_text_addf(text, "#define __MW_TENSOR_%s 1\n", types[n][1]);
-  mw_text_addf(text, "#include \"moonwarp/tensor/ptx_products.h\"\n");
+  if (is_dense) mw_text_addf(text, "#include \"moonwarp/tensor/ptx_products.h\"\n");
+  if (is_sparse) mw_text_addf(text, "#include \"moonwarp/tensor/sparse_product.h\"\n");
 }
 
 /* The functions of bfloat16, tf32 and 8-bit numbers. */

@@ -360,7 +360,7 @@ static void lower_call(site *s) {
     LLVMPositionBuilderBefore(s->b, s->call);
     read_arguments(s);
     LLVMValueRef value = builtin ? lower_builtin(s, builtin)
-                         : strcmp(name, WARP_APPLY) == 0
+                         : starts_with(name, WARP_APPLY)
                              ? apply_to_warp(s)
                              : lower_warp(s->p, s->b, s->call, load_frame(s), load_worker(s));
     if (value && LLVMGetTypeKind(LLVMTypeOf(s->call)) != LLVMVoidTypeKind) LLVMReplaceAllUsesWith(s->call, value);

@@ -1,9 +1,11 @@
-/* Inline PTX: matrix instructions of a warp, mma.sync, ldmatrix, stmatrix and movmatrix (PTX ISA 8.0, chapter 9.7.13).
+/* Inline PTX: matrix instructions of a warp, mma.sync, mma.sp, ldmatrix, stmatrix and movmatrix (PTX ISA 8.0, chapter
+ * 9.7.13).
  *
  *   mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {d0,d1,d2,d3}, {a0,a1,a2,a3}, {b0,b1}, {c0,c1,c2,c3};
  *
  * becomes a call of a function of the device headers (moonwarp/tensor/ptx_products.h), whose name consists of the shape,
- * the types and the operation. A form that no such function has is refused. */
+ * the types and the operation. A form that no such function has is refused. Sparse forms have two more operands, the
+ * metadata and the sparsity selector (moonwarp/tensor/sparse_product.h). */
 #include "ptx.h"
 
 #include <stdio.h>
@@ -23,21 +25,30 @@ static bool is_ignored(const char *modifier) {
   return false;
 }
 
+/* Metadata whose order is promised says the same as other metadata does. */
+static const char *spelling(const char *modifier) {
+  return strcmp(modifier, "sp::ordered_metadata") == 0 ? "sp" : modifier;
+}
+
 /* "mma_m16n8k16_f32_f16_f16_f32", with what follows ("satfinite", "xor_popc") at the end. To be freed. */
 static char *function_name(const ptx_instruction *i) {
   mw_text name = {0}, last = {0};
   mw_text_addf(&name, "mma");
   for (int n = 1; n < i->word_count; n++) {
     bool is_last = strcmp(i->words[n], "satfinite") == 0;
-    if (!is_ignored(i->words[n])) mw_text_addf(is_last ? &last : &name, "_%s", i->words[n]);
+    if (!is_ignored(i->words[n])) mw_text_addf(is_last ? &last : &name, "_%s", spelling(i->words[n]));
   }
   mw_text_addf(&name, "%s", last.data ? last.data : "");
   free(last.data);
   return name.data;
 }
 
+static bool is_sparse(const ptx_instruction *i) {
+  return i->word_count > 1 && strcmp(spelling(i->words[1]), "sp") == 0;
+}
+
 static bool read_lists(const ptx_instruction *i, register_list lists[4]) {
-  if (i->operand_count != 4) return false;
+  if (i->operand_count != (is_sparse(i) ? 6 : 4)) return false;
   for (int n = 0; n < 4; n++) {
     lists[n].count = ptx_elements(i->operands[n], lists[n].names);
     if (lists[n].count == 0) return false;
@@ -71,18 +82,22 @@ static bool multiply_doubles(const ptx_source *x, const register_list lists[4]) 
 static bool translate_mma(const ptx_source *x) {
   register_list lists[4];
   LLVMTypeRef word = x->s->p->i32;
-  LLVMValueRef arguments[10];
-  static const int places[] = {0, 4, 6, 10}; /* of A, B and C among the arguments */
+  LLVMValueRef arguments[14];
+  static const int dense[] = {0, 4, 6, 10},
+                   sparse[] = {0, 4, 8, 12}; /* of A, B and C among the arguments, and the end */
+  const int *places = is_sparse(x->i) ? sparse : dense;
+  int count = places[3];
   if (!read_lists(x->i, lists)) return false;
   if (ptx_has_modifier(x->i, "f64")) return multiply_doubles(x, lists);
-  for (int n = 0; n < 10; n++) arguments[n] = constant_i32(x->s->p, 0);
+  for (int n = 0; n < count; n++) arguments[n] = constant_i32(x->s->p, 0);
+  for (int n = 4; n < x->i->operand_count; n++) arguments[count++] = ptx_read(x->s, x->i->operands[n], word);
   for (int list = 0; list < 3; list++) {
     const register_list *from = &lists[list + 1];
     if (from->count > places[list + 1] - places[list]) return false;
     for (int n = 0; n < from->count; n++) arguments[places[list] + n] = ptx_read(x->s, from->names[n], word);
   }
   char *name = function_name(x->i);
-  LLVMValueRef result = ptx_call(x, name, arguments, 10);
+  LLVMValueRef result = ptx_call(x, name, arguments, (unsigned)count);
   free(name);
   if (!result || lists[0].count > 4) return false;
   for (unsigned n = 0; n < (unsigned)lists[0].count; n++) { /* two registers a number of 64 bits */
