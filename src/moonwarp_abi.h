@@ -472,9 +472,12 @@ void *mw_buffer_host(mw_buffer *buffer);
 
 /* A tensor in device memory, and the boxes of it that kernels copy (cuTensorMapEncodeTiled): CUDA's numbers of the element
    type, interleave, swizzle, promotion and fill; sizes in elements, strides in bytes from the second dimension on; box and
-   step in elements. The innermost dimension is first. */
+   step in elements. The innermost dimension is first. Where `im2col` is not 0 kernels copy pixels (cuTensorMapEncodeIm2col):
+   box[0] is the number of channels of each and box[1] that of pixels, and `lower` and `upper` are the corners of the
+   bounding box in the dimensions between the first and the last. */
 typedef struct mw_tensor_layout {
   int64_t type, dimensions, size[5], stride[4], box[5], step[5], interleave, swizzle, promotion, fill;
+  int64_t im2col, lower[3], upper[3];
 } mw_tensor_layout;
 
 /* Make the tensor map of memory of the device from `address` on: what a kernel takes as a const __grid_constant__

@@ -9,10 +9,13 @@
 typedef enum mw_bulk_call {
   MW_BULK_COPY,   /* a: bytes; b: the ranks of a multicast, or 0 */
   MW_BULK_REDUCE, /* a: bytes; with an mw_bulk_operation << 8 and an mw_bulk_type << 16 */
-  MW_BULK_LOAD, /* of a tensor map, `source`, to shared memory; a, b and the low half of c: 5 coordinates; the high half
-                    of c: the ranks of a multicast, or 0; with the number of coordinates << 8 */
-  MW_BULK_STORE /* of shared memory to a tensor map, `target`; likewise; with an mw_bulk_operation << 16 */
+  MW_BULK_LOAD,   /* of a tensor map, `source`, to shared memory; a, b and the low half of c: 5 coordinates; the next 16
+                    bits of c: the ranks of a multicast, or 0, and the last 16: offsets of im2col; with the number of
+                    coordinates << 8 */
+  MW_BULK_STORE   /* of shared memory to a tensor map, `target`; likewise; with an mw_bulk_operation << 16 */
 } mw_bulk_call;
+
+enum { MW_BULK_IM2COL = 1 << 24 }; /* the mode of copies of a tensor map, in `call`: pixels instead of tiles */
 
 typedef enum mw_bulk_operation {
   MW_BULK_SET,
@@ -44,7 +47,8 @@ typedef enum mw_bulk_type {
   MW_BULK_TYPES
 } mw_bulk_type;
 
-/* A tensor map on the CPU device: the 128 bytes of a CUtensorMap. */
+/* A tensor map on the CPU device: the 128 bytes of a CUtensorMap. Of im2col maps box[0] and box[1] are the numbers of
+   channels and of pixels, and `lower` and `upper` the corners of the bounding box. */
 typedef struct mw_tensor_map {
   uint32_t mark, dimensions;
   uint64_t address;
@@ -52,9 +56,9 @@ typedef struct mw_tensor_map {
   uint64_t stride[4]; /* bytes between elements of the dimensions after the innermost */
   uint16_t box[5], step[5];
   uint8_t type, interleave, swizzle, fill; /* CUtensorMapDataType, …Interleave, …Swizzle, …FloatOOBfill */
-  uint32_t reserved;
+  int16_t lower[3], upper[3];
 } mw_tensor_map;
 
-enum { MW_TENSOR_MAP = 0x70616d74 };
+enum { MW_TENSOR_MAP = 0x70616d74, MW_TENSOR_MAP_IM2COL = 0x70616d69 }; /* marks */
 
 #endif

@@ -132,7 +132,10 @@ function mw.occupancy(what)
 end
 
 ---@class moonwarp.tensor_map_options
----@field box integer[] elements along each axis, as the array's shape
+---@field box? integer[] elements along each axis, as the array's shape
+---@field im2col? { channels: integer, pixels: integer, lower?: integer[], upper?: integer[] } instead of a box: pixels,
+---which lie along the axes before the last; the corners of their bounding box, for the axes between the first and the
+---last, 0 by default
 ---@field step? integer[] between elements of the box, 1 by default
 ---@field swizzle? integer 32, 64 or 128 bytes
 ---@field interleave? integer 16 or 32 bytes
@@ -140,8 +143,8 @@ end
 ---@field fill? string "zero" or "nan": what elements outside the array are
 ---@field type? string "tf32", "float_ftz" or "tf32_ftz" where it is not the dtype
 
----The bytes of a CUtensorMap (cuTensorMapEncodeTiled), an argument for a parameter
----`const __grid_constant__ CUtensorMap`: kernels copy boxes of the array by it. The array has to live as long as the
+---The bytes of a CUtensorMap (cuTensorMapEncodeTiled, cuTensorMapEncodeIm2col), an argument for a parameter
+---`const __grid_constant__ CUtensorMap`: kernels copy boxes of the array by it, or pixels. The array has to live as long as the
 ---map is used. On GPUs from compute capability 9.0 on.
 ---@param array moonwarp.array
 ---@param options moonwarp.tensor_map_options

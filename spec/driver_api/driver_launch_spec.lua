@@ -89,7 +89,12 @@ describe("tensor maps", function()
       cu.CU_TENSOR_MAP_SWIZZLE_NONE, cu.CU_TENSOR_MAP_L2_PROMOTION_L2_128B, cu.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE))
     code("CUDA_ERROR_INVALID_VALUE", cu.cuTensorMapEncodeTiled(int, 2, p, { 16, 4 }, { 60 }, { 4, 2 }, { 1, 1 }))
     code("CUDA_ERROR_INVALID_VALUE", cu.cuTensorMapEncodeTiled(int, 6, p, {}, {}, {}, {}))
-    code("CUDA_ERROR_NOT_SUPPORTED", cu.cuTensorMapEncodeIm2col(int, 3, p))
+    ok(cu.cuTensorMapEncodeIm2col(int, 3, p, { 4, 4, 4 }, { 16, 64 }, { -1 }, { -1 }, 4, 8, { 1, 1, 1 },
+      cu.CU_TENSOR_MAP_INTERLEAVE_NONE, cu.CU_TENSOR_MAP_SWIZZLE_NONE, cu.CU_TENSOR_MAP_L2_PROMOTION_NONE,
+      cu.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE))
+    code("CUDA_ERROR_INVALID_VALUE", cu.cuTensorMapEncodeIm2col(int, 3, p, { 4, 4, 4 }, { 16, 64 }, { -1 }, { -1 }, 4,
+      1025, { 1, 1, 1 }))
+    code("CUDA_ERROR_INVALID_VALUE", cu.cuTensorMapEncodeIm2col(int, 2, p, { 4, 4 }, { 16 }, {}, {}, 4, 8, { 1, 1 }))
     code("CUDA_ERROR_NOT_FOUND", cu.cuGetProcAddress("cudaMalloc"))
     code("CUDA_ERROR_INVALID_VALUE", cu.cuGetProcAddress(""))
   end)

@@ -89,6 +89,10 @@
   X(cuTensorMapEncodeTiled, 12000,                                                                                     \
     (void *map, int type, unsigned dimensions, void *address, const uint64_t *sizes, const uint64_t *strides,          \
      const unsigned *box, const unsigned *steps, int interleave, int swizzle, int promotion, int fill))                \
+  X(cuTensorMapEncodeIm2col, 12000,                                                                                    \
+    (void *map, int type, unsigned dimensions, void *address, const uint64_t *sizes, const uint64_t *strides,          \
+     const int *lower, const int *upper, unsigned channels, unsigned pixels, const unsigned *steps, int interleave,    \
+     int swizzle, int promotion, int fill))                                                                            \
   X(cuLaunchKernelEx, 11060, (const CUlaunchConfig *config, CUfunction function, void **params, void **extra))         \
   X(cuOccupancyMaxActiveClusters, 11070, (int *clusters, CUfunction function, const CUlaunchConfig *config))          \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050, (int *blocks, CUfunction function, int threads, size_t shared)) \

@@ -48,7 +48,8 @@ local function numbers_of(list, rank, least, what)
 end
 
 -- In C the first argument is where the map goes; here its 128 bytes are returned, which a kernel's CUtensorMap takes.
-local function encode(type_, rank, address, sizes, strides, box, steps, ...)
+-- `pixels`: the corners of the bounding box, or nil; the box then has the numbers of channels and of pixels.
+local function encode(pixels, type_, rank, address, sizes, strides, box, steps, ...)
   if type(rank) ~= "number" or rank % 1 ~= 0 or rank < 1 or rank > RANK_MOST then
     fail("CUDA_ERROR_INVALID_VALUE", "a tensor map has 1 to %d dimensions, not %s", RANK_MOST, tostring(rank))
   end
@@ -58,9 +59,13 @@ local function encode(type_, rank, address, sizes, strides, box, steps, ...)
   end
   add(numbers_of(sizes, rank, 1, "the sizes"), RANK_MOST)
   add(numbers_of(strides or {}, rank - 1, 0, "the strides"), RANK_MOST - 1)
-  add(numbers_of(box, rank, 1, "the box's sizes"), RANK_MOST)
+  add(numbers_of(box, pixels and 2 or rank, 1, "the box's sizes"), RANK_MOST)
   add(numbers_of(steps, rank, 1, "the steps"), RANK_MOST)
   for i = 1, 4 do layout[#layout + 1] = (select(i, ...)) or 0 end
+  layout[#layout + 1] = pixels and 1 or 0
+  for corner = 1, 2 do
+    add(numbers_of(pixels and pixels[corner] or {}, pixels and math.max(rank - 2, 0) or 0, 0, "the corner"), 3)
+  end
   return raw.tensor_map(pointer.address(address), layout)
 end
 
@@ -94,10 +99,9 @@ function M.install(cu)
   cu.cuOccupancyMaxActiveClusters = call(function(f, config)
     return launches.count(execution.check(f), as_runtime(config))
   end)
-  cu.cuTensorMapEncodeTiled = call(encode)
-  cu.cuTensorMapEncodeIm2col = call(function(...) -- luacheck: ignore 212
-    fail("CUDA_ERROR_NOT_SUPPORTED",
-      "kernels have no copies in im2col mode here, only in tiles: cuTensorMapEncodeTiled")
+  cu.cuTensorMapEncodeTiled = call(function(...) return encode(nil, ...) end)
+  cu.cuTensorMapEncodeIm2col = call(function(type_, rank, address, sizes, strides, lower, upper, channels, pixels, ...)
+    return encode({ lower, upper }, type_, rank, address, sizes, strides, { channels, pixels }, ...)
   end)
   cu.cuGetProcAddress = call(function(symbol, _version, _flags)
     if type(symbol) ~= "string" or symbol == "" then

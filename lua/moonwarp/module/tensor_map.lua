@@ -1,4 +1,5 @@
--- mw.tensor_map: arrays as tensors of which kernels copy boxes (cuTensorMapEncodeTiled).
+-- mw.tensor_map: arrays as tensors of which kernels copy boxes (cuTensorMapEncodeTiled) or pixels
+-- (cuTensorMapEncodeIm2col).
 
 local raw = require "moonwarp.binding"
 local errors = require "moonwarp.diagnostics.error"
@@ -38,7 +39,10 @@ end
 function M.encode(array, options)
   local shape, strides = array.shape, array.strides
   local count = #shape
-  if not options.box then errors.usage "mw.tensor_map wants a box: { box = { rows, columns } }" end
+  local pixels = options.im2col
+  if (options.box == nil) == (pixels == nil) then
+    errors.usage "mw.tensor_map wants a box, { box = { rows, columns } }, or pixels, { im2col = { … } }"
+  end
   if count > 5 then
     errors.usage("mw.tensor_map: the array has %d dimensions, and a tensor map has 5 at most", count)
   end
@@ -49,12 +53,18 @@ function M.encode(array, options)
   if strides[count] ~= size then errors.usage "mw.tensor_map: the elements of a row are not adjacent" end
   for d = 1, 4 do numbers[#numbers + 1] = d < count and strides[count - d] or 0 end
   local box, step = reversed(options.box, count, 1, "the box"), reversed(options.step, count, 1, "the step")
+  if pixels then box[1], box[2] = pixels.channels or 0, pixels.pixels or 0 end
   for d = 1, 5 do numbers[#numbers + 1] = box[d] end
   for d = 1, 5 do numbers[#numbers + 1] = step[d] end
   numbers[#numbers + 1] = choose(interleaves, options.interleave, 0, "the interleave")
   numbers[#numbers + 1] = choose(swizzles, options.swizzle, 0, "the swizzle")
   numbers[#numbers + 1] = choose(promotions, options.promotion, 0, "the promotion")
   numbers[#numbers + 1] = choose(fills, options.fill, "zero", "the fill")
+  numbers[#numbers + 1] = pixels and 1 or 0
+  for _, corner in ipairs { "lower", "upper" } do
+    local list = pixels and reversed(pixels[corner], count - 2, 0, "the corner") or {}
+    for d = 1, 3 do numbers[#numbers + 1] = d <= count - 2 and list[d] or 0 end
+  end
   return raw.tensor_map(array, numbers)
 end
 

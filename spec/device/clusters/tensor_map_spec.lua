@@ -200,14 +200,4 @@ describe("a tensor map", function()
     assert.matches("writes a box that begins at %-1, before the tensor", refusal(map, 0, -1))
     assert.matches("writes a box that begins at %-4, before the tensor", refusal(map, -4, 0))
   end)
-
-  it("does not do im2col", function()
-    if suite.on_gpu then return pending "CPU device only" end
-    local _, why = mw.try_compile [[
-      __global__ void k(unsigned int to, unsigned long long map, unsigned int bar) {
-        asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes "
-                     "[%0], [%1, {%2, %2, %2}], [%3], {%4};" : : "r"(to), "l"(map), "r"(0), "r"(bar), "h"((short)0));
-      }]]
-    assert.matches("im2col, which the CPU device does not do", why.message)
-  end)
 end)

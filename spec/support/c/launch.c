@@ -178,10 +178,15 @@ static void test_tensor_maps(void) {
   CODE(CUDA_ERROR_INVALID_VALUE,
        encode(&map, CU_TENSOR_MAP_DATA_TYPE_INT32, 6, memory, sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
               CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
-  const int corner[] = {0};
-  CODE(CUDA_ERROR_NOT_SUPPORTED,
-       cuTensorMapEncodeIm2col(&map, CU_TENSOR_MAP_DATA_TYPE_INT32, 3, memory, sizes, strides, corner, corner, 8, 8,
-                               steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+  const int corner[] = {-1};
+  const cuuint64_t pixel_sizes[] = {4, 4, 4}, pixel_strides[] = {16, 64};
+  const cuuint32_t pixel_steps[] = {1, 1, 1};
+  OK(cuTensorMapEncodeIm2col(&map, CU_TENSOR_MAP_DATA_TYPE_INT32, 3, memory, pixel_sizes, pixel_strides, corner, corner,
+                             4, 8, pixel_steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+                             CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+  CODE(CUDA_ERROR_INVALID_VALUE,
+       cuTensorMapEncodeIm2col(&map, CU_TENSOR_MAP_DATA_TYPE_INT32, 3, memory, pixel_sizes, pixel_strides, corner,
+                               corner, 4, 1025, pixel_steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
                                CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
 }
 

@@ -183,6 +183,21 @@ return {
         cde::cp_async_bulk_wait_group_read<0>();
       }
     }]] },
+  { "copies with tensor maps of pixels (im2col)", [[
+    #include <cuda.h>
+    __global__ void k(const __grid_constant__ CUtensorMap map, const __grid_constant__ CUtensorMap to) {
+      __shared__ alignas(128) int s[64];
+      __shared__ unsigned long long b;
+      unsigned at = (unsigned)__cvta_generic_to_shared(s), barrier = (unsigned)__cvta_generic_to_shared(&b);
+      short x = 1, y = 2;
+      asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes "
+                   "[%0], [%1, {%2, %2, %2, %2}], [%3], {%4, %5};"
+                   : : "r"(at), "l"(&map), "r"(0), "r"(barrier), "h"(x), "h"(y) : "memory");
+      asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.im2col_no_offs.bulk_group [%0, {%1, %1, %1, %1}], [%2];"
+                   : : "l"(&to), "r"(0), "r"(at) : "memory");
+      asm volatile("cp.async.bulk.prefetch.tensor.4d.L2.global.im2col [%0, {%1, %1, %1, %1}], {%2, %3};"
+                   : : "l"(&map), "r"(0), "h"(x), "h"(y));
+    }]] },
   { "cudaGraphSetConditional", [[
     __global__ void k(cudaGraphConditionalHandle handle, int *p) { cudaGraphSetConditional(handle, p[0] > 0); }]] },
   { "elect.sync", [[

@@ -1,4 +1,4 @@
-/* Tensor maps: the limits on their layouts (CUDA driver API, cuTensorMapEncodeTiled). */
+/* Tensor maps: the limits on their layouts (CUDA driver API, cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col). */
 #include "core/core.h"
 
 enum { TYPES = 13, FIRST_FLOAT = 6 };
@@ -36,7 +36,7 @@ static int check_sizes(uint64_t address, const mw_tensor_layout *l) {
     if (l->size[d] < 1 || l->size[d] > (int64_t)1 << 32)
       return fail(MW_INVALID_VALUE, "the %s size of a tensor map is %lld: it has to be 1 to 2^32", order[d],
                   (long long)l->size[d]);
-    if (l->box[d] < 1 || l->box[d] > 256)
+    if (!l->im2col && (l->box[d] < 1 || l->box[d] > 256))
       return fail(MW_INVALID_VALUE, "the %s size of a tensor map's box is %lld: it has to be 1 to 256", order[d],
                   (long long)l->box[d]);
     if (l->step[d] < 1 || l->step[d] > 8)
@@ -57,11 +57,33 @@ static int check_sizes(uint64_t address, const mw_tensor_layout *l) {
   return MW_SUCCESS;
 }
 
+/* Pixels and their bounding box. The corners share 16 bits in an instruction's offsets. */
+static int check_pixels(const mw_tensor_layout *l) {
+  static const int64_t ends[] = {32768, 128, 16};
+  if (l->dimensions < 3)
+    return fail(MW_INVALID_VALUE, "a tensor map of pixels (im2col) has 3 to 5 dimensions, not %lld",
+                (long long)l->dimensions);
+  if (l->box[0] < 1 || l->box[0] > 256)
+    return fail(MW_INVALID_VALUE, "a tensor map copies 1 to 256 channels of a pixel, not %lld", (long long)l->box[0]);
+  if (l->box[1] < 1 || l->box[1] > 1024)
+    return fail(MW_INVALID_VALUE, "a tensor map copies 1 to 1024 pixels, not %lld", (long long)l->box[1]);
+  for (int d = 0; d < l->dimensions - 2; d++) {
+    int64_t end = ends[l->dimensions - 3], lower = l->lower[d], upper = l->upper[d];
+    if (lower < -end || lower >= end || upper < -end || upper >= end)
+      return fail(MW_INVALID_VALUE,
+                  "a corner of the pixels' bounding box is %lld: with %lld dimensions it has to be %lld to %lld",
+                  (long long)(lower < -end || lower >= end ? lower : upper), (long long)l->dimensions, (long long)-end,
+                  (long long)end - 1);
+  }
+  return MW_SUCCESS;
+}
+
 int mw_tensor_map_encode(mw_device *device, uint64_t address, const mw_tensor_layout *layout, unsigned char out[128]) {
   if (!device->driver->tensor_map || device->properties.max_cluster == 0)
     return fail(MW_NOT_SUPPORTED, "tensor maps came with compute capability 9.0, and %s has %d.%d", device->name,
                 device->properties.major, device->properties.minor);
   int code = check_kinds(layout);
+  if (code == MW_SUCCESS && layout->im2col) code = check_pixels(layout);
   if (code == MW_SUCCESS) code = check_sizes(address, layout);
   return code ? code : device->driver->tensor_map(device->state, address, layout, out);
 }

@@ -91,17 +91,22 @@ static void reduce(mw_worker *base, uint64_t target, uint64_t source, uint64_t b
 void cpu_bulk_copy(mw_worker *base, uint32_t call, uint64_t target, uint64_t source, uint64_t a, uint64_t b, uint64_t c,
                    uint64_t barrier) {
   CPU_SERVICE_ENTER(base);
-  const int32_t at[5] = {(int32_t)a, (int32_t)(a >> 32), (int32_t)b, (int32_t)(b >> 32), (int32_t)c};
+  cpu_tensor_place place = {.dimensions = call >> 8 & 255,
+                            .im2col = (call & MW_BULK_IM2COL) != 0,
+                            .offsets = (uint32_t)(c >> 48),
+                            .at = {(int32_t)a, (int32_t)(a >> 32), (int32_t)b, (int32_t)(b >> 32), (int32_t)c}};
   switch ((mw_bulk_call)(call & 255)) {
   case MW_BULK_COPY: copy(base, target, source, a, (uint32_t)b, barrier); break;
   case MW_BULK_REDUCE: reduce(base, target, source, a, call, barrier); break;
   case MW_BULK_LOAD:
     check_range(base, source, sizeof(mw_tensor_map), "reads a tensor map at");
-    cpu_tensor_load(base, (const void *)(uintptr_t)source, call >> 8 & 255, at, target, (uint32_t)(c >> 32), barrier);
+    place.map = (const void *)(uintptr_t)source;
+    cpu_tensor_load(base, &place, target, (uint32_t)(c >> 32) & 0xffff, barrier);
     break;
   case MW_BULK_STORE:
     check_range(base, target, sizeof(mw_tensor_map), "reads a tensor map at");
-    cpu_tensor_store(base, (const void *)(uintptr_t)target, call >> 8 & 255, at, source, call >> 16 & 255);
+    place.map = (const void *)(uintptr_t)target;
+    cpu_tensor_store(base, &place, source, call >> 16 & 255);
     break;
   }
 }

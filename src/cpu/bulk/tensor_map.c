@@ -1,8 +1,14 @@
-/* Tensor maps: copying a box of a tensor to shared memory and back (PTX cp.async.bulk.tensor, tile mode).
+/* Tensor maps: copying a box of a tensor, or pixels, to shared memory and back (PTX cp.async.bulk.tensor, modes tile and
+ * im2col).
  *
  * In shared memory the box is dense, the innermost dimension first. For elements outside the tensor, a load writes the
  * fill value and a store does nothing. Swizzling permutes pieces of 16 bytes within lines of 32, 64 or 128 bytes: the
- * number of the piece is XORed with the address bits above 128 bytes. */
+ * number of the piece is XORed with the address bits above 128 bytes.
+ *
+ * Pixels of im2col are rows of channels. The first is at the coordinates; the next ones follow along the dimensions after
+ * the first, each within the bounding box: a dimension's first pixel is `lower` after the tensor's, and its last one at
+ * most `upper` after the tensor's. Each is read at its place plus the offsets, so that one copy fetches what one weight of a
+ * convolution multiplies. */
 #include "bulk_copy.h"
 #include "cpu/check/check.h"
 #include "cpu/execution/services.h"
@@ -18,16 +24,23 @@ typedef struct box {
   size_t size, row; /* bytes of an element; elements of a row of the box */
   uint64_t rows;
   uint32_t count[5];
+  bool im2col;
+  int64_t offset[5], pixel[5]; /* of im2col: from each pixel; the next pixel */
 } box;
 
-static void check_map(mw_worker *base, const mw_tensor_map *map, uint32_t dimensions) {
+static void check_map(mw_worker *base, const cpu_tensor_place *place) {
   char what[160];
-  if (map->mark != MW_TENSOR_MAP)
+  const mw_tensor_map *map = place->map;
+  if (map->mark != MW_TENSOR_MAP && map->mark != MW_TENSOR_MAP_IM2COL)
     cpu_service_fail(base, MW_ILLEGAL_ADDRESS, NULL, 0,
                      "copies by a tensor map that cuTensorMapEncodeTiled has not made: pass the CUtensorMap as a const "
                      "__grid_constant__ parameter");
-  if (map->dimensions == dimensions) return;
-  snprintf(what, sizeof what, "copies with %u coordinates, and the tensor map has %u dimensions", dimensions,
+  if ((map->mark == MW_TENSOR_MAP_IM2COL) != place->im2col)
+    cpu_service_fail(base, MW_ILLEGAL_INSTRUCTION, NULL, 0,
+                     place->im2col ? "copies pixels (im2col), and the tensor map is one of tiles"
+                                   : "copies a tile, and the tensor map is one of pixels (im2col)");
+  if (map->dimensions == place->dimensions) return;
+  snprintf(what, sizeof what, "copies with %u coordinates, and the tensor map has %u dimensions", place->dimensions,
            map->dimensions);
   cpu_service_fail(base, MW_ILLEGAL_INSTRUCTION, NULL, 0, what);
 }
@@ -50,8 +63,26 @@ static void check_place(mw_worker *base, const box *b, bool writes) {
   }
 }
 
-static box box_of(const mw_tensor_map *map, const int32_t at[5]) {
-  box b = {.map = map, .at = at, .size = cpu_bulk_size(map->type), .rows = 1};
+/* The pixels at the coordinates. Three, two or one offsets share 16 bits. */
+static void find_pixels(box *b, uint32_t offsets) {
+  static const uint32_t bits[] = {16, 8, 5};
+  uint32_t dimensions = b->map->dimensions, shift = bits[dimensions - 3];
+  b->im2col = true;
+  b->row = b->map->box[0];
+  b->rows = b->map->box[1];
+  for (uint32_t d = 0; d < dimensions; d++) {
+    b->pixel[d] = b->at[d];
+    b->offset[d] = d == 0 || d == dimensions - 1 ? 0 : offsets >> (d - 1) * shift & ((1u << shift) - 1);
+  }
+}
+
+static box box_of(const cpu_tensor_place *place) {
+  const mw_tensor_map *map = place->map;
+  box b = {.map = map, .at = place->at, .size = cpu_bulk_size(map->type), .rows = 1};
+  if (place->im2col) {
+    find_pixels(&b, place->offsets);
+    return b;
+  }
   for (uint32_t d = 0; d < map->dimensions; d++) {
     uint32_t step = d == 0 && map->interleave == 0 ? 1 : map->step[d];
     b.count[d] = (map->box[d] + step - 1) / step;
@@ -61,9 +92,32 @@ static box box_of(const mw_tensor_map *map, const int32_t at[5]) {
   return b;
 }
 
-/* The address of the first element of a row of the tensor; 0: the row is outside. */
-static uint64_t row_address(const box *b, uint64_t row) {
+static void advance_pixel(box *b) {
+  const mw_tensor_map *map = b->map;
+  for (uint32_t d = 1; d < map->dimensions - 1; d++) {
+    b->pixel[d] += map->step[d];
+    if (b->pixel[d] < (int64_t)map->size[d] + map->upper[d - 1]) return;
+    b->pixel[d] = map->lower[d - 1];
+  }
+  b->pixel[map->dimensions - 1]++;
+}
+
+static uint64_t pixel_address(box *b) {
   uint64_t address = b->map->address;
+  bool inside = true;
+  for (uint32_t d = 1; d < b->map->dimensions; d++) {
+    int64_t where = b->pixel[d] + b->offset[d];
+    inside = inside && where >= 0 && (uint64_t)where < b->map->size[d];
+    address += (uint64_t)where * b->map->stride[d - 1];
+  }
+  advance_pixel(b);
+  return inside ? address : 0;
+}
+
+/* The address of the first element of a row of the tensor; 0: the row is outside. Rows are taken in order. */
+static uint64_t row_address(box *b, uint64_t row) {
+  uint64_t address = b->map->address;
+  if (b->im2col) return pixel_address(b);
   for (uint32_t d = 1; d < b->map->dimensions; d++) {
     int64_t where = b->at[d] + (int64_t)(row % b->count[d]) * b->map->step[d];
     row /= b->count[d];
@@ -104,7 +158,7 @@ static void find_inside(const box *b, int64_t *first, int64_t *last) {
   if (*last < *first) *last = *first;
 }
 
-static void load(mw_worker *base, const box *b, uint64_t target) {
+static void load(mw_worker *base, box *b, uint64_t target) {
   size_t bytes = b->row * b->size;
   int64_t first, last;
   find_inside(b, &first, &last);
@@ -132,10 +186,10 @@ static void load(mw_worker *base, const box *b, uint64_t target) {
   }
 }
 
-void cpu_tensor_load(mw_worker *base, const mw_tensor_map *map, uint32_t dimensions, const int32_t at[5],
-                     uint64_t target, uint32_t ranks, uint64_t barrier) {
-  check_map(base, map, dimensions);
-  box b = box_of(map, at);
+void cpu_tensor_load(mw_worker *base, const cpu_tensor_place *place, uint64_t target, uint32_t ranks,
+                     uint64_t barrier) {
+  check_map(base, place);
+  box b = box_of(place);
   check_place(base, &b, false);
   uint64_t bytes = b.rows * b.row * b.size;
   for (uint32_t rank = 0; rank < MW_CLUSTER_MOST; rank++) {
@@ -143,15 +197,17 @@ void cpu_tensor_load(mw_worker *base, const mw_tensor_map *map, uint32_t dimensi
     uint64_t to = ranks ? cpu_bulk_at_rank(base, target, rank) : target;
     cpu_bulk_check(base, to, bytes, "writes");
     cpu_check_bulk(base, to, bytes, MW_ACCESS_STORE);
-    load(base, &b, to);
+    box copied = b;
+    load(base, &copied, to);
     if (barrier) cpu_bulk_arrived(base, ranks ? cpu_bulk_at_rank(base, barrier, rank) : barrier, bytes);
   }
 }
 
-void cpu_tensor_store(mw_worker *base, const mw_tensor_map *map, uint32_t dimensions, const int32_t at[5],
-                      uint64_t source, mw_bulk_operation operation) {
-  check_map(base, map, dimensions);
-  box b = box_of(map, at);
+void cpu_tensor_store(mw_worker *base, const cpu_tensor_place *place, uint64_t source, mw_bulk_operation operation) {
+  const mw_tensor_map *map = place->map;
+  const int32_t *at = place->at;
+  check_map(base, place);
+  box b = box_of(place);
   check_place(base, &b, true);
   size_t bytes = b.row * b.size;
   int64_t first, last;
@@ -179,7 +235,9 @@ void cpu_tensor_store(mw_worker *base, const mw_tensor_map *map, uint32_t dimens
 /* ---- encoding ---- */
 
 int cpu_tensor_map(void *device, uint64_t address, const mw_tensor_layout *l, unsigned char out[128]) {
-  mw_tensor_map map = {.mark = MW_TENSOR_MAP, .address = address, .dimensions = (uint32_t)l->dimensions};
+  mw_tensor_map map = {.mark = l->im2col ? MW_TENSOR_MAP_IM2COL : MW_TENSOR_MAP,
+                       .address = address,
+                       .dimensions = (uint32_t)l->dimensions};
   _Static_assert(sizeof map <= 128, "it is a CUtensorMap");
   (void)device;
   for (int d = 0; d < l->dimensions; d++) {
@@ -187,6 +245,10 @@ int cpu_tensor_map(void *device, uint64_t address, const mw_tensor_layout *l, un
     map.box[d] = (uint16_t)l->box[d];
     map.step[d] = (uint16_t)l->step[d];
     if (d > 0) map.stride[d - 1] = (uint64_t)l->stride[d - 1];
+  }
+  for (int d = 0; d < 3; d++) {
+    map.lower[d] = (int16_t)l->lower[d];
+    map.upper[d] = (int16_t)l->upper[d];
   }
   map.type = (uint8_t)l->type;
   map.interleave = (uint8_t)l->interleave;

@@ -88,7 +88,6 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuui
                                 const cuuint64_t *sizes, const cuuint64_t *strides, const cuuint32_t *box,
                                 const cuuint32_t *steps, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
                                 CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill);
-/* Refuses: CUDA_ERROR_NOT_SUPPORTED. */
 CUresult cuTensorMapEncodeIm2col(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *address,
                                  const cuuint64_t *sizes, const cuuint64_t *strides, const int *lower, const int *upper,
                                  cuuint32_t channels, cuuint32_t pixels, const cuuint32_t *steps,

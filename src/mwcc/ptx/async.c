@@ -165,7 +165,23 @@ static bool read_place(const ptx_source *x, const char *text, unsigned dimension
   return *map != NULL;
 }
 
-/* cp.async.bulk.tensor.2d.shared::cluster.global… [to], [map, {x, y}], [barrier], ranks and
+/* The offsets of im2col in 16 bits: one of 16 bits, two of 8 or three of 5. */
+static LLVMValueRef read_offsets(const ptx_source *x, const char *list, unsigned dimensions) {
+  program *p = x->s->p;
+  char names[PTX_ELEMENTS][PTX_NAME];
+  unsigned count = dimensions - 2, bits = count == 1 ? 16 : count == 2 ? 8 : 5;
+  if (ptx_elements(list, names) != (int)count) return NULL;
+  LLVMValueRef all = constant_i64(p, 0);
+  for (unsigned n = 0; n < count; n++) {
+    LLVMValueRef offset =
+        LLVMBuildZExt(x->s->b, ptx_read(x->s, names[n], LLVMInt16TypeInContext(p->context)), p->i64, "");
+    offset = LLVMBuildAnd(x->s->b, offset, constant_i64(p, (1u << bits) - 1), "");
+    all = LLVMBuildOr(x->s->b, all, LLVMBuildShl(x->s->b, offset, constant_i64(p, n * bits), ""), "");
+  }
+  return all;
+}
+
+/* cp.async.bulk.tensor.2d.shared::cluster.global… [to], [map, {x, y}], [barrier], offsets of im2col, ranks and
    cp.async.bulk.tensor.2d.global.shared::cta… [map, {x, y}], [from]. Word `first` is the number of dimensions. */
 static bool translate_tensor(const ptx_source *x, int first, bool reduces) {
   const ptx_instruction *i = x->i;
@@ -173,12 +189,16 @@ static bool translate_tensor(const ptx_source *x, int first, bool reduces) {
   unsigned dimensions = (unsigned)(i->words[first][0] - '0');
   bool stores = is(i, first + 1, "global"), spreads = ptx_has_modifier(i, "multicast::cluster");
   mw_bulk_operation operation = reduces ? operation_of(i) : MW_BULK_SET;
+  bool im2col = ptx_has_modifier(i, stores ? "im2col_no_offs" : "im2col");
+  unsigned mode = im2col ? MW_BULK_IM2COL : 0;
+  int offsets = im2col && !stores;
   bulk k = {0};
-  if (dimensions < 1 || dimensions > 5 || i->operand_count < (stores ? 2 : 3 + spreads)) return false;
+  if (dimensions < (im2col ? 3 : 1) || dimensions > 5) return false;
+  if (i->operand_count < (stores ? 2 : 3 + offsets + spreads)) return false;
   if (reduces && (!stores || operation == MW_BULK_SET)) return false;
   for (int n = first; n < i->word_count; n++)
-    if (starts_with(i->words[n], "im2col")) {
-      ptx_refuse(x->s, "cp.async.bulk.tensor", "copies by im2col, which the CPU device does not do: copy tiles");
+    if (!im2col && starts_with(i->words[n], "im2col")) {
+      ptx_refuse(x->s, "cp.async.bulk.tensor", "has a mode of im2col that compute capability 9.0 does not have");
       return true;
     }
   if (!read_place(x, i->operands[!stores], dimensions, stores ? &k.target : &k.source, &k)) return false;
@@ -186,16 +206,21 @@ static bool translate_tensor(const ptx_source *x, int first, bool reduces) {
   if (!inside) return false;
   if (stores) {
     k.source = inside;
-    k.call = constant_i32(p, MW_BULK_STORE | dimensions << 8 | (unsigned)operation << 16);
+    k.call = constant_i32(p, MW_BULK_STORE | dimensions << 8 | (unsigned)operation << 16 | mode);
   } else {
     k.target = inside;
-    k.call = constant_i32(p, MW_BULK_LOAD | dimensions << 8);
+    k.call = constant_i32(p, MW_BULK_LOAD | dimensions << 8 | mode);
     k.barrier = ptx_flat_address(x, i->operands[2], true);
     if (!k.barrier) return false;
   }
   if (spreads) {
-    LLVMValueRef ranks = LLVMBuildAnd(x->s->b, i32_of(x, 3), constant_i32(p, 0xffff), "");
+    LLVMValueRef ranks = LLVMBuildAnd(x->s->b, i32_of(x, 3 + offsets), constant_i32(p, 0xffff), "");
     k.c = LLVMBuildOr(x->s->b, k.c, LLVMBuildShl(x->s->b, widened(x, ranks), constant_i64(p, 32), ""), "");
+  }
+  if (offsets) {
+    LLVMValueRef all = read_offsets(x, i->operands[3], dimensions);
+    if (!all) return false;
+    k.c = LLVMBuildOr(x->s->b, k.c, LLVMBuildShl(x->s->b, all, constant_i64(p, 48), ""), "");
   }
   call_bulk(x, &k);
   return true;
