@@ -10,6 +10,7 @@ local expected = {
   ["neighbouring bytes"] = "",
   ["a barrier without checks of barriers"] = "",
   ["half a tile that is written"] = "unwritten(2)",
+  ["a word that all read again and again"] = "race(3,4)",
   ["halves of shared words"] = "unwritten(7) unwritten(8)",
   ["halves of global words"] = "unwritten(5) unwritten(6) unwritten(7)",
   ["lanes without __syncwarp"] = "race(1,2)",

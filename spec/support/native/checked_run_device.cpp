@@ -242,7 +242,12 @@ static void run(const char *name, __mw_u32 blocks, __mw_u32 threads, const std::
 
 /* ---- what kernels do ---- */
 
-static void load(void *at, __mw_u32 site) { __mw_guard_follow(at, 4, nullptr, site, MW_FOLLOW_USED); }
+static __mw_u32 place_of(const void *at) {
+  return __mw_follow_is_shared(at) ? MW_FOLLOW_IN_SHARED : MW_FOLLOW_IN_GLOBAL;
+}
+static void load(void *at, __mw_u32 site) {
+  __mw_guard_follow_read(at, 4, nullptr, site, MW_FOLLOW_USED | place_of(at));
+}
 static void store(void *at, __mw_u32 site) { __mw_guard_follow(at, 4, nullptr, site, MW_FOLLOW_STORE); }
 static void update(void *at, __mw_u32 site) {
   __mw_guard_follow(at, 4, nullptr, site, MW_FOLLOW_STORE | MW_FOLLOW_ATOMIC);
@@ -271,6 +276,14 @@ static void run_shared() {
       barrier(9);
     }
   });
+  run(
+      "a word that all read again and again", 2, 64,
+      [] {
+        for (__mw_u32 i = 0; i < 9; i++) load(shared(1), 1), load(global(1), 2);
+        barrier(9), load(shared(1), 3);
+        if (T == 9) store(shared(1), 4);
+      },
+      MW_FOLLOW_RACES);
   run("neighbouring bytes", 1, 64, [] { __mw_guard_follow(memory->shared + T, 1, nullptr, 1, MW_FOLLOW_STORE); });
   run(
       "a barrier without checks of barriers", 1, 64, [] { store(shared(T), 1), barrier(3), load(shared(63 - T), 2); },
@@ -283,8 +296,7 @@ static void run_shared() {
 
 /* Initialisation by itself. */
 static void access(char *at, __mw_u64 bytes, __mw_u32 site, __mw_u32 flags) {
-  bool is_shared = __mw_follow_is_shared(at);
-  __mw_guard_follow_written(at, bytes, nullptr, site, flags | (is_shared ? MW_FOLLOW_IN_SHARED : MW_FOLLOW_IN_GLOBAL));
+  __mw_guard_follow_written(at, bytes, nullptr, site, flags | place_of(at));
 }
 
 static void run_written() {

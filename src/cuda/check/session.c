@@ -18,6 +18,7 @@ enum {
 
 /* ---- beginning and ending ---- */
 
+/* One allocation for all, since allocating is slow. */
 static bool open_rooms(check_session *check) {
   mw_follow_session *s = &check->at;
   *s = (mw_follow_session){.page_room = PAGES,
@@ -26,15 +27,40 @@ static bool open_rooms(check_session *check) {
                            .log_room = LOG,
                            .head_room = HEADS,
                            .malloc_room = MALLOCS};
-  bool has_all = (s->pages = check_room(check, PAGES * sizeof(mw_follow_page), 0)) &&
-                 (s->findings = check_room(check, FINDINGS * sizeof(mw_follow_finding), 0)) &&
-                 (s->pairs = check_room(check, PAIRS * sizeof(mw_follow_pair), 0)) &&
-                 (s->log = check_room(check, LOG * sizeof(mw_follow_event), 0)) &&
-                 (s->heads = check_room(check, HEADS * sizeof(mw_follow_head), 0)) &&
-                 (s->mallocs = check_room(check, MALLOCS * sizeof(mw_follow_malloc), 0)) &&
-                 (check->session = check_room(check, sizeof *s, 0));
-  return has_all && cu.cuMemcpyHtoDAsync(check->session, s, sizeof *s, check->device->side) == 0 &&
+  const struct {
+    unsigned long long *at;
+    size_t bytes;
+  } rooms[] = {{&s->pages, PAGES * sizeof(mw_follow_page)}, {&s->findings, FINDINGS * sizeof(mw_follow_finding)},
+               {&s->pairs, PAIRS * sizeof(mw_follow_pair)}, {&s->log, LOG * sizeof(mw_follow_event)},
+               {&s->heads, HEADS * sizeof(mw_follow_head)}, {&s->mallocs, MALLOCS * sizeof(mw_follow_malloc)}};
+  size_t bytes = sizeof *s;
+  for (size_t i = 0; i < MW_COUNT(rooms); i++) bytes += (rooms[i].bytes + 255) & ~(size_t)255;
+  CUdeviceptr room = check_room(check, bytes, 0);
+  if (!room) return false;
+  for (size_t i = 0; i < MW_COUNT(rooms); i++) {
+    *rooms[i].at = room;
+    room += (rooms[i].bytes + 255) & ~(size_t)255;
+  }
+  check->session = room;
+  return cu.cuMemcpyHtoDAsync(check->session, s, sizeof *s, check->device->side) == 0 &&
          cu.cuStreamSynchronize(check->device->side) == 0;
+}
+
+/* What launches need of this, they do not allocate. */
+static void open_pool(check_session *check) {
+  size_t bytes = check->kinds & MW_CHECK_RACES            ? (size_t)128 << 20
+                 : check->kinds & MW_CHECK_INITIALISATION ? (size_t)16 << 20
+                                                          : 0;
+  check->pool = bytes ? check_room(check, bytes, 0) : 0;
+  check->pool_bytes = check->pool ? bytes : 0;
+}
+
+static CUdeviceptr slots_room(check_session *check, size_t bytes) {
+  if (bytes > check->pool_bytes) return check_room(check, bytes, 0);
+  CUdeviceptr room = check->pool;
+  check->pool += bytes;
+  check->pool_bytes -= bytes;
+  return room;
 }
 
 static void free_clocks(check_session *check) {
@@ -91,6 +117,12 @@ int cuda_check_begin(void *handle, unsigned kinds, uint64_t seed) {
   if (!open_rooms(check)) {
     close_session(check, true);
     return fail(MW_MEMORY_ALLOCATION, "cuda:%d has no memory for a checked run", device->ordinal);
+  }
+  open_pool(check);
+  code = check_cover(check);
+  if (code != MW_SUCCESS) {
+    close_session(check, true);
+    return code;
   }
   device->check = check;
   return MW_SUCCESS;
@@ -185,9 +217,9 @@ static void lay_out(const check_session *check, const cuda_kernel *kernel, const
 static CUresult take_room(check_session *check, cuda_stream *stream, mw_follow_launch *launch, CUdeviceptr *address) {
   check_stream *own = &check->streams[check_stream_number(check, stream)];
   size_t head = (sizeof *launch + (launch->slot_count + 31) / 32 * sizeof(uint32_t) + 255) & ~(size_t)255;
-  size_t bytes = head + launch->slot_count * launch->slot_bytes;
+  size_t bytes = (head + launch->slot_count * launch->slot_bytes + 255) & ~(size_t)255;
   if (bytes > own->room_bytes) {
-    own->room = check_room(check, bytes, 0);
+    own->room = slots_room(check, bytes);
     own->room_bytes = own->room ? bytes : 0;
     if (!own->room) return CUDA_OUT_OF_MEMORY;
   }

@@ -57,6 +57,8 @@ struct check_session {
   pthread_mutex_t lock;
   CUdeviceptr session;  /* mw_follow_session */
   mw_follow_session at; /* as it began */
+  CUdeviceptr pool; /* memory for slots, and how much is left */
+  size_t pool_bytes;
   unsigned next_run, next_site;
   check_launch *launches;
   size_t launch_count;

@@ -8,17 +8,22 @@
 static const size_t kept_most = (size_t)256 << 20; /* bytes of freed arrays */
 enum { PAGE = 1 << MW_FOLLOW_PAGE_SHIFT };
 
-CUdeviceptr check_room(check_session *check, size_t bytes, unsigned char value) {
+/* Memory that will have been filled when work of the device's side stream has ended. */
+static CUdeviceptr room_soon(check_session *check, size_t bytes, unsigned char value) {
   CUdeviceptr room = 0;
   if (cu.cuMemAlloc(&room, bytes) != 0) return 0;
-  if (cu.cuMemsetD8Async(room, value, bytes, check->device->side) != 0 ||
-      cu.cuStreamSynchronize(check->device->side) != 0) {
+  if (cu.cuMemsetD8Async(room, value, bytes, check->device->side) != 0) {
     cu.cuMemFree(room);
     return 0;
   }
   check->owned = mw_realloc(check->owned, (check->owned_count + 1) * sizeof *check->owned);
   check->owned[check->owned_count++] = room;
   return room;
+}
+
+CUdeviceptr check_room(check_session *check, size_t bytes, unsigned char value) {
+  CUdeviceptr room = room_soon(check, bytes, value);
+  return room && cu.cuStreamSynchronize(check->device->side) == 0 ? room : 0;
 }
 
 /* ---- pages ---- */
@@ -33,41 +38,57 @@ static mw_follow_page *place_of(const check_session *check, uint64_t number) {
 
 static CUresult send(check_session *check, const mw_follow_page *page) {
   uint64_t at = check->at.pages + (uint64_t)(page - check->pages) * sizeof *page;
-  CUresult result = cu.cuMemcpyHtoDAsync(at, page, sizeof *page, check->device->side);
-  return result ? result : cu.cuStreamSynchronize(check->device->side);
+  return cu.cuMemcpyHtoDAsync(at, page, sizeof *page, check->device->side);
 }
 
-static CUresult add_page(check_session *check, uint64_t number) {
-  mw_follow_page *page = place_of(check, number);
-  if (page->number) return 0;
-  if (2 * (check->page_count + 1) > check->at.page_room) {
-    check->lacks_memory = true;
-    return 0;
+/* Give new pages their shadows: of all at once if there is so much memory in one piece, since allocating is slow. */
+static CUresult give_shadows(check_session *check, mw_follow_page **pages, size_t count) {
+  enum { CELLS = MW_FOLLOW_PAGE_WORDS * sizeof(mw_follow_cell) };
+  bool wants_cells = check->kinds & MW_CHECK_RACES, wants_written = check->kinds & MW_CHECK_INITIALISATION;
+  CUdeviceptr cells = wants_cells ? room_soon(check, count * CELLS, 0) : 0;
+  CUdeviceptr written = wants_written ? room_soon(check, count * MW_FOLLOW_PAGE_WORDS, 15) : 0;
+  if (count > 1 && ((wants_cells && !cells) || (wants_written && !written))) {
+    CUresult result = give_shadows(check, pages, count / 2);
+    return result ? result : give_shadows(check, pages + count / 2, count - count / 2);
   }
-  check->page_count++;
-  *page = (mw_follow_page){.number = number};
-  if (check->kinds & MW_CHECK_RACES) page->cells = check_room(check, MW_FOLLOW_PAGE_WORDS * sizeof(mw_follow_cell), 0);
-  if (check->kinds & MW_CHECK_INITIALISATION) page->written = check_room(check, MW_FOLLOW_PAGE_WORDS, 15);
-  if ((check->kinds & MW_CHECK_RACES && !page->cells) || (check->kinds & MW_CHECK_INITIALISATION && !page->written))
-    check->lacks_memory = true;
-  return send(check, page);
+  if ((wants_cells && !cells) || (wants_written && !written)) check->lacks_memory = true;
+  CUresult result = 0;
+  for (size_t i = 0; i < count && result == 0; i++) {
+    if (cells) pages[i]->cells = cells + i * CELLS;
+    if (written) pages[i]->written = written + i * MW_FOLLOW_PAGE_WORDS;
+    result = send(check, pages[i]);
+  }
+  return result;
 }
 
-static CUresult add_pages(check_session *check, uint64_t address, size_t bytes) {
-  CUresult result = 0;
-  for (uint64_t n = address >> MW_FOLLOW_PAGE_SHIFT; bytes && n <= (address + bytes - 1) >> MW_FOLLOW_PAGE_SHIFT; n++)
-    if ((result = add_page(check, n)) != 0) return result;
-  return result;
+/* The pages of a range that have no entry yet get one. Returns how many there are in `made`. */
+static size_t add_pages(check_session *check, uint64_t address, size_t bytes, mw_follow_page ***made, size_t count) {
+  for (uint64_t n = address >> MW_FOLLOW_PAGE_SHIFT; bytes && n <= (address + bytes - 1) >> MW_FOLLOW_PAGE_SHIFT; n++) {
+    mw_follow_page *page = place_of(check, n);
+    if (page->number) continue;
+    if (2 * (check->page_count + 1) > check->at.page_room) {
+      check->lacks_memory = true;
+      break;
+    }
+    check->page_count++;
+    *page = (mw_follow_page){.number = n};
+    *made = mw_realloc(*made, (count + 1) * sizeof **made);
+    (*made)[count++] = page;
+  }
+  return count;
 }
 
 int check_cover(check_session *check) {
   uint64_t changes = cuda_heaps_changes();
   if (!(check->kinds & (MW_CHECK_RACES | MW_CHECK_INITIALISATION)) || check->changes == changes) return MW_SUCCESS;
-  size_t count;
+  size_t count, made = 0;
+  mw_follow_page **pages = NULL;
   cuda_extent *list = cuda_heaps_list(&count);
-  CUresult result = 0;
-  for (size_t i = 0; i < count && result == 0; i++) result = add_pages(check, list[i].address, list[i].bytes);
+  for (size_t i = 0; i < count; i++) made = add_pages(check, list[i].address, list[i].bytes, &pages, made);
+  CUresult result = made ? give_shadows(check, pages, made) : 0;
+  if (result == 0 && made) result = cu.cuStreamSynchronize(check->device->side);
   free(list);
+  free(pages);
   check->changes = changes;
   return cuda_outcome(check->device, result, "preparing a checked run");
 }

@@ -123,6 +123,16 @@ static unsigned place_flags(const follower *f, LLVMValueRef base) {
   return space == SHARED ? MW_FOLLOW_IN_SHARED : space == GLOBAL || is_parameter ? MW_FOLLOW_IN_GLOBAL : 0;
 }
 
+/* The function to call, which for many accesses is in line and calls __mw_guard_follow itself. */
+static const char *name_of_access(const follower *f, const gpu_access *a, unsigned flags) {
+  enum { MOST = 16, RACE_READ = MW_FOLLOW_STORE | MW_FOLLOW_ATOMIC | MW_FOLLOW_VOLATILE };
+  uint64_t bytes = LLVMIsAConstantInt(a->bytes) ? LLVMConstIntGetZExtValue(a->bytes) : 0;
+  bool is_simple = bytes && bytes <= MOST && flags & (MW_FOLLOW_IN_SHARED | MW_FOLLOW_IN_GLOBAL);
+  if (!is_simple) return "__mw_guard_follow";
+  if (!(f->uses & MW_FOLLOW_RACES)) return "__mw_guard_follow_written";
+  return flags & RACE_READ || bytes % 4 ? "__mw_guard_follow" : "__mw_guard_follow_read";
+}
+
 static void follow_access(follower *f, LLVMValueRef i, const gpu_access *a) {
   accessed o;
   unsigned flags = flags_of(i, a);
@@ -139,8 +149,7 @@ static void follow_access(follower *f, LLVMValueRef i, const gpu_access *a) {
   LLVMValueRef site = site_of(f, i, o.name, bytes), address = generic_pointer(f, a->address);
   LLVMValueRef arguments[] = {address, LLVMBuildZExt(f->b, a->bytes, f->p->i64, ""), generic_pointer(f, o.base), site,
                               constant_i32(f->p, flags)};
-  bool is_simple = !(f->uses & MW_FOLLOW_RACES) && LLVMIsAConstantInt(a->bytes) && bytes <= 16;
-  call_guard(f, is_simple ? "__mw_guard_follow_written" : "__mw_guard_follow", arguments, MW_COUNT(arguments));
+  call_guard(f, name_of_access(f, a, flags), arguments, MW_COUNT(arguments));
   bool acquires = flags & MW_FOLLOW_ATOMIC || (flags & MW_FOLLOW_VOLATILE && !(flags & MW_FOLLOW_STORE));
   if (!acquires || !(f->uses & MW_FOLLOW_RACES)) return;
   position_after(f, i);

@@ -300,6 +300,6 @@ __mw_follow_called void __mw_guard_follow_free(void *pointer, __mw_u32 site) {
   }
 }
 
-#include "moonwarp/checked_run/written.h"
+#include "moonwarp/checked_run/reads.h"
 
 #endif

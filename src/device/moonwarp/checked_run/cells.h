@@ -94,8 +94,7 @@ __mw_follow_inline void __mw_compare(const __mw_touch &a, const mw_follow_cell *
 }
 
 /* Whether the word has two other readers of the block in this epoch, so that one more makes no difference. */
-__mw_follow_inline bool __mw_is_read(const mw_follow_cell *cell, __mw_u64 mine) {
-  __mw_u64 first = __mw_load64(&cell->who[MW_FOLLOW_READ]), second = __mw_load64(&cell->who[MW_FOLLOW_READ_TOO]);
+__mw_follow_inline bool __mw_is_read(__mw_u64 first, __mw_u64 second, __mw_u64 mine) {
   return first == mine ||
          (first >> 14 == mine >> 14 && second >> 14 == mine >> 14 && (first & mine & 15) == (mine & 15) &&
           (second & mine & 15) == (mine & 15) && first != second);
@@ -117,7 +116,9 @@ __mw_follow_function void __mw_follow_word_of(const __mw_touch &a, mw_follow_cel
                   ((a.self.id & 511) << 7 | (a.flags & 127));
   bool strong = a.flags & (MW_FOLLOW_ATOMIC | MW_FOLLOW_VOLATILE), stores = a.flags & MW_FOLLOW_STORE;
   int place = strong ? MW_FOLLOW_UPDATE : stores ? MW_FOLLOW_WRITE : MW_FOLLOW_READ;
-  if (place == MW_FOLLOW_READ && __mw_is_read(cell, who)) return;
+  if (place == MW_FOLLOW_READ &&
+      __mw_is_read(__mw_load64(&cell->who[MW_FOLLOW_READ]), __mw_load64(&cell->who[MW_FOLLOW_READ_TOO]), who))
+    return;
   __mw_u64 old = __mw_xchg(&cell->who[place], who),
            old_what = __mw_record_at(a, old, __mw_load64(&cell->what[place]), place);
   *(volatile __mw_u64 *)&cell->what[place] = what;

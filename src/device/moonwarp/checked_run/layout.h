@@ -62,9 +62,9 @@ enum mw_follow_kind {
   MW_FOLLOW_GRID         /* waits for the grid, and blocks of it have ended */
 };
 
-/* The latest accesses to four bytes: a write, two readers, an atomic operation. who: run << 32 | epoch << 14 | thread
+/* The latest accesses to four bytes: two readers, a write, an atomic operation. who: run << 32 | epoch << 14 | thread
    << 4 | bytes, 0: none; what: site << 44 | step << 32 | grids << 16 | flags. */
-enum { MW_FOLLOW_WRITE, MW_FOLLOW_READ, MW_FOLLOW_READ_TOO, MW_FOLLOW_UPDATE, MW_FOLLOW_RECORDS };
+enum { MW_FOLLOW_READ, MW_FOLLOW_READ_TOO, MW_FOLLOW_WRITE, MW_FOLLOW_UPDATE, MW_FOLLOW_RECORDS };
 typedef struct mw_follow_cell {
   unsigned long long who[MW_FOLLOW_RECORDS], what[MW_FOLLOW_RECORDS];
 } mw_follow_cell;

@@ -19,11 +19,17 @@ template <class T> __mw_follow_inline bool __mw_is_whole(T *shadow, T all, __mw_
   return is_whole;
 }
 
-__mw_follow_inline bool __mw_is_written_global(const mw_follow_session *session, __mw_u64 address, __mw_u64 bytes,
-                                               __mw_u32 flags) {
+/* The page, if it is at its first place. */
+__mw_follow_inline const mw_follow_page *__mw_quick_page(const mw_follow_session *session, __mw_u64 address) {
   __mw_u64 number = address >> MW_FOLLOW_PAGE_SHIFT;
   const mw_follow_page *page = (const mw_follow_page *)session->pages + (number & (session->page_room - 1));
-  if (page->number != number || !page->written) return false;
+  return page->number == number ? page : 0;
+}
+
+__mw_follow_inline bool __mw_is_written_global(const mw_follow_session *session, __mw_u64 address, __mw_u64 bytes,
+                                               __mw_u32 flags) {
+  const mw_follow_page *page = __mw_quick_page(session, address);
+  if (!page || !page->written) return false;
   unsigned char *written = (unsigned char *)page->written + (address / 4 & (MW_FOLLOW_PAGE_WORDS - 1));
   if (bytes < 4) {
     __mw_u32 mine = __mw_bytes_in_word(address, bytes);
@@ -56,19 +62,21 @@ __mw_follow_inline bool __mw_is_written_shared(const mw_follow_launch *launch, _
   return true;
 }
 
+/* Whether all that the access reads is known to be written; what it writes then is. */
+__mw_follow_inline bool __mw_is_written(const mw_follow_launch *launch, const void *address, __mw_u64 bytes,
+                                        __mw_u32 flags) {
+  if (flags & MW_FOLLOW_IN_GLOBAL)
+    return __mw_is_written_global((const mw_follow_session *)launch->session, (__mw_u64)address, bytes, flags);
+  return flags & MW_FOLLOW_IN_SHARED && __mw_is_written_shared(launch, __mw_follow_offset(address), bytes, flags);
+}
+
 /* mwcc calls it with constant bytes and flags, and inlines it. */
 __mw_follow_quick void __mw_guard_follow_written(const void *address, __mw_u64 bytes, const void *object, __mw_u32 site,
                                                  __mw_u32 flags) {
   const mw_follow_launch *launch = (const mw_follow_launch *)__mw_here()->launch;
   if (!launch) return;
-  bool is_known;
-  if (flags & MW_FOLLOW_IN_GLOBAL)
-    is_known = __mw_is_written_global((const mw_follow_session *)launch->session, (__mw_u64)address, bytes, flags);
-  else if (flags & MW_FOLLOW_IN_SHARED)
-    is_known = __mw_is_written_shared(launch, __mw_follow_offset(address), bytes, flags);
-  else
-    is_known = false;
-  if (!__builtin_expect(is_known, 1)) __mw_guard_follow(address, bytes, object, site, flags);
+  if (__builtin_expect(!__mw_is_written(launch, address, bytes, flags), 0))
+    __mw_guard_follow(address, bytes, object, site, flags);
 }
 
 #endif
