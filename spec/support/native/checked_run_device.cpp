@@ -224,8 +224,9 @@ static void run(const char *name, __mw_u32 blocks, __mw_u32 threads, const std::
   launch.slot_count = RESIDENT;
   launch.shared_words = (SHARED + RESERVED) / 4;
   launch.cells_at = (sizeof(mw_follow_block) + 63) / 64 * 64;
-  launch.written_at = launch.cells_at + launch.shared_words * sizeof(mw_follow_cell);
-  launch.slot_bytes = launch.written_at + launch.shared_words * 4;
+  __mw_u64 end_of_cells = launch.cells_at + launch.shared_words * sizeof(mw_follow_cell);
+  launch.written_at = kinds & MW_FOLLOW_INITIALISATION ? end_of_cells : 0;
+  launch.slot_bytes = end_of_cells + launch.shared_words * 4;
   next_run += blocks;
   char *room = (char *)calloc(1, 256 + launch.slot_bytes * RESIDENT);
   launch.slots = (__mw_u64)room + 256;
