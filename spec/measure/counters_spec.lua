@@ -1,9 +1,9 @@
 -- Measured runs compared with what Nsight Compute counted on an H100: the counters that depend on addresses and masks
--- are equal.
--- CPU device only: no other device can watch launches
+-- are equal, on the CPU device and on a GPU (MOONWARP_DEVICE=cuda).
 
 local mw = require "moonwarp"
 local files = require "support.files"
+local suite = require "support.suite"
 local launches = require "data.counters.launches"
 
 local unpack = table.unpack or unpack -- luacheck: ignore 143
@@ -88,7 +88,7 @@ describe("a measured run counts what Nsight Compute counts on an H100:", functio
       end
       assert.same({}, different)
       assert.is_true(compared >= 25)
-      assert.equal("simd", r.tier)
+      assert.equal(suite.simd, r.tier)
     end)
   end
 end)

@@ -120,6 +120,25 @@ local function assemble(ptx, arch)
   return said
 end
 
+-- The calls at the starts of the kernel's blocks: the mask that each waits for, and the lanes that it finds.
+local function lanes_of(body)
+  local ir = code_of("__global__ void f(int n, float *x, const float *y, int *words) { int i = threadIdx.x;" ..
+    body .. "}", "--arch=sm_75 --emit=ir")
+  local calls = {}
+  for line in ir:match "\ndefine [^\n]*@_Z1fiPfPKfPi%(.-\n}":gmatch "[^\n]+" do
+    local site, mask = line:match "@__mw_guard_measured_code%(i64 [^,]+, i32 (%d+), i32 ([%%%w.]+)"
+    calls[#calls + 1] = site and { site = tonumber(site), mask = mask, lanes = line:match "^%s*(%S+) =" }
+  end
+  return calls
+end
+
+-- How often lanes say that they will not come to where others wait.
+local function count_leaving(calls)
+  local count = 0
+  for _, call in ipairs(calls) do count = count + (call.site == 2 ^ 31 - 1 and 1 or 0) end
+  return count
+end
+
 describe("a kernel that counts on a GPU", function()
   for name, source in pairs(SOURCES) do
     it("counts where the CPU device does: " .. name, function()
@@ -139,6 +158,45 @@ describe("a kernel that counts on a GPU", function()
     assert.equal(6, select(2, ptx:match "%.entry [%w_]+(%b())":gsub("%.param", "")))
     assert.matches("\n//mw\twatched\n", ptx, 1, true)
     assert.matches("call.uni .-__mw_guard_measured_access", ptx)
+  end)
+
+  describe("finds the lanes that are together:", function()
+    it("all that entered a loop, after it", function()
+      local calls = lanes_of "for (int k = 0; k < words[i]; k++) x[i] += y[k]; x[i + 1] = 0;"
+      assert.equal(calls[1].lanes, calls[#calls].mask)
+    end)
+
+    it("both sides of a branch, after it", function()
+      local calls = lanes_of "if (i & 1) x[i] = y[i]; else words[i] = 1; x[i + 1] = 0;"
+      assert.equal(calls[1].lanes, calls[#calls].mask)
+      assert.equal(0, count_leaving(calls))
+    end)
+
+    it("those that have not left the loop", function()
+      local calls = lanes_of [[
+for (int k = 0; k < n; k++) {
+  if (words[k + i] & 1) { x[i] = 1; if (y[i + k] > 2) break; x[i + 1] = 4; }
+  x[k] += y[i];
+}]]
+      assert.is_true(count_leaving(calls) > 0)
+    end)
+
+    it("at a break's code only those that leave together", function()
+      local calls = lanes_of [[
+for (int k = 0; k < n; k++) { if (y[k + i] > 2) { words[k] = 1; break; } x[k] = 2; } x[i] = 0;]]
+      for n = 2, #calls - 1 do assert.not_equal(calls[1].lanes, calls[n].mask) end
+      assert.equal(calls[1].lanes, calls[#calls].mask)
+    end)
+
+    it("no others after a lock, for which they wait", function()
+      local calls = lanes_of [[
+while (atomicCAS(words, 0, 1) != 0) ;
+x[0] += y[i];
+atomicExch(words, 0);
+x[i] = 0;]]
+      assert.is_true(#calls >= 3)
+      for n = 2, #calls do assert.not_equal(calls[1].lanes, calls[n].mask) end
+    end)
   end)
 
   it("keeps the launch in shared memory only for functions that are not inlined", function()

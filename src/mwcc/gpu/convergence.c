@@ -7,10 +7,11 @@
  *   }
  *   y;                  at: here lanes of both sides meet
  *
- * Only lanes that have left the innermost loop around `at`, or that run to the function's end without any code that
- * follows `at`, may be missing. Where other paths lead around a block, lanes do not meet there: those that come by one
- * edge at one time stay a group. Nor do they across a loop in which a lane may wait for another that has left it, as a
- * spin lock does, since that lane would wait here. */
+ * Lanes that have left the innermost loop around `at`, and those on a path that does not lead here, say so and are not
+ * waited for. Of two meetings where lanes of each would wait for the other's only the inner one stays, as in a || b; at
+ * blocks without one, lanes that come by one edge at one time are a group. Nor do lanes meet across a loop in which one
+ * may wait for another that has left it, as at a spin lock, since that one would wait here. All this is what an H100
+ * does with nvcc's code, as far as Nsight Compute's counts tell. */
 #include "convergence.h"
 
 #include <stdlib.h>
@@ -38,7 +39,7 @@ static void add_edge(convergence *c, int from, int to) {
   c->preds[to][c->pred_count[to]++] = from;
 }
 
-static bool read_graph(LLVMValueRef function, convergence *c) {
+static void read_graph(LLVMValueRef function, convergence *c) {
   c->count = (int)LLVMCountBasicBlocks(function);
   size_t room = (size_t)c->count + 1;
   c->blocks = mw_alloc(room * sizeof *c->blocks);
@@ -51,13 +52,13 @@ static bool read_graph(LLVMValueRef function, convergence *c) {
   for (int n = 0; n < c->count; n++) {
     LLVMValueRef end = LLVMGetBasicBlockTerminator(c->blocks[n]);
     unsigned count = LLVMGetNumSuccessors(end);
-    if (count > 1 && !LLVMIsABranchInst(end)) return false;
-    for (unsigned i = 0; i < count; i++) {
+    c->meeting_of[n] = -1;
+    if (count > 1 && !LLVMIsABranchInst(end)) c->has_jumps = true;
+    for (unsigned i = 0; i < count && !c->has_jumps; i++) {
       if (i && LLVMGetSuccessor(end, 0) == LLVMGetSuccessor(end, 1)) continue;
       add_edge(c, n, convergence_index(c, LLVMGetSuccessor(end, i)));
     }
   }
-  return true;
 }
 
 /* Add what is reachable from the block along the edges; `stop` is added and not passed, -1: none. */
@@ -82,29 +83,40 @@ bool leaves_meeting(const meeting *m, int block, int succ) {
   return (m->region[block] || block == m->from) && succ != m->at && !m->region[succ];
 }
 
-/* Whether everything after the block is an end, or is not after the meeting. */
+/* Whether nothing happens in the block but the function's end. */
+static bool is_bare_end(const convergence *c, int block) {
+  LLVMValueRef end = LLVMGetBasicBlockTerminator(c->blocks[block]);
+  if (LLVMIsAUnreachableInst(end)) return true;
+  for (LLVMValueRef i = LLVMGetFirstInstruction(c->blocks[block]); i != end; i = LLVMGetNextInstruction(i))
+    if (!LLVMIsAPHINode(i) && !starts_with(callee_name(i), "__mw_")) return false;
+  return LLVMIsAReturnInst(end);
+}
+
+/* Whether everything after the block is a bare end, or is not after the meeting. */
 static bool is_way_out(const convergence *c, int block, const bool *after) {
   bool *seen = new_set(c), is_out = true;
   seen[block] = true;
   reach(c, block, -1, false, seen);
-  for (int n = 0; n < c->count && is_out; n++) is_out = !seen[n] || !after[n] || c->succ_count[n] == 0;
+  for (int n = 0; n < c->count && is_out; n++) is_out = !seen[n] || !after[n] || is_bare_end(c, n);
   free(seen);
   return is_out;
 }
 
-/* Whether all lanes come that do not leave for good. */
-static bool all_come(const convergence *c, const meeting *m) {
+/* Whether lanes that take an edge away from the meeting leave for good. A path around it that the meeting's block does
+   not reach is left to the lanes that take it; but not where they leave a loop, since each goes on by itself there. */
+static bool may_leave(const convergence *c, const meeting *m, int to, const bool *after) {
   int around = c->order.innermost[m->at];
+  if (around >= 0 && !c->order.loops[around].contains[to]) return true;
+  if (!after[to] && c->order.idom[m->at] == m->from) return true;
+  return is_way_out(c, to, after);
+}
+
+static bool all_come(const convergence *c, const meeting *m) {
   bool *after = new_set(c), do_come = true;
   reach(c, m->at, -1, false, after);
-  for (int n = 0; n < c->count && do_come; n++) {
-    if (!m->region[n] && n != m->from) continue;
-    for (int i = 0; i < c->succ_count[n] && do_come; i++) {
-      int to = c->succs[n][i];
-      if (!leaves_meeting(m, n, to)) continue;
-      do_come = (around >= 0 && !c->order.loops[around].contains[to]) || is_way_out(c, to, after);
-    }
-  }
+  for (int n = 0; n < c->count && do_come; n++)
+    for (int i = 0; i < c->succ_count[n] && do_come; i++)
+      do_come = !leaves_meeting(m, n, c->succs[n][i]) || may_leave(c, m, c->succs[n][i], after);
   free(after);
   return do_come;
 }
@@ -128,7 +140,6 @@ static int find_origin(const convergence *c, int block) {
 
 static void try_meeting(convergence *c, int block, const bool *waits) {
   meeting m = {.at = block, .from = c->order.index[block] < 0 ? -1 : find_origin(c, block)};
-  c->meeting_of[block] = -1;
   if (m.from < 0 || c->pred_count[block] == 0) return;
   if (c->order.innermost[m.from] != c->order.innermost[block]) return; /* the start of a loop */
   m.region = new_set(c);
@@ -168,12 +179,13 @@ static void drop_competing(convergence *c) {
 
 static int by_size(const void *a, const void *b) {
   const meeting *x = a, *y = b;
-  return x->size != y->size ? x->size - y->size : x->at - y->at;
+  return x->size != y->size ? x->size - y->size : y->at - x->at;
 }
 
-bool convergence_of(LLVMValueRef function, convergence *out) {
+void convergence_of(LLVMValueRef function, convergence *out) {
   *out = (convergence){0};
-  if (!read_graph(function, out)) return false;
+  read_graph(function, out);
+  if (out->has_jumps) return;
   flow f = {.count = out->count, .succs = block_succs, .context = out};
   out->order = order_of(&f);
   bool *waits = mw_alloc((size_t)out->order.loop_count + 1);
@@ -183,7 +195,6 @@ bool convergence_of(LLVMValueRef function, convergence *out) {
   drop_competing(out);
   for (int i = 0; i < out->meeting_count; i++) out->meeting_of[out->meetings[i].at] = i;
   free(waits);
-  return true;
 }
 
 void convergence_free(convergence *c) {

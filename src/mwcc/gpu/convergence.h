@@ -15,6 +15,7 @@ typedef struct meeting {
 typedef struct convergence {
   LLVMBasicBlockRef *blocks; /* in their order in the function; [0] is the entry */
   int count;
+  bool has_jumps; /* a block ends with something else than a branch or a return: no edges, no meetings */
   order order;
   int (*succs)[2], *succ_count, **preds, *pred_count;
   meeting *meetings; /* inner ones first */
@@ -22,8 +23,7 @@ typedef struct convergence {
   int *meeting_of; /* by block: of `meetings` at it, or -1 */
 } convergence;
 
-/* False if a block ends with something else than a branch or a return. */
-bool convergence_of(LLVMValueRef function, convergence *out);
+void convergence_of(LLVMValueRef function, convergence *out);
 void convergence_free(convergence *c);
 int convergence_index(const convergence *c, LLVMBasicBlockRef block);
 /* Whether lanes that take the edge will not come to the meeting that the lanes of `block` are on their way to. */

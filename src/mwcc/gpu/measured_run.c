@@ -190,11 +190,9 @@ static void position_after_phis(measurer *m, LLVMBasicBlockRef block) {
   LLVMPositionBuilderBefore(m->b, at);
 }
 
-/* The function's first lanes: all of a warp in a kernel; in others those that call it together. */
-static LLVMValueRef first_lanes(measurer *m, LLVMValueRef function) {
-  LLVMValueRef all = constant_i32(m->p, is_kernel(m->p, function));
-  return call_guard(m, "__mw_guard_measured_lanes", &all, 1);
-}
+/* All lanes of the warp, or those that the hardware runs together. */
+static LLVMValueRef all_lanes(measurer *m) { return call_guard(m, "__mw_guard_measured_warp", NULL, 0); }
+static LLVMValueRef active_lanes(measurer *m) { return call_guard(m, "__mw_guard_measured_active", NULL, 0); }
 
 /* Count the block's entry; the candidates for its lanes are added later (set_candidates). */
 static void enter_block(measurer *m, LLVMValueRef function, int n) {
@@ -205,7 +203,7 @@ static void enter_block(measurer *m, LLVMValueRef function, int n) {
     LLVMPositionBuilderBefore(m->b, marker);
   else
     position_after_phis(m, m->c.blocks[n]);
-  if (n == 0) candidates = first_lanes(m, function);
+  if (n == 0) candidates = is_kernel(p, function) ? all_lanes(m) : active_lanes(m);
   LLVMValueRef arguments[] = {m->launch, site, candidates, constant_i32(p, MW_MEASURED_COMES)};
   m->lanes[n] = call_guard(m, "__mw_guard_measured_code", arguments, MW_COUNT(arguments));
   if (marker) LLVMInstructionEraseFromParent(marker);
@@ -217,7 +215,7 @@ static void take_branch(measurer *m, int n) {
   LLVMValueRef marker = find_marker(m, m->c.blocks[n], MW_SITE_BRANCH);
   LLVMValueRef end = LLVMGetBasicBlockTerminator(m->c.blocks[n]);
   LLVMValueRef site = marker ? LLVMGetOperand(marker, 0) : constant_i32(p, MW_MEASURED_NO_SITE);
-  if (m->c.succ_count[n] == 2 || marker) {
+  if (LLVMIsABranchInst(end) && LLVMIsConditional(end)) {
     LLVMPositionBuilderBefore(m->b, end);
     LLVMValueRef takes = LLVMBuildZExt(m->b, LLVMGetCondition(end), p->i32, "");
     LLVMValueRef arguments[] = {m->launch, site, m->lanes[n], takes};
@@ -238,7 +236,10 @@ static void set_candidates(measurer *m, int n) {
   const convergence *c = &m->c;
   if (n == 0) return;
   LLVMValueRef lanes;
-  if (c->meeting_of[n] >= 0)
+  if (c->has_jumps) {
+    LLVMPositionBuilderBefore(m->b, m->lanes[n]);
+    lanes = active_lanes(m);
+  } else if (c->meeting_of[n] >= 0)
     lanes = m->lanes[c->meetings[c->meeting_of[n]].from];
   else if (c->pred_count[n] == 0)
     lanes = constant_i32(m->p, 0);
@@ -275,7 +276,7 @@ static void leave_meetings(measurer *m, int n) {
 }
 
 static void find_lanes(measurer *m, LLVMValueRef function) {
-  if (!convergence_of(function, &m->c)) die("a measured kernel has a switch");
+  convergence_of(function, &m->c);
   m->lanes = mw_alloc((size_t)m->c.count * sizeof *m->lanes);
   m->taking = mw_alloc((size_t)m->c.count * sizeof *m->taking);
   for (int n = 0; n < m->c.count; n++) enter_block(m, function, n);

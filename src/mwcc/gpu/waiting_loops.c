@@ -1,5 +1,6 @@
 /* Loops that lanes may leave only after others have done something: those whose exit depends on what another thread
- * writes meanwhile. A loop that tries compare-and-swap with the value that it found last is none: some lane succeeds. */
+ * writes meanwhile. A loop that tries compare-and-swap until it succeeds is one as well: an H100 lets each lane go on as it
+ * leaves such a loop, and does not bring them together after it. */
 #include "convergence.h"
 
 #include <stdlib.h>
@@ -34,19 +35,6 @@ static void add_operands(slice *s, LLVMValueRef i) {
   for (int k = 0; k < LLVMGetNumOperands(i); k++) add_value(s, LLVMGetOperand(i, (unsigned)k));
 }
 
-/* Whether the value changes from one iteration to the next. */
-static bool varies(const slice *of, LLVMValueRef value) {
-  slice s = {.c = of->c, .l = of->l};
-  bool found = false;
-  add_value(&s, value);
-  for (size_t i = 0; i < s.count && !found; i++) {
-    found = LLVMIsAPHINode(s.items[i]) || LLVMIsALoadInst(s.items[i]);
-    add_operands(&s, s.items[i]);
-  }
-  free(s.items);
-  return found;
-}
-
 static bool call_observes(LLVMValueRef call) {
   LLVMValueRef code = LLVMGetCalledValue(call);
   size_t length;
@@ -56,10 +44,9 @@ static bool call_observes(LLVMValueRef call) {
 }
 
 /* Whether other threads decide its result. */
-static bool observes_others(const slice *s, LLVMValueRef i) {
+static bool observes_others(LLVMValueRef i) {
   if (LLVMIsALoadInst(i)) return LLVMGetVolatile(i) || LLVMGetOrdering(i) != LLVMAtomicOrderingNotAtomic;
-  if (LLVMIsAAtomicCmpXchgInst(i)) return !varies(s, LLVMGetOperand(i, 1));
-  return LLVMIsAAtomicRMWInst(i) || (LLVMIsACallInst(i) && call_observes(i));
+  return LLVMIsAAtomicCmpXchgInst(i) || LLVMIsAAtomicRMWInst(i) || (LLVMIsACallInst(i) && call_observes(i));
 }
 
 static void add_exits(slice *s) {
@@ -75,7 +62,7 @@ bool is_waiting_loop(const convergence *c, const loop *l) {
   bool waits = false;
   add_exits(&s);
   for (size_t i = 0; i < s.count && !waits; i++) {
-    waits = observes_others(&s, s.items[i]);
+    waits = observes_others(s.items[i]);
     add_operands(&s, s.items[i]);
   }
   free(s.items);

@@ -58,13 +58,13 @@ __mw_measured_inline void __mw_measured_event(unsigned long long launch, unsigne
   __mw_measured_add(&s->divergent, diverges);
 }
 
-/* The lanes that begin a function together: all of the warp's if it is a kernel. */
-__mw_measured_called unsigned __mw_guard_measured_lanes(unsigned is_kernel) {
-  if (!is_kernel) return __activemask();
+/* The lanes that begin a kernel together, and those that the hardware runs together. */
+__mw_measured_called unsigned __mw_guard_measured_warp() {
   unsigned thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
   unsigned rest = blockDim.x * blockDim.y * blockDim.z - thread / 32 * 32;
   return rest < 32 ? (1u << rest) - 1 : ~0u;
 }
+__mw_measured_called unsigned __mw_guard_measured_active() { return __activemask(); }
 
 __mw_measured_called void __mw_guard_measured_event(unsigned long long launch, unsigned site, unsigned lanes) {
   if (launch) __mw_measured_event(launch, site, lanes == ~0u, false, lanes);
