@@ -281,7 +281,7 @@ static void parse_option(options *o, char **argv, int *i) {
   else if ((value = equals_value(arg, "--observe")))
     o->observe = parse_observed(value), record(o, arg);
   else if (strcmp(arg, "--checks") == 0 || (value = equals_value(arg, "--checks")))
-    o->checks = value ? parse_checks(value) : ALL_CHECKS, o->check_memory = true, record(o, arg);
+    o->checks = value ? parse_checks(value) : ALL_CHECKS, record(o, arg);
   else if (strcmp(arg, "--stoppable") == 0)
     o->stoppable = true, record(o, arg);
   else if (strcmp(arg, "--check") == 0)
@@ -318,6 +318,7 @@ static void parse_option(options *o, char **argv, int *i) {
 static void settle_gpu(options *o) {
   o->gpu = o->target && starts_with(o->target, "nvptx");
   if (!o->gpu) {
+    o->check_memory |= o->checks != 0;
     if (o->arch || o->ptx) die("--arch and --ptx need --target=nvptx");
     if (o->emit == EMIT_PTX || o->emit == EMIT_FACTS) die("--emit=ptx and --emit=facts need --target=nvptx");
     if (o->stoppable) die("--stoppable needs --target=nvptx: kernels of the CPU device can always be stopped");
@@ -328,7 +329,8 @@ static void settle_gpu(options *o) {
   if (o->emit == EMIT_OBJECT) die("--emit=obj is not supported for a GPU: use --emit=ptx or --emit=ir");
   if (o->dump || o->report || o->launch_kernel || o->width)
     die("--target=nvptx cannot be combined with options for the CPU device: --dump, --report, --launch and --width");
-  if (o->check_memory || o->observe) o->stoppable = true; /* their kernels take the launch's number */
+  if (o->checks & ~(unsigned)MW_CHECK_BARRIERS) o->check_memory = true; /* barriers do not depend on accesses */
+  if (o->check_memory || o->checks || o->observe) o->stoppable = true; /* their kernels take the launch's number */
 }
 
 enum { REGISTERS = 64 }; /* of a GPU, with which a block of 1024 threads can be launched whatever is inserted */
@@ -338,7 +340,7 @@ static void settle_observed(options *o) {
   static const pass_id off[] = {PASS_COLD_HELPERS, PASS_STAGING,      PASS_GRID_STRIDE,
                                 PASS_BLOCK_MERGE,  PASS_GANG_SHARING, PASS_PREFETCH};
   if (o->gpu && o->observe & MW_OBSERVE_STEP) die("--observe=step is for the CPU device");
-  if (o->gpu && o->check_memory) die("--observe cannot be combined with --checks or --check-memory");
+  if (o->gpu && (o->check_memory || o->checks)) die("--observe cannot be combined with --checks or --check-memory");
   if (o->gpu && !o->registers) o->registers = REGISTERS;
   if (o->launch_kernel) die("--observe cannot be combined with --launch");
   o->check_memory = false; /* a watcher does that */
@@ -379,7 +381,7 @@ static options parse_options(int argc, char **argv) {
   }
   settle_gpu(&o);
   if (o.observe) settle_observed(&o);
-  if (o.check_memory) settle_checked(&o);
+  if (o.check_memory || o.checks) settle_checked(&o);
   if (o.make_pch) return o;
   if (o.relocatable && (o.sources.count || o.objects.count)) die("-c compiles one source: start mwcc once for each");
   if (units_take(&o)) {

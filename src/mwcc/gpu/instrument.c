@@ -375,10 +375,11 @@ void guard_kernels(program *p) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
   checker c = {.p = p, .b = b};
   for (size_t i = 0; i < p->kernel_count; i++) number_kernel(p, b, &p->kernels[i]);
-  if (p->options->check_memory) {
+  if (p->options->check_memory || p->options->checks)
     run_passes(p, p->options->checks ? "always-inline,cgscc(inline),function(sroa<modify-cfg>,early-cse)"
                                      : "always-inline,cgscc(inline),function(sroa<modify-cfg>,early-cse,"
                                        "load-store-vectorizer)");
+  if (p->options->check_memory) {
     c.find = guard_function(p, "__mw_guard_extent");
     c.refuse = guard_function(p, "__mw_guard_refuse");
     c.refuse_known = guard_function(p, "__mw_guard_refuse_known");
