@@ -82,7 +82,7 @@ return {
       cuda::std::complex<float> z(p[0], p[1]);
       z = sin(z) + atan(exp(z)) + log10(z) + acosh(proj(z));
       p[2] = z.real();
-    }]], refused = { nvrtc = "there is no file 'cuda/std/complex'" } },
+    }]] },
   { "long4_16a, ulong4_32a", [[
     long4_16a a = make_long4_16a(1, 2, 3, 4);
     ulong4_32a b = make_ulong4_32a(1, 2, 3, 4);
