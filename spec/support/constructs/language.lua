@@ -102,6 +102,17 @@ return {
     __global__ void k(cudaPitchedPtr p, cudaExtent e, CUtexObject t, cudaGraphConditionalHandle h, float *o) {
       o[0] = tex1Dfetch<float>(t, 0) + p.pitch + e.width + h;
     }]] },
+  { "handles of the host APIs in kernels", [[
+    #include <cuda.h>
+    __device__ bool none(const void *handle) { return handle == nullptr; }
+    __global__ void k(cudaStream_t s, cudaEvent_t e, cudaGraph_t g, cudaGraphExec_t x, cudaGraphNode_t n,
+                      cudaMemPool_t m, cudaArray_t a, cudaFunction_t f, cudaUserObject_t u, CUstream cs, CUevent ce,
+                      CUmodule cm, CUfunction cf, CUcontext cc, CUdevice d, CUdeviceptr q, CUarray ca, CUgraph cg,
+                      int *p) {
+      cudaStream_t other = s;
+      p[0] = none(other) + none(e) + none(g) + none(x) + none(n) + none(m) + none(a) + none(f) + none(u) + none(cs) +
+             none(ce) + none(cm) + none(cf) + none(cc) + none(ca) + none(cg) + d + (int)q;
+    }]] },
   { "templates with nested types as parameters", [[
     template <class T> struct vec4;
     template <> struct vec4<float> { typedef float4 Type; };
