@@ -42,4 +42,33 @@ describe("a kernel of a checked run on a GPU", function()
       __global__ void k(int *x) { cooperative_groups::this_grid().sync(); x[0] = 1; }]]
     assert.equal(1, count(body, "__mw_guard_follow_grid_wait,"))
   end)
+
+  it("reports asynchronous copies, and takes atomics in the order that the source asks for", function()
+    local body = body_of [[#include <cuda_pipeline.h>
+      __global__ void k(const float *x, float *y) {
+        __shared__ float s[64];
+        __pipeline_memcpy_async(&s[threadIdx.x], &x[threadIdx.x], 4);
+        __pipeline_commit();
+        __pipeline_wait_prior(0);
+        y[threadIdx.x] = s[threadIdx.x];
+      }]]
+    assert.equal(4, count(body, "__mw_guard_follow_event,"))
+    body = body_of [[#include <cuda/atomic>
+      __global__ void k(int *n) {
+        cuda::atomic_ref<int, cuda::thread_scope_device> a(*n);
+        a.exchange(1, cuda::memory_order_relaxed);
+        a.exchange(1, cuda::memory_order_acquire);
+        a.exchange(1, cuda::memory_order_release);
+      }]]
+    for order, flags in pairs { relaxed = 512, acquire = 32, release = 64 + 512 } do
+      assert.is_true(count(body, ", " .. flags + 256 + 2 + 1 .. ";") >= 1, order)
+    end
+  end)
+
+  it("has no reports if it is not checked", function()
+    local text = mwcc.try([[#include <cuda_pipeline.h>
+      __global__ void k(const float *x, float *y) { __pipeline_memcpy_async(y, x, 4); __pipeline_commit(); }]],
+      "--target=nvptx --stoppable")
+    assert.is_nil(text:find("__mw_check_event", 1, true))
+  end)
 end)

@@ -389,7 +389,7 @@ static void run_arrivals() {
   run("a barrier with another number", 1, 64, [] {
     if (T < 32) store(shared(T), 1);
     named(1 + T / 32, 32, true, 9);
-    if (T >= 32) load(shared(T - 32), 2);
+    if (T >= 32) store(shared(T - 32), 2);
   });
   run("a barrier of a part of a warp's lanes", 1, 40, [] { named(1, 64, true, 1), named(1, 0, true, 1); });
   run("a barrier with a number, for too many", 1, 64, [] {
@@ -414,6 +414,40 @@ static void run_arrivals() {
   });
   run("a barrier of the grid, for a part of it", 2, 1, [] {
     if (B) __mw_guard_follow_grid_wait(1);
+  });
+}
+
+static void copy(void *at, __mw_u32 site) {
+  __mw_guard_follow_event(MW_FOLLOW_ASYNC, 1);
+  __mw_guard_follow(at, 4, nullptr, site, MW_FOLLOW_STORE | MW_FOLLOW_COPIES);
+  __mw_guard_follow_event(MW_FOLLOW_ASYNC, 0);
+}
+static void commit() { __mw_guard_follow_event(MW_FOLLOW_COMMIT, 0); }
+static void wait_prior(__mw_u32 prior) { __mw_guard_follow_event(MW_FOLLOW_COPIED, prior); }
+
+static void run_copies() {
+  run("a copy that nothing waits for", 1, 64,
+      [] { copy(shared(T), 1), commit(), barrier(3), load(shared(63 - T), 2); });
+  run("a copy that is waited for", 1, 64,
+      [] { copy(shared(T), 1), commit(), wait_prior(0), barrier(3), load(shared(63 - T), 2); });
+  run("a copy that is waited for after the barrier", 1, 64,
+      [] { copy(shared(T), 1), commit(), barrier(3), wait_prior(0), load(shared(63 - T), 2); });
+  run("a copy of one's own", 1, 64, [] { copy(shared(T), 1), commit(), load(shared(T), 2); });
+  run("a copy of one's own that is waited for", 1, 64,
+      [] { copy(shared(T), 1), commit(), wait_prior(0), load(shared(T), 2); });
+  run("a copy in a warp", 1, 32,
+      [] { copy(shared(T), 1), commit(), wait_prior(0), __mw_guard_follow_warp(~0u, 9), load(shared(31 - T), 2); });
+  run("two stages", 1, 64, [] {
+    for (__mw_u32 i = 0; i < 5000; i++) {
+      copy(shared(T + i % 2 * 64), 1), commit(), wait_prior(1);
+      if (i < 4 || i > 4990) barrier(3);
+      if (i) load(shared(T + (i + 1) % 2 * 64), 2);
+    }
+  });
+  missing = 64;
+  run("a copy that a barrier tracks", 1, 64, [] {
+    copy(shared(T), 1), __mw_guard_follow_event(MW_FOLLOW_TRACK, (__mw_u64)memory->shared + 8 + 4);
+    arrive_and_wait(9), load(shared(63 - T), 2);
   });
 }
 
@@ -510,6 +544,7 @@ int main() {
   run_warps();
   run_barriers();
   run_arrivals();
+  run_copies();
   run_global();
   run_in_step();
 }

@@ -88,6 +88,8 @@ static const char *verb_of(unsigned flags) {
 }
 
 static const char *advice_of(const mw_follow_finding *f, const char *scope) {
+  if ((f->here.flags | f->other.flags) & MW_FOLLOW_COPY)
+    return "one is an asynchronous copy that was not waited for: wait for it, then __syncthreads()";
   if (strcmp(scope, "launches") == 0)
     return "no event or synchronisation orders the two launches: record an event and wait for it, or use one stream";
   if (strcmp(scope, "grid") == 0)

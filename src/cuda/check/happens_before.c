@@ -2,7 +2,7 @@
  *
  * After a fence, each atomic operation or volatile store of a thread is a release: it publishes what the thread did
  * before the fence. A thread that later reads the word by an atomic or volatile load acquires that, and all that the
- * releasing thread had acquired ("learnt") before. So an access happens before another if a chain of such entries leads
+ * releasing thread had acquired ("learnt") before; by a relaxed load, from its next fence on. So an access happens before another if a chain of such entries leads
  * from the second thread to a release that covers the first access. What another thread of the block has acquired
  * counts as well if a barrier follows it. */
 #include "session.h"
@@ -12,6 +12,7 @@
 
 typedef struct place {
   unsigned run, number;
+  unsigned from; /* the entry from which on it counts: itself or a fence; ~0u: none */
 } place;
 
 typedef struct knower {
@@ -34,11 +35,25 @@ static int by_run(const void *a, const void *b) {
   return x->number < y->number ? -1 : x->number > y->number;
 }
 
+static void find_fences(decider *d) {
+  unsigned next[MW_FOLLOW_THREADS]; /* the next fence of each thread of the run */
+  for (size_t i = d->learnt_count; i-- > 0;) {
+    place *l = &d->learnt[i];
+    const mw_follow_event *e = &d->log[l->number];
+    if (i + 1 == d->learnt_count || l[1].run != l->run) memset(next, 255, sizeof next);
+    if (e->kind == MW_FOLLOW_FENCED)
+      next[e->thread % MW_FOLLOW_THREADS] = l->number;
+    else if (e->fenced)
+      l->from = next[e->thread % MW_FOLLOW_THREADS];
+  }
+}
+
 static void index_log(decider *d) {
   d->learnt = mw_alloc((d->log_count + 1) * sizeof *d->learnt);
   for (unsigned i = 0; i < d->log_count; i++)
-    if (d->log[i].kind == MW_FOLLOW_LEARNT) d->learnt[d->learnt_count++] = (place){d->log[i].run, i};
+    if (d->log[i].kind != MW_FOLLOW_RELEASED) d->learnt[d->learnt_count++] = (place){d->log[i].run, i, i};
   qsort(d->learnt, d->learnt_count, sizeof *d->learnt, by_run);
+  find_fences(d);
 }
 
 static size_t first_of(const decider *d, unsigned run) {
@@ -55,6 +70,10 @@ static size_t first_of(const decider *d, unsigned run) {
 
 static bool covers(const mw_follow_event *release, const mw_follow_end *other, const mw_follow_end *here) {
   unsigned scope = here->run == other->run;
+  if (other->flags & MW_FOLLOW_COPY && scope) {
+    bool is_own = release->run == other->run && release->thread == other->thread;
+    return is_own && ((release->copies - other->step) & 4095) < 2048;
+  }
   if (release->run != other->run || !(release->fenced >> scope & 1)) return false;
   unsigned epoch = release->fenced_epoch[scope];
   if (release->thread != other->thread) return other->epoch < release->epoch;
@@ -90,7 +109,7 @@ static bool is_ordered(decider *d, const mw_follow_pair *pair) {
     for (size_t i = first_of(d, k.run); i < d->learnt_count && d->learnt[i].run == k.run; i++) {
       const mw_follow_event *e = &d->log[d->learnt[i].number];
       bool knows = e->thread == k.thread || e->epoch < k.epoch || e->thread / 32 == k.thread / 32;
-      if (knows && d->learnt[i].number < k.until && finds_release(d, e->link, pair)) return true;
+      if (knows && d->learnt[i].from < k.until && finds_release(d, e->link, pair)) return true;
     }
   }
   return false;

@@ -3,7 +3,7 @@
 #ifndef MOONWARP_CHECKED_EVENTS_H
 #define MOONWARP_CHECKED_EVENTS_H
 
-#if defined(__MW_NVRTC__) || defined(__MW_NVPTX__)
+#ifdef __MW_NVRTC__
 #define __mw_report(event, value)
 #else
 __mw_import void __mw_check_event(unsigned int event, unsigned long long value);

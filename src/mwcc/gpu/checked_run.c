@@ -4,20 +4,16 @@
  * A call names its place by a number, a site; the sites' lines, files and arrays are facts of the module (metadata.c).
  * Barriers are replaced by the functions' own, which detect divergence instead of waiting forever; warp functions get
  * the mask of the lanes that call them. Runs after the bounds checks, on inlined code. */
+#include "follower.h"
 #include "instrument.h"
 #include "device/moonwarp/checked_run/layout.h"
 #include "mwcc/prepare/prepare.h"
+#include "mwcc/support/checked_access.h"
 #include "mwcc/support/predicates.h"
 #include "mwcc/read/read.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct follower {
-  program *p;
-  LLVMBuilderRef b;
-  unsigned uses; /* mw_follow_uses */
-} follower;
 
 /* ---- sites ---- */
 
@@ -29,23 +25,22 @@ static void add_site(program *p, LLVMValueRef i, const char *name, uint64_t byte
                file ? file : "");
 }
 
-/* The number of the instruction's place, for the named array. */
-static LLVMValueRef site_of(follower *f, LLVMValueRef i, const char *name, uint64_t bytes) {
+LLVMValueRef follow_site(follower *f, LLVMValueRef i, const char *name, uint64_t bytes) {
   add_site(f->p, i, name, bytes);
   return constant_i32(f->p, ++f->p->followed_site_count);
 }
 
-static LLVMValueRef call_guard(follower *f, const char *name, LLVMValueRef *arguments, unsigned count) {
+LLVMValueRef follow_call_guard(follower *f, const char *name, LLVMValueRef *arguments, unsigned count) {
   LLVMValueRef function = guard_function(f->p, name);
   return LLVMBuildCall2(f->b, LLVMGlobalGetValueType(function), function, arguments, count, "");
 }
 
-static LLVMValueRef generic_pointer(follower *f, LLVMValueRef pointer) {
+LLVMValueRef generic_pointer(follower *f, LLVMValueRef pointer) {
   if (LLVMTypeOf(pointer) == f->p->pointer) return pointer;
   return LLVMBuildAddrSpaceCast(f->b, pointer, f->p->pointer, "");
 }
 
-static void position_after(follower *f, LLVMValueRef i) { LLVMPositionBuilderBefore(f->b, LLVMGetNextInstruction(i)); }
+void position_after(follower *f, LLVMValueRef i) { LLVMPositionBuilderBefore(f->b, LLVMGetNextInstruction(i)); }
 
 /* ---- accesses ---- */
 
@@ -109,6 +104,20 @@ static unsigned flags_of(LLVMValueRef i, const gpu_access *a) {
   }
 }
 
+/* The order that the source asks for: LLVM's is the strongest. (checked_events.h: 4, for the block; 8, an order << 4) */
+static unsigned reported_flags(follower *f, unsigned flags) {
+  enum { BLOCK = 4, HAS_ORDER = 8, RELAXED = 0, ACQUIRE = 2, RELEASE = 3 };
+  if (!f->has_order || !(flags & (MW_FOLLOW_ATOMIC | MW_FOLLOW_VOLATILE))) return flags;
+  unsigned order = f->order >> 4;
+  f->has_order = false;
+  if (f->order & BLOCK) flags |= MW_FOLLOW_BLOCK;
+  if (!(f->order & HAS_ORDER)) return flags;
+  flags &= ~(unsigned)(MW_FOLLOW_ACQUIRE | MW_FOLLOW_RELEASE);
+  if (order == RELAXED || order == RELEASE) flags |= MW_FOLLOW_RELAXED;
+  if (order >= RELEASE) flags |= MW_FOLLOW_RELEASE;
+  return order == RELEASE || order == RELAXED ? flags : flags | MW_FOLLOW_ACQUIRE;
+}
+
 static bool is_exchange(LLVMValueRef i) {
   return LLVMGetInstructionOpcode(i) == LLVMAtomicRMW && LLVMGetAtomicRMWBinOp(i) == LLVMAtomicRMWBinOpXchg;
 }
@@ -125,17 +134,17 @@ static unsigned place_flags(const follower *f, LLVMValueRef base) {
 
 /* The function to call, which for many accesses is in line and calls __mw_guard_follow itself. */
 static const char *name_of_access(const follower *f, const gpu_access *a, unsigned flags) {
-  enum { MOST = 16, RACE_READ = MW_FOLLOW_STORE | MW_FOLLOW_ATOMIC | MW_FOLLOW_VOLATILE };
+  enum { MOST = 16, NO_READ = MW_FOLLOW_STORE | MW_FOLLOW_ATOMIC | MW_FOLLOW_VOLATILE | MW_FOLLOW_COPIES };
   uint64_t bytes = LLVMIsAConstantInt(a->bytes) ? LLVMConstIntGetZExtValue(a->bytes) : 0;
   bool is_simple = bytes && bytes <= MOST && flags & (MW_FOLLOW_IN_SHARED | MW_FOLLOW_IN_GLOBAL);
   if (!is_simple) return "__mw_guard_follow";
   if (!(f->uses & MW_FOLLOW_RACES)) return "__mw_guard_follow_written";
-  return flags & RACE_READ || bytes % 4 ? "__mw_guard_follow" : "__mw_guard_follow_read";
+  return flags & NO_READ || bytes % 4 ? "__mw_guard_follow" : "__mw_guard_follow_read";
 }
 
 static void follow_access(follower *f, LLVMValueRef i, const gpu_access *a) {
   accessed o;
-  unsigned flags = flags_of(i, a);
+  unsigned flags = reported_flags(f, flags_of(i, a)) | (f->has_copies ? MW_FOLLOW_COPIES : 0);
   if (!(f->uses & (MW_FOLLOW_RACES | MW_FOLLOW_INITIALISATION))) return;
   if (!find_accessed(f->p, a->address, &o) || LLVMIsAAllocaInst(o.base)) return;
   LLVMTypeRef type = LLVMTypeOf(o.base);
@@ -146,14 +155,14 @@ static void follow_access(follower *f, LLVMValueRef i, const gpu_access *a) {
   flags |= place_flags(f, o.base);
   uint64_t bytes = LLVMIsAConstantInt(a->bytes) ? LLVMConstIntGetZExtValue(a->bytes) : 1;
   LLVMPositionBuilderBefore(f->b, i);
-  LLVMValueRef site = site_of(f, i, o.name, bytes), address = generic_pointer(f, a->address);
+  LLVMValueRef site = follow_site(f, i, o.name, bytes), address = generic_pointer(f, a->address);
   LLVMValueRef arguments[] = {address, LLVMBuildZExt(f->b, a->bytes, f->p->i64, ""), generic_pointer(f, o.base), site,
                               constant_i32(f->p, flags)};
-  call_guard(f, name_of_access(f, a, flags), arguments, MW_COUNT(arguments));
+  follow_call_guard(f, name_of_access(f, a, flags), arguments, MW_COUNT(arguments));
   bool acquires = flags & MW_FOLLOW_ATOMIC || (flags & MW_FOLLOW_VOLATILE && !(flags & MW_FOLLOW_STORE));
   if (!acquires || !(f->uses & MW_FOLLOW_RACES)) return;
   position_after(f, i);
-  call_guard(f, "__mw_guard_follow_after", (LLVMValueRef[]){address, constant_i32(f->p, flags)}, 2);
+  follow_call_guard(f, "__mw_guard_follow_after", (LLVMValueRef[]){address, constant_i32(f->p, flags)}, 2);
 }
 
 /* Before an access outside of all arrays is refused: whether a block of malloc has it. */
@@ -162,9 +171,9 @@ void follow_outside(program *p, LLVMBuilderRef b, LLVMValueRef i, const gpu_acce
   follower f = {.p = p, .b = b};
   uint64_t bytes = LLVMIsAConstantInt(a->bytes) ? LLVMConstIntGetZExtValue(a->bytes) : 1;
   LLVMValueRef arguments[] = {generic_pointer(&f, a->address), LLVMBuildZExt(b, a->bytes, p->i64, ""),
-                              generic_pointer(&f, o->base), site_of(&f, i, o->name, bytes),
+                              generic_pointer(&f, o->base), follow_site(&f, i, o->name, bytes),
                               constant_i32(p, flags_of(i, a))};
-  call_guard(&f, "__mw_guard_follow_outside", arguments, MW_COUNT(arguments));
+  follow_call_guard(&f, "__mw_guard_follow_outside", arguments, MW_COUNT(arguments));
 }
 
 /* ---- barriers, warp functions ---- */
@@ -175,25 +184,25 @@ static void replace(follower *f, LLVMValueRef i, LLVMValueRef by) {
   LLVMInstructionEraseFromParent(i);
 }
 
-static bool follows_order(const follower *f) { return f->uses & (MW_FOLLOW_RACES | MW_FOLLOW_BARRIERS); }
+bool follows_order(const follower *f) { return f->uses & (MW_FOLLOW_RACES | MW_FOLLOW_BARRIERS); }
 
-static void follow_barrier(follower *f, LLVMValueRef i) {
+void follow_barrier(follower *f, LLVMValueRef i) {
   LLVMPositionBuilderBefore(f->b, i);
-  LLVMValueRef site = site_of(f, i, NULL, 0);
-  replace(f, i, call_guard(f, "__mw_guard_follow_barrier", &site, 1));
+  LLVMValueRef site = follow_site(f, i, NULL, 0);
+  replace(f, i, follow_call_guard(f, "__mw_guard_follow_barrier", &site, 1));
 }
 
 static void follow_counting(follower *f, LLVMValueRef i, unsigned what) {
   LLVMPositionBuilderBefore(f->b, i);
-  LLVMValueRef arguments[] = {LLVMGetOperand(i, 0), constant_i32(f->p, what), site_of(f, i, NULL, 0)};
-  replace(f, i, call_guard(f, "__mw_guard_follow_vote", arguments, MW_COUNT(arguments)));
+  LLVMValueRef arguments[] = {LLVMGetOperand(i, 0), constant_i32(f->p, what), follow_site(f, i, NULL, 0)};
+  replace(f, i, follow_call_guard(f, "__mw_guard_follow_vote", arguments, MW_COUNT(arguments)));
 }
 
 static void follow_warp(follower *f, LLVMValueRef i) {
   LLVMPositionBuilderBefore(f->b, i);
-  LLVMValueRef arguments[] = {LLVMGetOperand(i, 0), site_of(f, i, NULL, 0)};
+  LLVMValueRef arguments[] = {LLVMGetOperand(i, 0), follow_site(f, i, NULL, 0)};
   f->uses |= MW_FOLLOW_WARPS;
-  replace(f, i, call_guard(f, "__mw_guard_follow_warp", arguments, MW_COUNT(arguments)));
+  replace(f, i, follow_call_guard(f, "__mw_guard_follow_warp", arguments, MW_COUNT(arguments)));
 }
 
 /* shfl.sync.MODE(mask, value, lane, clamp) */
@@ -203,91 +212,29 @@ static void follow_shuffle(follower *f, LLVMValueRef i, const char *mode) {
   while (which < 3 && !starts_with(mode, modes[which])) which++;
   LLVMPositionBuilderBefore(f->b, i);
   LLVMValueRef arguments[] = {LLVMGetOperand(i, 0), LLVMGetOperand(i, 2), LLVMGetOperand(i, 3),
-                              constant_i32(f->p, which), site_of(f, i, NULL, 0)};
+                              constant_i32(f->p, which), follow_site(f, i, NULL, 0)};
   f->uses |= MW_FOLLOW_WARPS;
-  LLVMSetOperand(i, 0, call_guard(f, "__mw_guard_follow_shuffle", arguments, MW_COUNT(arguments)));
+  LLVMSetOperand(i, 0, follow_call_guard(f, "__mw_guard_follow_shuffle", arguments, MW_COUNT(arguments)));
 }
 
 static void follow_mask(follower *f, LLVMValueRef i, unsigned operand) {
   LLVMPositionBuilderBefore(f->b, i);
-  LLVMValueRef arguments[] = {LLVMGetOperand(i, operand), site_of(f, i, NULL, 0)};
+  LLVMValueRef arguments[] = {LLVMGetOperand(i, operand), follow_site(f, i, NULL, 0)};
   f->uses |= MW_FOLLOW_WARPS;
-  LLVMSetOperand(i, operand, call_guard(f, "__mw_guard_follow_mask", arguments, MW_COUNT(arguments)));
+  LLVMSetOperand(i, operand, follow_call_guard(f, "__mw_guard_follow_mask", arguments, MW_COUNT(arguments)));
 }
 
 static void follow_fence(follower *f, LLVMValueRef i, unsigned scope) {
   if (!(f->uses & MW_FOLLOW_RACES)) return;
   LLVMPositionBuilderBefore(f->b, i);
   LLVMValueRef argument = constant_i32(f->p, scope);
-  call_guard(f, "__mw_guard_follow_fence", &argument, 1);
+  follow_call_guard(f, "__mw_guard_follow_fence", &argument, 1);
 }
 
-static void follow_unknown(follower *f, LLVMValueRef i, unsigned what) {
+void follow_unknown(follower *f, LLVMValueRef i, unsigned what) {
   LLVMPositionBuilderBefore(f->b, i);
   LLVMValueRef argument = constant_i32(f->p, what);
-  call_guard(f, "__mw_guard_follow_unknown", &argument, 1);
-}
-
-/* A barrier in shared memory that counts arrivals. Initialising it is a store. A thread that arrives releases what it
-   did, and one that has waited acquires that. */
-static void follow_word(follower *f, LLVMValueRef i, bool arrives, unsigned flags) {
-  enum { SHARED = 3, BYTES = 8 };
-  if (!LLVMGetNumArgOperands(i) || LLVMTypeOf(LLVMGetOperand(i, 0)) != f->p->i32) return;
-  LLVMPositionBuilderBefore(f->b, i);
-  LLVMValueRef offset = LLVMGetOperand(i, 0);
-  LLVMTypeRef type = LLVMPointerTypeInContext(f->p->context, SHARED);
-  LLVMValueRef address = generic_pointer(f, LLVMBuildIntToPtr(f->b, offset, type, ""));
-  if (f->uses & (MW_FOLLOW_RACES | MW_FOLLOW_INITIALISATION))
-    call_guard(f, "__mw_guard_follow",
-               (LLVMValueRef[]){address, constant_i64(f->p, BYTES), address, site_of(f, i, NULL, BYTES),
-                                constant_i32(f->p, flags)},
-               5);
-  if (!(flags & MW_FOLLOW_ATOMIC) || !follows_order(f)) return;
-  f->uses |= MW_FOLLOW_ARRIVALS;
-  if (!arrives) position_after(f, i);
-  bool is_tested = !arrives && LLVMTypeOf(i) == f->p->i32;
-  LLVMValueRef is_past = is_tested ? i : constant_i32(f->p, 1);
-  call_guard(f, "__mw_guard_follow_word",
-             (LLVMValueRef[]){offset, constant_i32(f->p, arrives), is_past, site_of(f, i, NULL, 0)}, 4);
-}
-
-/* A barrier's operand, "1" or "$0"; NULL: it is something else. */
-static LLVMValueRef barrier_operand(follower *f, LLVMValueRef i, const char **text) {
-  const char *at = *text + strspn(*text, " \t,");
-  bool is_given = *at == '$';
-  char *stop;
-  unsigned long number = strtoul(at + is_given, &stop, 10);
-  if (stop == at + is_given) return NULL;
-  *text = stop + strspn(stop, " \t");
-  if (!is_given) return constant_i32(f->p, number);
-  if (number >= LLVMGetNumArgOperands(i)) return NULL;
-  LLVMValueRef value = LLVMGetOperand(i, (unsigned)number);
-  return LLVMTypeOf(value) == f->p->i32 ? value : NULL;
-}
-
-/* bar.sync, barrier.sync, bar.arrive or barrier.arrive NUMBER[, COUNT]; and nothing else. */
-static void follow_named(follower *f, LLVMValueRef i, const char *text) {
-  static const char *const words[] = {"bar.", "barrier.", "cta.", "sync", "arrive", ".aligned"};
-  enum { SYNC = 3, ARRIVE = 4 };
-  if (!follows_order(f)) return;
-  bool has[MW_COUNT(words)];
-  const char *at = text + strspn(text, " \t\n");
-  for (size_t k = 0; k < MW_COUNT(words); k++)
-    if ((has[k] = starts_with(at, words[k]))) at += strlen(words[k]);
-  bool is_read = has[SYNC] != has[ARRIVE] && LLVMGetTypeKind(LLVMTypeOf(i)) == LLVMVoidTypeKind;
-  LLVMValueRef number = is_read ? barrier_operand(f, i, &at) : NULL, all = constant_i32(f->p, 0);
-  LLVMValueRef count = number && *at == ',' ? barrier_operand(f, i, &at) : all;
-  LLVMPositionBuilderBefore(f->b, i);
-  if (!number || !count || strspn(at, "; \t\n") != strlen(at)) {
-    follow_unknown(f, i, MW_FOLLOW_NAMED);
-  } else if (number == all && count == all && has[SYNC]) {
-    follow_barrier(f, i);
-  } else {
-    LLVMValueRef arguments[] = {number, count, constant_i32(f->p, has[SYNC]), site_of(f, i, NULL, 0)};
-    f->uses |= MW_FOLLOW_ARRIVALS;
-    call_guard(f, "__mw_guard_follow_named", arguments, MW_COUNT(arguments));
-    LLVMInstructionEraseFromParent(i);
-  }
+  follow_call_guard(f, "__mw_guard_follow_unknown", &argument, 1);
 }
 
 static void follow_inline(follower *f, LLVMValueRef i) {
@@ -325,27 +272,45 @@ static int mask_operand(const char *name) {
   return starts_with(name, "redux.sync.") ? 1 : -1;
 }
 
+/* A report of the headers. Of an order that is not constant nothing is known, and the strongest is assumed. */
+static void follow_event(follower *f, LLVMValueRef i) {
+  LLVMValueRef report = LLVMGetOperand(i, 0), value = LLVMGetOperand(i, 1);
+  LLVMPositionBuilderBefore(f->b, i);
+  if (LLVMIsAConstantInt(report) && LLVMConstIntGetZExtValue(report) == MW_FOLLOW_ORDER) {
+    f->has_order = LLVMIsAConstantInt(value) != NULL;
+    f->order = f->has_order ? (unsigned)LLVMConstIntGetZExtValue(value) : 0;
+  } else if (f->uses & MW_FOLLOW_RACES) {
+    follow_call_guard(f, "__mw_guard_follow_event", (LLVMValueRef[]){report, value}, 2);
+  }
+  LLVMInstructionEraseFromParent(i);
+}
+
 static void follow_call(follower *f, LLVMValueRef i) {
   const char *name = callee_name(i);
+  if (strcmp(name, CHECK_EVENT_FUNCTION) == 0) {
+    follow_event(f, i);
+    return;
+  }
   bool barriers = f->p->options->checks & MW_CHECK_BARRIERS;
   if (LLVMIsAInlineAsm(LLVMGetCalledValue(i))) {
     follow_inline(f, i);
   } else if (strstr(name, "__mw_grid_wait")) {
     LLVMPositionBuilderBefore(f->b, i);
     if (!follows_order(f)) return;
-    LLVMValueRef site = site_of(f, i, NULL, 0);
+    LLVMValueRef site = follow_site(f, i, NULL, 0);
     f->uses |= MW_FOLLOW_ARRIVALS;
-    call_guard(f, "__mw_guard_follow_grid_wait", &site, 1);
+    follow_call_guard(f, "__mw_guard_follow_grid_wait", &site, 1);
     position_after(f, i);
-    call_guard(f, "__mw_guard_follow_grid", NULL, 0);
+    follow_call_guard(f, "__mw_guard_follow_grid", NULL, 0);
   } else if (strcmp(name, "malloc") == 0) {
     position_after(f, i);
     LLVMValueRef bytes = LLVMBuildZExt(f->b, LLVMGetOperand(i, 0), f->p->i64, "");
-    call_guard(f, "__mw_guard_follow_given", (LLVMValueRef[]){i, bytes, site_of(f, i, NULL, 0)}, 3);
+    follow_call_guard(f, "__mw_guard_follow_given", (LLVMValueRef[]){i, bytes, follow_site(f, i, NULL, 0)}, 3);
   } else if (strcmp(name, "free") == 0) {
     LLVMPositionBuilderBefore(f->b, i);
     replace(f, i,
-            call_guard(f, "__mw_guard_follow_free", (LLVMValueRef[]){LLVMGetOperand(i, 0), site_of(f, i, NULL, 0)}, 2));
+            follow_call_guard(f, "__mw_guard_follow_free",
+                              (LLVMValueRef[]){LLVMGetOperand(i, 0), follow_site(f, i, NULL, 0)}, 2));
   } else if (starts_with(name, "llvm.nvvm.")) {
     const char *what = name + strlen("llvm.nvvm.");
     if (strcmp(what, "barrier0") == 0)
@@ -396,16 +361,28 @@ static void frame_kernel(follower *f, LLVMValueRef body) {
   for (size_t n = 0; n < list.count; n++) {
     if (LLVMGetInstructionOpcode(list.items[n]) != LLVMRet) continue;
     LLVMPositionBuilderBefore(f->b, list.items[n]);
-    call_guard(f, "__mw_guard_follow_end", NULL, 0);
+    follow_call_guard(f, "__mw_guard_follow_end", NULL, 0);
   }
   free(list.items);
   LLVMValueRef launch = LLVMGetLastParam(body);
   guard_position_at_entry(f->b, body);
-  call_guard(f, "__mw_guard_follow_begin", &launch, 1);
+  follow_call_guard(f, "__mw_guard_follow_begin", &launch, 1);
+}
+
+static bool reports_copies(program *p) {
+  LLVMValueRef function = LLVMGetNamedFunction(p->module, CHECK_EVENT_FUNCTION);
+  for (LLVMUseRef use = function ? LLVMGetFirstUse(function) : NULL; use; use = LLVMGetNextUse(use)) {
+    LLVMValueRef report = LLVMGetOperand(LLVMGetUser(use), 0);
+    if (LLVMIsAConstantInt(report) && LLVMConstIntGetZExtValue(report) == MW_FOLLOW_ASYNC) return true;
+  }
+  return false;
 }
 
 void follow_kernels(program *p) {
-  follower f = {p, LLVMCreateBuilderInContext(p->context), p->options->checks & MW_FOLLOW_KINDS};
+  follower f = {.p = p,
+                .b = LLVMCreateBuilderInContext(p->context),
+                .uses = p->options->checks & MW_FOLLOW_KINDS,
+                .has_copies = reports_copies(p)};
   EACH_FUNCTION(p, function) {
     if (!LLVMIsDeclaration(function) && !guard_is_ours(function)) follow_function(&f, function);
   }

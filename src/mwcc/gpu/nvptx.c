@@ -9,6 +9,7 @@
  *   - calls of undefined functions are reported.
  * A description of the module for the host follows the PTX as comments (metadata.c). */
 #include "gpu.h"
+#include "mwcc/support/checked_access.h"
 #include "mwcc/codegen/codegen.h"
 #include "mwcc/prepare/prepare.h"
 
@@ -334,12 +335,20 @@ static void write_ptx(program *p) {
   write_output(p->options->output, out.data, out.length);
 }
 
+/* The headers' reports to checked runs, in code that is not checked. */
+static void drop_reports(program *p) {
+  LLVMValueRef function = LLVMGetNamedFunction(p->module, CHECK_EVENT_FUNCTION);
+  for (LLVMUseRef use; function && (use = LLVMGetFirstUse(function));) LLVMInstructionEraseFromParent(LLVMGetUser(use));
+  if (function) LLVMDeleteFunction(function);
+}
+
 void make_ptx(program *p) {
   static const char *const pipelines[] = {"always-inline,default<O0>", "default<O1>", "default<O2>", "default<O3>"};
   LLVMInstallFatalErrorHandler(die_in_llvm);
   LLVMContextSetDiagnosticHandler(p->context, report_diagnostic, p);
   define_pure_virtual(p);
   connect_errors(p);
+  if (!p->options->checks || !p->options->stoppable) drop_reports(p);
   guard_kernels(p);
   publish(p);
   change_instructions(p);

@@ -33,12 +33,12 @@ __mw_follow_function bool __mw_is_stuck(const __mw_self *self) {
 __mw_follow_inline void __mw_arrive_at(const __mw_self *self, __mw_u64 key) {
   __mw_add(&self->block->progress, 1);
   if (!(__mw_follows(MW_FOLLOW_RACES))) return;
-  __mw_fence_for(self->thread, 1);
+  __mw_fence_for(self, 1);
   __mw_publish(self, key);
 }
 
 __mw_follow_inline void __mw_leave_from(const __mw_self *self, __mw_u64 key) {
-  if (__mw_follows(MW_FOLLOW_RACES)) __mw_learn(self, key);
+  if (__mw_follows(MW_FOLLOW_RACES)) __mw_learn(self, key, false);
 }
 
 /* ---- barriers with a number ---- */

@@ -141,22 +141,29 @@ __mw_follow_called void __mw_guard_follow(const void *address, __mw_u64 bytes, c
   a.bytes = bytes;
   a.site = a.self.launch->first_site + site;
   a.flags = flags;
+  a.is_copy = flags & MW_FOLLOW_COPIES && a.self.thread->copies;
   __mw_follow_bytes(a);
   if (!__mw_follows(MW_FOLLOW_RACES)) return;
   bool strong = flags & (MW_FOLLOW_ATOMIC | MW_FOLLOW_VOLATILE);
-  if (flags & MW_FOLLOW_RELEASE) __mw_fence_for(a.self.thread, flags & MW_FOLLOW_BLOCK ? 1 : 0);
+  if (flags & MW_FOLLOW_RELEASE) __mw_fence_for(&a.self, flags & MW_FOLLOW_BLOCK ? 1 : 0);
   if (strong && flags & MW_FOLLOW_STORE) __mw_publish(&a.self, __mw_word_key(&a.self, address));
 }
 
 /* After an atomic access or a volatile load. */
-__mw_follow_called void __mw_guard_follow_after(const void *address, __mw_u32) {
+__mw_follow_called void __mw_guard_follow_after(const void *address, __mw_u32 flags) {
   __mw_self self;
-  if (__mw_follow_self(&self)) __mw_learn(&self, __mw_word_key(&self, address));
+  if (__mw_follow_self(&self)) __mw_learn(&self, __mw_word_key(&self, address), flags & MW_FOLLOW_RELAXED);
 }
 
 __mw_follow_called void __mw_guard_follow_fence(__mw_u32 scope) {
   __mw_self self;
-  if (__mw_follows(MW_FOLLOW_RACES) && __mw_follow_self(&self)) __mw_fence_for(self.thread, scope);
+  if (__mw_follows(MW_FOLLOW_RACES) && __mw_follow_self(&self)) __mw_fence_for(&self, scope);
+}
+
+/* What the headers say of asynchronous copies. */
+__mw_follow_called void __mw_guard_follow_event(__mw_u32 report, __mw_u64 value) {
+  __mw_self self;
+  if (__mw_follows(MW_FOLLOW_RACES) && __mw_follow_self(&self)) __mw_report_copies(&self, report, value);
 }
 
 /* A barrier of the hardware that counts arrivals, at an offset in shared memory. is_past: what a test of it returned. */
@@ -180,6 +187,7 @@ __mw_follow_called void __mw_guard_follow_word(__mw_u32 offset, __mw_u32 arrives
 __mw_follow_called void __mw_guard_follow_barrier(__mw_u32 site) {
   __mw_self self;
   bool follows = __mw_follow_self(&self);
+  if (follows && __mw_follows(MW_FOLLOW_RACES)) __mw_reach_barrier(&self);
   if (follows && __mw_follows(MW_FOLLOW_BARRIERS)) __mw_arrive(&self, self.launch->first_site + site);
   __mw_follow_meet();
   if (follows && __mw_follows(MW_FOLLOW_RACES)) __mw_pass_barrier(&self);
@@ -188,6 +196,7 @@ __mw_follow_called void __mw_guard_follow_barrier(__mw_u32 site) {
 __mw_follow_called int __mw_guard_follow_vote(int predicate, __mw_u32 what, __mw_u32 site) {
   __mw_self self;
   bool follows = __mw_follow_self(&self);
+  if (follows && __mw_follows(MW_FOLLOW_RACES)) __mw_reach_barrier(&self);
   __mw_u32 there = follows && __mw_follows(MW_FOLLOW_BARRIERS) ? __mw_arrive(&self, self.launch->first_site + site)
                                                                : __mw_follow_meet_count(true);
   __mw_u32 count = __mw_follow_meet_count(predicate);

@@ -6,13 +6,13 @@
 #ifndef MOONWARP_FOLLOW_CELLS_H
 #define MOONWARP_FOLLOW_CELLS_H
 
-#include "moonwarp/checked_run/order.h"
+#include "moonwarp/checked_run/copies.h"
 
 typedef struct __mw_touch {
   __mw_self self;
   __mw_u64 address, object, bytes; /* of the whole access */
   __mw_u32 site, flags;
-  bool is_shared;
+  bool is_shared, is_copy;
 } __mw_touch;
 
 __mw_follow_inline __mw_u32 __mw_run_of(__mw_u64 who) { return (__mw_u32)(who >> 32); }
@@ -20,12 +20,17 @@ __mw_follow_inline __mw_u32 __mw_epoch_of(__mw_u64 who) { return (__mw_u32)who >
 __mw_follow_inline __mw_u32 __mw_thread_of(__mw_u64 who) { return (__mw_u32)who >> 4 & 1023; }
 __mw_follow_inline __mw_u32 __mw_step_of(__mw_u64 what) { return (__mw_u32)(what >> 32) & 4095; }
 
+__mw_follow_inline __mw_u32 __mw_record_flags(const __mw_touch &a) {
+  return (a.flags & 127 & ~MW_FOLLOW_USED) | (a.is_copy ? MW_FOLLOW_COPY : 0);
+}
+
 /* Whether it happens before the access, but for fences and atomics. */
 __mw_follow_function bool __mw_precedes(const __mw_touch &a, __mw_u64 who, __mw_u64 what) {
   const mw_follow_block *block = a.self.block;
   const mw_follow_launch *launch = a.self.launch;
   __mw_u32 run = __mw_run_of(who), thread = __mw_thread_of(who);
   if (run == __mw_run(&a.self)) {
+    if (what & MW_FOLLOW_COPY) return __mw_copy_precedes(&a.self, thread, __mw_step_of(what), a.is_copy);
     if (thread == a.self.id || __mw_epoch_of(who) < (a.self.thread->epoch & 0x3ffff)) return true;
     return thread / 32 == a.self.id / 32 && __mw_knows_lane(a.self.thread, thread % 32, __mw_step_of(what));
   }
@@ -45,7 +50,7 @@ __mw_follow_inline void __mw_store_access(const __mw_touch &a, mw_follow_finding
 }
 
 __mw_follow_function void __mw_report_race(const __mw_touch &a, __mw_u64 who, __mw_u64 what) {
-  mw_follow_end here = __mw_end_of(&a.self, a.site, a.flags);
+  mw_follow_end here = __mw_end_of(&a.self, a.site, __mw_record_flags(a));
   mw_follow_end other = {(__mw_u32)(what >> 44), __mw_run_of(who),   __mw_thread_of(who),
                          __mw_epoch_of(who),     __mw_step_of(what), (__mw_u32)what & 127};
   mw_follow_session *session = a.self.session;
@@ -83,7 +88,7 @@ __mw_follow_inline __mw_u64 __mw_record_at(const __mw_touch &a, __mw_u64 who, __
                    : a.flags & MW_FOLLOW_STORE ? a.flags & ~MW_FOLLOW_VOLATILE | MW_FOLLOW_ATOMIC
                                                : MW_FOLLOW_VOLATILE;
   return (__mw_u64)a.site << 44 | (__mw_u64)(a.self.thread->step & 4095) << 32 |
-         (__mw_load(&a.self.block->grids) & 0xffff) << 16 | (flags & 127);
+         (__mw_load(&a.self.block->grids) & 0xffff) << 16 | (flags & 127 & ~MW_FOLLOW_COPY);
 }
 
 __mw_follow_inline void __mw_compare(const __mw_touch &a, const mw_follow_cell *cell, int which, __mw_u32 bytes) {
@@ -110,10 +115,10 @@ __mw_follow_inline void __mw_complete(mw_follow_cell *cell, int place, __mw_u64 
 
 __mw_follow_function void __mw_follow_word_of(const __mw_touch &a, mw_follow_cell *cell, __mw_u32 bytes) {
   const mw_follow_thread *t = a.self.thread;
-  __mw_u32 step = t->step > 4095 ? 4095 : t->step;
+  __mw_u32 step = a.is_copy ? __mw_open_group(t) : t->step > 4095 ? 4095 : t->step;
   __mw_u64 who = (__mw_u64)__mw_run(&a.self) << 32 | (t->epoch & 0x3ffff) << 14 | a.self.id << 4 | bytes;
   __mw_u64 what = (__mw_u64)a.site << 44 | (__mw_u64)step << 32 | (__mw_load(&a.self.block->grids) & 0xffff) << 16 |
-                  ((a.self.id & 511) << 7 | (a.flags & 127));
+                  ((a.self.id & 511) << 7 | __mw_record_flags(a));
   bool strong = a.flags & (MW_FOLLOW_ATOMIC | MW_FOLLOW_VOLATILE), stores = a.flags & MW_FOLLOW_STORE;
   int place = strong ? MW_FOLLOW_UPDATE : stores ? MW_FOLLOW_WRITE : MW_FOLLOW_READ;
   if (place == MW_FOLLOW_READ &&

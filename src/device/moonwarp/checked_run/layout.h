@@ -26,10 +26,22 @@ enum mw_follow_flags {
   MW_FOLLOW_VOLATILE = 4, /* or an atomic load or store */
   MW_FOLLOW_BLOCK = 8,    /* atomic for the block only */
   MW_FOLLOW_USED = 16,    /* a load whose value is used, rather than copied */
+  MW_FOLLOW_COPY = 16,    /* of a record: by an asynchronous copy */
   MW_FOLLOW_ACQUIRE = 32,
   MW_FOLLOW_RELEASE = 64,
   MW_FOLLOW_IN_SHARED = 128, /* known to be so by the compiler */
   MW_FOLLOW_IN_GLOBAL = 256,
+  MW_FOLLOW_RELAXED = 512, /* of an atomic load: what it reads is acquired by a fence after it */
+  MW_FOLLOW_COPIES = 1024, /* in code with asynchronous copies */
+};
+
+/* The headers' reports (checked_events.h), which mwcc passes to __mw_guard_follow_event. */
+enum mw_follow_report {
+  MW_FOLLOW_ORDER = 2, /* for mwcc */
+  MW_FOLLOW_ASYNC,
+  MW_FOLLOW_COMMIT,
+  MW_FOLLOW_COPIED,
+  MW_FOLLOW_TRACK
 };
 
 enum mw_follow_vote { MW_FOLLOW_COUNT, MW_FOLLOW_AND, MW_FOLLOW_OR };
@@ -63,7 +75,7 @@ enum mw_follow_kind {
 };
 
 /* The latest accesses to four bytes: two readers, a write, an atomic operation. who: run << 32 | epoch << 14 | thread
-   << 4 | bytes, 0: none; what: site << 44 | step << 32 | grids << 16 | flags. */
+   << 4 | bytes, 0: none; what: site << 44 | step << 32 | grids << 16 | flags. A copy's step is its group. */
 enum { MW_FOLLOW_READ, MW_FOLLOW_READ_TOO, MW_FOLLOW_WRITE, MW_FOLLOW_UPDATE, MW_FOLLOW_RECORDS };
 typedef struct mw_follow_cell {
   unsigned long long who[MW_FOLLOW_RECORDS], what[MW_FOLLOW_RECORDS];
@@ -91,13 +103,14 @@ typedef struct mw_follow_pair {
 } mw_follow_pair;
 
 /* An entry of the log. Releases of a word are a list, from the latest on. */
-enum { MW_FOLLOW_RELEASED = 1, MW_FOLLOW_LEARNT };
+enum { MW_FOLLOW_RELEASED = 1, MW_FOLLOW_LEARNT, MW_FOLLOW_FENCED };
 typedef struct mw_follow_event {
   unsigned int kind, run, thread, epoch;
   unsigned int link;   /* number of an entry from 1; of a release, the one before at its word; of what was learnt,
                                     the release */
-  unsigned int fenced; /* bits: for the device, for the block */
+  unsigned int fenced; /* bits: for the device, for the block; of what was learnt, 1: from the next fence on */
   unsigned int fenced_epoch[2], fenced_step[2];
+  unsigned int copies; /* of a release: the thread's groups of copies up to this one are done */
 } mw_follow_event;
 
 /* A word by which threads synchronise. */
@@ -150,6 +163,9 @@ typedef struct mw_follow_warp {
 typedef struct mw_follow_thread {
   unsigned int epoch, step, floor; /* floor: all lanes' accesses of an earlier step are known */
   unsigned int fenced, fenced_epoch[2], fenced_step[2], seen, has_known;
+  unsigned int copies, groups, done;     /* copies: it issues asynchronous ones; groups of them; groups that are done */
+  unsigned int passed[2], joined;        /* done, at the barrier before an even and an odd epoch, and at __syncwarp */
+  unsigned int saw;                      /* the latest entry learnt that counts from the next fence on, 0: none */
   unsigned int polls, progress;          /* polls: of a wait, 0: it does not wait; progress: of the block, then */
   unsigned short known[MW_FOLLOW_LANES]; /* the same of each lane */
 } mw_follow_thread;

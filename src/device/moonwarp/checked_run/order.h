@@ -91,7 +91,7 @@ __mw_follow_function __mw_u32 __mw_log(const __mw_self *self, mw_follow_event ev
   return number + 1;
 }
 
-/* Several threads may do so at once: each has to stay in the list. */
+/* Make the event, of that number, the latest release at a word. Several threads may do so at once: each has to stay in the list. */
 __mw_follow_function void __mw_put_first(const mw_follow_session *session, mw_follow_head *head, __mw_u32 number) {
   __mw_u32 *link = &((mw_follow_event *)session->log)[number - 1].link;
   for (__mw_u32 latest = __mw_load(&head->latest), found;; latest = found) {
@@ -109,23 +109,36 @@ __mw_follow_function void __mw_publish(const __mw_self *self, __mw_u64 key) {
   if (!head) return;
   mw_follow_event event = {MW_FOLLOW_RELEASED};
   event.fenced = t->fenced;
+  event.copies = t->done;
   for (int i = 0; i < 2; i++) event.fenced_epoch[i] = t->fenced_epoch[i], event.fenced_step[i] = t->fenced_step[i];
   __mw_u32 number = __mw_log(self, event);
   if (number) __mw_put_first(self->session, head, number);
 }
 
-__mw_follow_function void __mw_learn(const __mw_self *self, __mw_u64 key) {
+/* is_relaxed: it counts from the next fence on. */
+__mw_follow_function void __mw_learn(const __mw_self *self, __mw_u64 key, bool is_relaxed) {
   mw_follow_head *head = __mw_head_of(self->session, key, false);
   __mw_u32 latest = head ? __mw_load(&head->latest) : 0;
-  if (!latest || latest == self->thread->seen) return;
+  mw_follow_thread *t = self->thread;
+  if (!latest || latest == t->seen || (is_relaxed && latest == t->saw)) return;
   mw_follow_event event = {MW_FOLLOW_LEARNT};
   event.link = latest;
-  self->thread->seen = latest;
+  event.fenced = is_relaxed;
+  if (is_relaxed)
+    t->saw = latest;
+  else
+    t->seen = latest;
   __mw_log(self, event);
   self->block->learnt = 1;
 }
 
-__mw_follow_inline void __mw_fence_for(mw_follow_thread *t, __mw_u32 scope) {
+__mw_follow_inline void __mw_fence_for(const __mw_self *self, __mw_u32 scope) {
+  mw_follow_thread *t = self->thread;
+  if (t->saw) {
+    mw_follow_event event = {MW_FOLLOW_FENCED};
+    __mw_log(self, event);
+    t->saw = 0;
+  }
   for (; scope < 2; scope++) {
     t->fenced |= 1u << scope;
     t->fenced_epoch[scope] = t->epoch;

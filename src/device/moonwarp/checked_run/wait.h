@@ -48,6 +48,12 @@ __mw_follow_inline __mw_u32 __mw_arrive(const __mw_self *self, __mw_u32 site) {
   return arrived;
 }
 
+/* Before a barrier: what the others know after it. */
+__mw_follow_inline void __mw_reach_barrier(const __mw_self *self) {
+  mw_follow_thread *t = self->thread;
+  if (t->groups) *(volatile __mw_u32 *)&t->passed[(t->epoch + 1) & 1] = t->done;
+}
+
 __mw_follow_inline void __mw_pass_barrier(const __mw_self *self) {
   mw_follow_thread *t = self->thread;
   t->epoch++;
@@ -144,6 +150,7 @@ __mw_follow_function void __mw_join_lanes(const __mw_self *self, __mw_u32 lanes)
   mw_follow_thread *mine = self->thread, *all = self->block->threads + self->id / 32 * 32;
   __mw_u32 live = __mw_existing(self) & ~__mw_load(&__mw_warp_of(self)->exited), step = 0, floor = mine->floor;
   bool has_all = (live & ~lanes) == 0;
+  if (mine->groups) *(volatile __mw_u32 *)&mine->joined = mine->done;
   unsigned short known[32];
   for (int k = 0; k < 32 && !has_all; k++) known[k] = mine->has_known ? mine->known[k] : 0;
   for (__mw_u32 left = lanes; left; left &= left - 1) {
