@@ -42,20 +42,31 @@ __mw_follow_inline void __mw_clear_slot(const __mw_self *self) {
     __mw_clear(block->threads, threads * sizeof *block->threads, self);
 }
 
+__mw_follow_inline void __mw_set_here(const mw_follow_launch *launch, mw_follow_block *block) {
+  mw_follow_here *here = __mw_here();
+  here->launch = (__mw_u64)launch;
+  here->slot = (__mw_u64)block;
+  if (!launch || !__mw_follows(MW_FOLLOW_RACES | MW_FOLLOW_INITIALISATION)) return;
+  const mw_follow_session *session = (const mw_follow_session *)launch->session;
+  here->pages = session->pages;
+  here->page_room = session->page_room;
+  here->cells = block && launch->cells_at ? (__mw_u64)block + launch->cells_at : 0;
+  here->written = block && launch->written_at ? (__mw_u64)block + launch->written_at : 0;
+  here->shared_words = launch->shared_words;
+  here->run = launch->base + __mw_follow_block_id();
+}
+
 __mw_follow_called void __mw_guard_follow_begin(__mw_u64 address) {
   const mw_follow_launch *launch = (const mw_follow_launch *)address;
   mw_follow_here *here = __mw_here();
   bool takes = launch && launch->slot_count;
   if (!takes && !__mw_follows(MW_FOLLOW_BARRIERS)) { /* all write the same, so nobody has to wait */
-    here->launch = address;
-    here->slot = 0;
+    __mw_set_here(launch, 0);
     return;
   }
   if (__mw_follow_thread_id() == 0) {
-    here->launch = address;
-    here->slot = takes ? (__mw_u64)__mw_take_slot(launch) : 0;
+    __mw_set_here(launch, takes ? __mw_take_slot(launch) : 0);
     here->gone = 0;
-    here->run = takes ? launch->base + __mw_follow_block_id() : 0;
     __mw_order();
   }
   __mw_follow_meet();
