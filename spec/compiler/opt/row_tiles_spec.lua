@@ -57,6 +57,14 @@ describe("the pass row-tiles", function()
     assert.equal(1, mwcc.count(ir:gsub("declare[^\n]*", ""), "@llvm.masked.gather"))
   end)
 
+  it("has strips that leave no iteration, where their number is a constant", function()
+    for count, strip in pairs { [64] = 16, [24] = 8, [20] = 4, [12] = 4, [18] = 16 } do
+      local strips = mwcc.only((loop {}):gsub("i32 %%next, %%n", "i32 %%next, " .. count), "row-tiles")
+        :match "\nrows%.strips:.-\n\n"
+      assert.equal(strip, mwcc.count(strips, "fadd <8 x float>"), count)
+    end
+  end)
+
   it("adds in the order of the loop", function()
     local last
     for sum, a in tiled({}):gmatch "(%%[%w.]+) = fadd <8 x float> (%%[%w.]+)," do
