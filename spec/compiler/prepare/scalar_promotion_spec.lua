@@ -32,6 +32,53 @@ local function stores_in_loop(source, launch)
   return sum, ir
 end
 
+-- The loads in blocks that are loops by themselves.
+local function loads_in_loop(body, launch)
+  local ir = mwcc.after(kernel(body), "scalar-promotion", launch or "--launch=sums:64x1x1")
+  local loads, block = {}, "entry"
+  for line in ir:gmatch "[^\n]+" do
+    block = line:match "^([%w._-]+):" or block
+    if line:find " = load " then loads[block] = (loads[block] or 0) + 1 end
+    if line:find("label %" .. block .. ",", 1, true) then return loads[block] or 0 end
+  end
+end
+
+describe("a load in a loop that stores elsewhere", function()
+  it("is made once if its address is the same in all iterations", function()
+    assert.equal(0, loads_in_loop "tile[(i + k) & 63] = a[i];")
+    assert.equal(1, loads_in_loop "tile[(i + k) & 63] = a[i] * b[k];")
+    assert.equal(1, loads_in_loop("tile[(i + k) & 63] = a[i];", "--launch=sums:64x1x1 --without=scalar-promotion"))
+  end)
+
+  it("is repeated if the loop may write it, or not each execution of the loop reads it", function()
+    assert.equal(1, loads_in_loop "c[i + k] = a[i];")
+    assert.equal(1, loads_in_loop "tile[(i + k) & 63] = tile[i];")
+    assert.equal(1, loads_in_loop "tile[(i + k) & 63] = ((volatile double *)a)[i];")
+  end)
+
+  it("is what the program reads", function()
+    local m = mw.compile [[
+      __global__ void rows(const int *a, int *out, int n) {
+        int row[9], i = threadIdx.x;
+        for (int k = 0; k < 9; k++) row[k] = k;
+        for (int j = 0; j < n; j++)
+          for (int k = 1; k < 9; k++) row[k] = row[k - 1] + row[k] * a[3 * i + j];
+        out[i] = row[8];
+      }]]
+    local a, out = {}, mw.zeros(64, "int")
+    for i = 1, 200 do a[i] = i % 5 - 2 end
+    m.rows(1, 64)(mw.array(a, "int"), out, 3)
+    for i = 0, 63 do
+      local row = {}
+      for k = 0, 8 do row[k] = k end
+      for j = 0, 2 do
+        for k = 1, 8 do row[k] = row[k - 1] + row[k] * a[3 * i + j + 1] end
+      end
+      assert.equal(row[8], out[i + 1])
+    end
+  end)
+end)
+
 describe("scalar promotion", function()
   it("keeps an element in a register in a loop that reads other arrays", function()
     assert.equal(0, (stores_in_loop(kernel "c[i] += a[k] * b[k];")))

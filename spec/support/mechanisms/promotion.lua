@@ -18,7 +18,8 @@ return function(draw)
   end
 
   -- further loads: from other arrays, from the thread's own elements, and from what may be the target
-  local loads = { "a[k]", "a[i * 3 + k]", "b[k * 2 + i]", "b[(k * 7 + i) % size]", "a[b2[k] % size]", "x" }
+  local loads = { "a[k]", "a[i * 3 + k]", "b[k * 2 + i]", "b[(k * 7 + i) % size]", "a[b2[k] % size]", "x", "a[i]",
+    "b[i * 3 + 1]", "a[b2[i] % size]" }
   local updates = {}
   for f = 0, (target == "c" and fields or 1) - 1 do
     local value = draw.pick(loads)

@@ -14,7 +14,10 @@
  *     iteration, or one before the loop. So the load before the loop does not fault where the source would not.
  * If no store precedes the loop or all of its exits, a flag records whether one was executed: memory that the source
  * does not write is not written. Each exit stores the last value; the order of a thread's own operations is unchanged.
- * Loops are taken from the outside to the inside. Values become registers by mem2reg. */
+ * Loops are taken from the outside to the inside. Values become registers by mem2reg.
+ *
+ * A load at an invariant address that no store of the loop can write is moved before the loop, under the same conditions, as
+ * in `for (j …) row[j] = … a[i] …` with a local row. Vector code could not: there, a row is memory like any other. */
 #include "mwcc/analysis/simt.h"
 #include "mwcc/read/read.h"
 #include "mwcc/support/predicates.h"
@@ -320,13 +323,35 @@ static void add_separate(kernel *k, uint32_t stored, uint32_t other) {
   k->separate[k->separate_count++] = (mw_mwo_separate){stored, other};
 }
 
-/* Promote what can be promoted in one loop; false: nothing. */
+/* Whether each iteration loads the same number: no store of the loop writes it, in any launch. */
+static bool is_invariant_load(loop_search *s, const access *load) {
+  LLVMValueRef address = address_of(load->instruction);
+  if (load->stores || !load->at.exact || load->at.base == BASE_LOCAL || !is_invariant(s, address, DEPTH)) return false;
+  for (int i = 0; i < s->access_count; i++)
+    if (s->accesses[i].stores && compare_places(&load->at, &s->accesses[i].at) != PLACES_DISJOINT) return false;
+  return precedes_exits(s, load);
+}
+
+static bool hoist_loads(loop_search *s) {
+  bool any = false;
+  for (int i = 0; i < s->access_count; i++) {
+    LLVMValueRef load = s->accesses[i].instruction;
+    if (!is_invariant_load(s, &s->accesses[i])) continue;
+    report(s, &s->accesses[i], "is loaded before the loop", NULL);
+    hoist(s, load);
+    any = true;
+  }
+  return any;
+}
+
+/* Promote or hoist what can be in one loop; false: nothing. */
 static bool promote_in_loop(loop_search *s) {
   candidate found[MOST_PROMOTED];
   bool seen[MOST_ACCESSES] = {0};
   int count = 0;
   if (!find_frame(s) || !find_accesses(s) || !stores_something(s)) return false;
   for (int i = 0; i < s->access_count; i++) s->accesses[i].at = place_of(s->p, s->k, s->accesses[i].instruction);
+  if (hoist_loads(s)) return true;
   for (int i = 0; i < s->access_count && count < MOST_PROMOTED; i++) {
     candidate c = {0};
     if (seen[i] || !s->accesses[i].stores || !is_promotable(s, &s->accesses[i], &c)) continue;
