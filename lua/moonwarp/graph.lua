@@ -19,7 +19,9 @@ end
 local function capture(graph, stream, after, f, ...)
   raw.graph_capture(graph, stream, after)
   local before = raw.stream_use(stream)
+  raw.captures = (raw.captures or 0) + 1
   local function leave(...)
+    raw.captures = raw.captures - 1
     raw.stream_use(before)
     return ...
   end

@@ -349,7 +349,7 @@ local function add_in_order(what, x, index, values, are_places)
   m.partition_distribute(grid, block)(count, chunk, chunks, buckets, shift, x.count, values.count, index, values, next,
     sorted)
   m.add_in_order(kernels.blocks(buckets, block), block)(buckets, ends[{ {}, chunks }]:contiguous(), sorted, x)
-  sorted:free()
+  kernels.release(sorted)
 end
 
 -- The type in which elements are added. Integers wrap; narrow ones do so when they are converted back.

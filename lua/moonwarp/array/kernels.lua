@@ -30,6 +30,17 @@ end
 ---@return moonwarp.array
 function M.empty(device, dtype, shape) return M.on(device, raw.array_new, dtype, shape) end
 
+---Free arrays that queued kernels use: the memory goes back after them, and the collector has no work with it. During a
+---capture nothing is freed: the graph's kernels run later.
+---@param ... moonwarp.array?
+function M.release(...)
+  if (raw.captures or 0) > 0 then return end
+  for k = 1, select("#", ...) do
+    local a = select(k, ...)
+    if a then a:free() end
+  end
+end
+
 -- Arrays of one element for results that are read at once: on GPUs pinned memory, which needs no copy. One that is in
 -- use is not here.
 local scalars = {}

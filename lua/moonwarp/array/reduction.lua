@@ -40,13 +40,18 @@ end
 
 local cdiv = kernels.blocks
 
+-- A grid: a number where one is enough, which costs no table.
+local function grid(x, y) return y == 1 and x or { x, y } end
+
 -- Reduce the outer x length x inner elements of x, a contiguous array, into y.
 local function run(reduction, x, outer, length, inner, y)
-  local m, outputs = reduction.module(x.device), outer * inner
-  if reduction.place and reduction.place(x, outer, length, inner, y) then return end
+  local device = x.device
+  local m, outputs = reduction.module(device), outer * inner
+  local on_cpu = device.name:find "^cpu" ~= nil
+  if reduction.place and reduction.place(x, outer, length, inner, y, on_cpu) then return end
   if inner == 1 and length <= 32 then return m.few(cdiv(outer, THREADS), THREADS)(outer, length, x, y) end
   if inner > THREADS and length <= 256 and outer <= 65535 then
-    return m.down({ cdiv(inner, THREADS), outer }, THREADS)(length, inner, x, y)
+    return m.down(grid(cdiv(inner, THREADS), outer), THREADS)(length, inner, x, y)
   end
   if length <= 32 or (inner > THREADS and length <= 256) then
     return m.each(cdiv(outputs, THREADS), THREADS)(outputs, length, inner, x, y)
@@ -58,8 +63,8 @@ local function run(reduction, x, outer, length, inner, y)
     or math.max(256, cdiv(length, 1024))
   local chunks = is_narrow and cdiv(length * inner, chunk) or cdiv(length, chunk)
   local is_whole = is_narrow and chunks == 1
-  local size = is_whole and 0 or accumulators.describe(reduction, x.device).accumulator
-  local parts = not is_whole and kernels.empty(x.device, "uchar", { math.max(1, outputs * chunks * size) }) or nil
+  local size = is_whole and 0 or accumulators.describe(reduction, device).accumulator
+  local parts = not is_whole and kernels.empty(device, "uchar", { math.max(1, outputs * chunks * size) }) or nil
   for first = 0, outer - 1, 65535 do
     local count = math.min(65535, outer - first)
     local from, to, result = x, parts, y
@@ -69,23 +74,38 @@ local function run(reduction, x, outer, length, inner, y)
       result = y:reshape(-1):sub(first * inner + 1)
     end
     if inner == 1 then
-      m.lines({ chunks, count }, threads)(length, chunk, from, to, result)
+      m.lines(grid(chunks, count), threads)(length, chunk, from, to, result)
     elseif is_narrow then
-      m.rows({ chunks, count }, threads)(length, inner, step, chunk, from, to, result)
+      m.rows(grid(chunks, count), threads)(length, inner, step, chunk, from, to, result)
     else
-      local wide = x.device.name:find "^cpu" and WIDE or THREADS
+      local wide = on_cpu and WIDE or THREADS
       m.columns({ cdiv(inner, wide), chunks, count }, wide)(length, inner, chunk, from, to)
     end
   end
   if is_whole then return end
-  if inner == 1 and chunks > 8 then return m.join_one(outer, THREADS)(chunks, length, parts, y) end -- not one thread
-  m.join(cdiv(outputs, THREADS), THREADS)(outputs, chunks, inner, length, parts, y)
+  if inner == 1 and chunks > 8 then -- not one thread
+    m.join_one(outer, THREADS)(chunks, length, parts, y)
+  else
+    m.join(cdiv(outputs, THREADS), THREADS)(outputs, chunks, inner, length, parts, y)
+  end
+  if outer <= 65535 then kernels.release(parts) end
 end
 
 -- ---- axes ----
 
+-- The axes that an option names; all by default.
+local function axes_of(x, axis)
+  if type(axis) == "number" then return { axis } end
+  if axis ~= nil then return axis end
+  local axes = {}
+  for d = 1, x.rank do axes[d] = d end
+  return axes
+end
+
 -- The contiguous array with the reduced axes adjacent; outer, length, inner; the shape of the result.
 local function arrange(what, x, axes, keepdims)
+  if axes == nil and not keepdims then return x:contiguous(), 1, x.count, 1, {} end
+  axes = axes_of(x, axes)
   if #axes == 0 then return x:contiguous(), x.count, 1, 1, x.shape end -- each element by itself
   local rank, shape, reduced = x.rank, x.shape, {}
   for _, axis in ipairs(axes) do
@@ -125,15 +145,6 @@ local function arrange(what, x, axes, keepdims)
   return x:contiguous(), first[1], first[2], first[3], result
 end
 
--- The axes that an option names; all by default.
-local function axes_of(x, axis)
-  if type(axis) == "number" then return { axis } end
-  if axis ~= nil then return axis end
-  local axes = {}
-  for d = 1, x.rank do axes[d] = d end
-  return axes
-end
-
 ---An array as lines to reduce: a contiguous array of lines x length elements, the length, and the result's shape.
 ---@param what string the function's name, for messages
 ---@param x moonwarp.array
@@ -143,8 +154,7 @@ end
 ---@return integer length
 ---@return integer[] shape
 function M.lines(what, x, axis, keepdims)
-  local axes = axes_of(x, axis)
-  local from, outer, length, inner, shape = arrange(what, x, axes, keepdims)
+  local from, outer, length, inner, shape = arrange(what, x, axis, keepdims)
   if inner > 1 then from = from:reshape(outer, length, inner):permute(1, 3, 2):contiguous() end
   return from:reshape(outer * inner, length), length, shape
 end
@@ -157,7 +167,7 @@ end
 ---@return any a value where no dimension is left, else an array
 function M.apply(what, reduction, x, options)
   options = options or {}
-  local from, outer, length, inner, shape = arrange(what, x, axes_of(x, options.axis), options.keepdims)
+  local from, outer, length, inner, shape = arrange(what, x, options.axis, options.keepdims)
   local y = options.out
   if #shape == 0 and y == nil then
     return kernels.value_of(x.device, reduction.dtype, function(to) run(reduction, from, outer, length, inner, to) end)
@@ -185,7 +195,7 @@ end
 ---@param x moonwarp.array an empty one
 ---@param options? table
 function M.check_some(what, x, options)
-  local _, outer, length, inner = arrange(what, x, axes_of(x, options and options.axis))
+  local _, outer, length, inner = arrange(what, x, options and options.axis)
   if length == 0 and outer * inner > 0 then usage("%s of an empty array", what) end
 end
 

@@ -55,18 +55,25 @@ extern "C" __global__ void lines(long long length, long long chunk, const T_ *x,
   long long first = blockIdx.x * chunk, end = first + chunk < length ? first + chunk : length, k = first + t;
   const T_ *from = x + blockIdx.y * length;
   A_ a = init_();
-  long long each = (end - first) / step; // as many for each thread, which needs no masks, and one more for the first
 #if defined __MW_NVPTX__ || defined __MW_NVRTC__ // more loads in flight
-  for (; each >= 8; each -= 8, k += 8 * step) {
+  for (; k + 7 * step < end; k += 8 * step) {
     T_ some[8];
 #pragma unroll
     for (int u = 0; u < 8; u++) some[u] = from[k + u * step];
 #pragma unroll
     for (int u = 0; u < 8; u++) a = combine_(a, map_(some[u], k + u * step));
   }
-#endif
-  for (; each > 0; each--, k += step) a = combine_(a, map_(from[k], k));
+  T_ rest[7];
+#pragma unroll
+  for (int u = 0; u < 7; u++)
+    if (k + u * step < end) rest[u] = from[k + u * step];
+#pragma unroll
+  for (int u = 0; u < 7; u++)
+    if (k + u * step < end) a = combine_(a, map_(rest[u], k + u * step));
+#else // as many for each thread, which needs no masks, and one more for the first
+  for (long long each = (end - first) / step; each > 0; each--, k += step) a = combine_(a, map_(from[k], k));
   if (k < end) a = combine_(a, map_(from[k], k));
+#endif
   mine[t] = a;
   __syncthreads();
   for (int half = step / 2; half > 0; half /= 2) {
@@ -158,7 +165,18 @@ extern "C" __global__ void join_one(long long chunks, long long length, const vo
   __shared__ A_ mine[$THREADS];
   int t = threadIdx.x;
   A_ a = init_();
-  for (long long k = t; k < chunks; k += $THREADS) a = combine_(a, parts[blockIdx.x * chunks + k]);
+  const A_ *from = parts + blockIdx.x * chunks;
+  long long k = t;
+#if defined __MW_NVPTX__ || defined __MW_NVRTC__ // more loads in flight
+  for (; k + 3 * $THREADS < chunks; k += 4 * $THREADS) {
+    A_ some[4];
+#pragma unroll
+    for (int u = 0; u < 4; u++) some[u] = from[k + u * $THREADS];
+#pragma unroll
+    for (int u = 0; u < 4; u++) a = combine_(a, some[u]);
+  }
+#endif
+  for (; k < chunks; k += $THREADS) a = combine_(a, from[k]);
   mine[t] = a;
   __syncthreads();
   for (int half = $THREADS / 2; half > 0; half /= 2) {

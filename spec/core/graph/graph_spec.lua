@@ -37,6 +37,23 @@ describe("a captured graph", function()
     assert.same({ 33, 33, 33, 33 }, x:totable())
   end)
 
+  it("keeps the scratch arrays of sums and sorts", function()
+    local list = {}
+    for i = 1, 100000 do list[i] = i - 1 end
+    local x, sum, sorted = mw.array(list, "double"), mw.empty(1, "double"), mw.empty(100000, "double")
+    x:sum { out = sum }
+    x:sort { descending = true, out = sorted }
+    local s = mw.stream()
+    local exec = mw.capture(s, function()
+      x:sum { out = sum }
+      x:sort { descending = true, out = sorted }
+    end):instantiate()
+    exec:launch(s)
+    s:synchronize()
+    assert.equal(99999 * 50000, sum[1])
+    assert.same({ 99999, 0 }, { sorted[1], sorted[100000] })
+  end)
+
   it("has launches, fills, copies and functions, in the stream's order", function()
     local s, x, y, called = mw.stream(), mw.zeros(4, "int"), mw.zeros(4, "int"), {}
     local graph = mw.capture(s, function()

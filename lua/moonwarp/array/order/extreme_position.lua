@@ -1,5 +1,6 @@
 -- Positions of the least or greatest elements of lines, for argmin and argmax: first the value, then the first place
--- where it stands, by reading a short line again while it is in the cache, and of a long one only a chunk.
+-- where it stands, by reading a short line again while it is in the cache, and of a long one only a chunk. GPUs, which
+-- wait for memory, carry value and place together (reduction.lua), except in the shortest lines.
 
 local kernels = require "moonwarp.array.kernels"
 
@@ -115,7 +116,7 @@ local CHUNK = 64 * THREADS
 
 ---What finds positions along lines of outer x length x inner elements; false for sizes that it does not take.
 ---@param spec string the CUDA C of the reduction to the value (accumulators.text)
----@return fun(x: moonwarp.array, outer: integer, length: integer, inner: integer, y: moonwarp.array): boolean
+---@return function f(x, outer, length, inner, y, on_cpu) returns a boolean
 return function(spec)
   local source = text:gsub("%$(%u+)", { SPEC = spec, THREADS = tostring(THREADS) })
   local module = kernels.module(source, "reduction")
@@ -138,7 +139,8 @@ return function(spec)
       m.find(some, THREADS)(length, chunk, count, from, parts, to)
     end
   end
-  return function(x, outer, length, inner, y)
+  return function(x, outer, length, inner, y, on_cpu)
+    if not on_cpu and inner == 1 and length > FEW then return false end
     local m = module(x.device)
     if inner > 1 and (inner <= THREADS or length > 256 or outer > 65535) then return false end
     if inner == 1 then

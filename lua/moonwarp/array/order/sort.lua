@@ -67,15 +67,14 @@ extern "C" __global__ void count(const K *x, long long n, void *scratch) {
   onesweep_count<O, K>(x, n, onesweep_scratch<K, $W>(scratch, n).bases(0));
 }
 extern "C" __global__ void bases(long long n, void *scratch) {
-  onesweep_bases(onesweep_scratch<K, $W>(scratch, n).bases(blockIdx.x));
+  onesweep_scratch<K, $W> s(scratch, n);
+  onesweep_bases(s.bases(blockIdx.x), n, s.skipped(blockIdx.x));
 }
-]]
-
-local tiles_pass = [[
-extern "C" __global__ __launch_bounds__($THREADS, 2) void pass_$NAME(const K *from, const unsigned *was, long long n,
-    int pass, void *scratch, K *keys, unsigned *positions, long long *order) {
-  onesweep_pass<O, K, $W, $POSITIONS, $FIRST, $LAST>(from, was, n, pass, onesweep_scratch<K, $W>(scratch, n), keys,
-    positions, order);
+extern "C" __global__ __launch_bounds__($THREADS, 2) void pass(long long n, int pass, void *scratch, const K *x,
+    K *keys_1, K *keys_2, unsigned *positions_1, unsigned *positions_2, K *y, long long *order) {
+  K *keys[] = { keys_1, keys_2 };
+  unsigned *positions[] = { positions_1, positions_2 };
+  onesweep_pass<O, K, $W, $POSITIONS>(n, pass, onesweep_scratch<K, $W>(scratch, n), x, keys, positions, y, order);
 }
 ]]
 
@@ -102,11 +101,11 @@ local function kernels_of(device, way, of, size, positions, descending, wide)
       W = wide and "unsigned long long" or "unsigned", HEADER = way == "tiles" and "onesweep" or "radix_sort" }
     local parts = { head, way == "lines" and lines or way == "chunks" and chunk_scan or tile_counts }
     local seen = {}
-    for _, name in ipairs(way == "lines" and {} or passes_of(size)) do
+    for _, name in ipairs(way == "chunks" and passes_of(size) or {}) do
       if not seen[name] then
         fields.NAME, fields.FIRST = name, tostring(name == "first" or name == "only")
         fields.LAST = tostring(name == "last" or name == "only")
-        parts[#parts + 1] = (way == "chunks" and chunks_pass or tiles_pass):gsub("%$(%u+)", fields)
+        parts[#parts + 1] = chunks_pass:gsub("%$(%u+)", fields)
         seen[name] = true
       end
     end
@@ -117,12 +116,7 @@ end
 
 local cdiv = kernels.blocks
 
--- Free arrays that queued kernels use: the memory goes back after them, and the collector has no work with it.
-local function release(arrays)
-  for _, a in ipairs(arrays) do a:free() end
-end
-
--- The two arrays that passes over n keys of a size write alternately: keys, and positions if those are sorted too.
+-- The arrays that passes over n keys of a size write alternately: keys, and positions if those are sorted too.
 local function buffers(n, size, positions)
   local dtype, to, places = dtypes[size], {}, {}
   for k = 1, math.min(2, size - 1) do to[k] = raw.array_new(dtype, { n }) end
@@ -130,22 +124,11 @@ local function buffers(n, size, positions)
   return to, places
 end
 
--- Call pass(name, k, from, was, keys, places, order) for each pass of a sort of x into y.
-local function each_pass(x, n, size, positions, y, pass)
-  local to, places = buffers(n, size, positions)
-  local from, was
-  for k, name in ipairs(passes_of(size)) do
-    local at, last = (k - 1) % 2 + 1, k == size
-    local keys = not last and to[at] or not positions and y or nil
-    pass(name, k, from or x, was, keys, not last and places[at] or nil, last and positions and y or nil)
-    if raw.progress and n >= settings.TOLD then
-      raw.synchronize() -- passes are only queued
-      raw.progress("sorting", k, size)
-    end
-    from, was = keys, places[at]
+local function report(k, size, n)
+  if raw.progress and n >= settings.TOLD then
+    raw.synchronize() -- passes are only queued
+    raw.progress("sorting", k, size)
   end
-  release(to)
-  release(places)
 end
 
 -- Sort one line of n elements by chunks.
@@ -153,26 +136,34 @@ local function sort_chunks(m, x, n, size, positions, y)
   local chunk = math.max(16384, cdiv(n, 64))
   local blocks = cdiv(n, chunk)
   local counts = raw.array_new("uint", { 256 * blocks })
-  each_pass(x, n, size, positions, y, function(name, k, from, was, keys, places, order)
-    local shift = 8 * (k - 1)
-    m["count_" .. name](blocks, 1)(from, n, chunk, shift, counts)
+  local to, places = buffers(n, size, positions)
+  local from, was
+  for k, name in ipairs(passes_of(size)) do
+    local at, last, shift = (k - 1) % 2 + 1, k == size, 8 * (k - 1)
+    local keys = not last and to[at] or not positions and y or nil
+    m["count_" .. name](blocks, 1)(from or x, n, chunk, shift, counts)
     m.scan(1, 256)(counts, 256 * blocks)
-    m["move_" .. name](blocks, 1)(from, was, n, chunk, shift, counts, keys, places, order)
-  end)
-  release { counts }
+    m["move_" .. name](blocks, 1)(from or x, was, n, chunk, shift, counts, keys, not last and places[at] or nil,
+      last and positions and y or nil)
+    report(k, size, n)
+    from, was = keys, places[at]
+  end
+  kernels.release(counts, to[1], to[2], places[1], places[2])
 end
 
-
--- Sort one line of n elements by tiles.
+-- Sort one line of n elements by tiles. The kernels skip passes that would move nothing, so they choose the arrays.
 local function sort_tiles(m, wide, x, n, size, positions, y)
   local blocks = cdiv(n, TILE[size])
-  local scratch = raw.array_new("uint", { 8 + 256 * size * (1 + blocks * (wide and 2 or 1)) }):fill(0)
+  local scratch = raw.array_new("uint", { 16 + 256 * size * (1 + blocks * (wide and 2 or 1)) }):fill(0)
+  local to, places = buffers(n, size, positions)
   m.count(math.min(cdiv(n, 8192), 528), 256)(x, n, scratch)
   m.bases(size, 256)(n, scratch)
-  each_pass(x, n, size, positions, y, function(name, k, from, was, keys, places, order)
-    m["pass_" .. name](blocks, THREADS)(from, was, n, k - 1, scratch, keys, places, order)
-  end)
-  release { scratch }
+  for k = 1, size do
+    m.pass(blocks, THREADS)(n, k - 1, scratch, x, to[1], to[2], places[1], places[2], not positions and y or nil,
+      positions and y or nil)
+    report(k, size, n)
+  end
+  kernels.release(scratch, to[1], to[2], places[1], places[2])
 end
 
 -- Sort the lines of x, which is contiguous with the axis last, into y.
@@ -191,7 +182,7 @@ local function sort_lines(x, count, n, of, positions, descending, y)
     local keys = raw.array_new(dtypes[size], { blocks * 2 * n })
     local places = raw.array_new("uint", { positions and blocks * 2 * n or 1 })
     m.lines(blocks, 1)(count, n, bits, keys, places, not positions and target or nil, positions and target or nil)
-    release { keys, places }
+    kernels.release(keys, places)
     return
   end
   for line = 0, count - 1 do

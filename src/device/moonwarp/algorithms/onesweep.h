@@ -2,9 +2,12 @@
  * least significant digit radix sort for GPUs" (2022), with the decoupled look-back of Merrill and Garland (2016).
  *
  * onesweep_count counts the digits of all passes in one reading, onesweep_bases computes each digit's first place from
- * them. In a pass, a block takes the next tile, ranks its keys, and publishes how many of each digit it has. Then it
+ * them. In a pass, a block takes the next tile and publishes how many of each digit it has. Then it ranks its keys and
  * adds up what the tiles before it have published, so it knows where each of its digits begins. Keys go to their places
  * in the tile first, in shared memory: neighbours there have neighbouring places in the result.
+ *
+ * A pass whose digit is the same in all keys would move nothing and is skipped, as are those of the high bits of small
+ * integers. So a pass finds out from the counts which of the others run, and from that where keys are.
  *
  * Tiles are taken in order, so all earlier tiles are done or running, and waiting for them ends. */
 #ifndef MOONWARP_ALGORITHMS_ONESWEEP_H
@@ -38,8 +41,9 @@ template <typename W> struct onesweep_state {
   static constexpr W own = (W)1 << shift, all = (W)2 << shift, count = own - 1;
 };
 
-/* Memory for all passes over n keys: where digits begin, the next tile's number, and the published counts. It is zero
-   before. A block of onesweep_bases and a pass have a part each, `pass` being the number of the digit. */
+/* Memory for all passes over n keys: where digits begin, the next tile's number, whether the pass is skipped, and the
+   published counts. It is zero before. A block of onesweep_bases and a pass have a part each, `pass` being the number of
+   the digit. */
 template <typename K, typename W> struct onesweep_scratch {
   enum { DIGITS = (int)sizeof(K) };
   unsigned long long *at;
@@ -48,7 +52,8 @@ template <typename K, typename W> struct onesweep_scratch {
       : at((unsigned long long *)memory), tiles((n + onesweep_tile<K>::size - 1) / onesweep_tile<K>::size) {}
   __device__ unsigned *bases(int pass) const { return (unsigned *)at + pass * 256; }
   __device__ unsigned *next(int pass) const { return bases(DIGITS) + pass; }
-  __device__ W *state(int pass) const { return (W *)(bases(DIGITS) + 8) + pass * tiles * 256; }
+  __device__ unsigned *skipped(int pass) const { return bases(DIGITS) + 8 + pass; }
+  __device__ W *state(int pass) const { return (W *)(bases(DIGITS) + 16) + pass * tiles * 256; }
 };
 
 /* Add the digits of n elements to counts[pass][digit]. Blocks of 256 threads, any number. A thread counts equal digits
@@ -106,66 +111,89 @@ __device__ inline unsigned onesweep_sums(unsigned mine, unsigned *of_warps) {
   return sum - mine;
 }
 
-/* Turn the counts of a pass into the first place of each digit. Blocks of 256 threads. */
-__device__ inline void onesweep_bases(unsigned *counts) {
+/* Turn the counts of a pass over n keys into the first place of each digit. Blocks of 256 threads. */
+__device__ inline void onesweep_bases(unsigned *counts, long long n, unsigned *skipped) {
   __shared__ unsigned of_warps[8];
   unsigned *mine = counts + threadIdx.x;
+  if (*mine == n) *skipped = 1;
   *mine = onesweep_sums(*mine, of_warps);
 }
 
-/* Number a warp's keys among those with the same digit. count[digit]: how many came before; met[digit]: the lanes that
-   have it, 0 between calls. */
-__device__ inline unsigned onesweep_rank(unsigned digit, int lane, volatile unsigned *count, unsigned *met) {
-  atomicOr(&met[digit], 1u << lane);
-  __syncwarp();
-  unsigned peers = *(volatile unsigned *)&met[digit], base = count[digit];
-  unsigned before = __popc(peers & ((1u << lane) - 1));
-  __syncwarp();
-  if (before == 0) {
-    count[digit] = base + __popc(peers);
-    *(volatile unsigned *)&met[digit] = 0;
+/* Number a warp's keys by their digits. next[digit]: the number of the digit's next key. */
+__device__ inline unsigned onesweep_rank(unsigned digit, int lane, volatile unsigned *next) {
+  unsigned peers = ~0u; /* the lanes that have the digit */
+#pragma unroll ONESWEEP_UNROLL
+  for (int b = 0; b < 8; b++) {
+    bool bit = digit >> b & 1;
+    unsigned have = __ballot_sync(~0u, bit);
+    peers &= bit ? have : ~have;
   }
+  unsigned before = __popc(peers & ((1u << lane) - 1)), base = next[digit];
+  __syncwarp();
+  if (before == 0) next[digit] = base + __popc(peers);
   __syncwarp();
   return base + before;
 }
 
-/* The number of keys of a digit in the tiles before `tile`. */
+/* The number of keys of a digit in the tiles before `tile`: counts of several tiles are loaded together. */
 template <typename W> __device__ inline W onesweep_look_back(const volatile W *state, long long tile, int digit) {
   typedef onesweep_state<W> S;
+  enum { LOADS = 4 };
   W sum = 0;
   for (long long before = tile - 1; before >= 0;) {
-    W published = state[before * 256 + digit];
-    if (published == 0) continue;
-    sum += published & S::count;
-    if (published & S::all) break;
-    before--;
+    W published[LOADS];
+#pragma unroll
+    for (int k = 0; k < LOADS; k++) published[k] = before - k >= 0 ? state[(before - k) * 256 + digit] : 0;
+    bool open = true, found = false;
+#pragma unroll
+    for (int k = 0; k < LOADS; k++) {
+      open = open && published[k] != 0; /* those before an unpublished one are read again */
+      if (!open) continue;
+      sum += published[k] & S::count;
+      before--;
+      found = (published[k] & S::all) != 0;
+      open = !found;
+    }
+    if (found) break;
   }
   return sum;
 }
 
-/* One pass over n keys, by the digit with the number `pass`. FIRST reads elements, LAST writes elements, or, with
-   POSITIONS, positions from 1. */
-template <typename O, typename K, typename W, bool POSITIONS, bool FIRST, bool LAST>
-__device__ inline void onesweep_pass(const K *from, const unsigned *was, long long n, int pass,
-                                     onesweep_scratch<K, W> scratch, K *keys, unsigned *positions, long long *order) {
+/* One pass over n keys, by the digit with the number `pass`. The first pass that is not skipped reads elements, the
+   last writes elements, or, with POSITIONS, positions from 1. Others read and write keys and positions, by turns in the
+   two arrays of each. */
+template <typename O, typename K, typename W, bool POSITIONS>
+__device__ inline void onesweep_pass(long long n, int pass, onesweep_scratch<K, W> scratch, const K *x,
+                                     K *const *two_keys, unsigned *const *two_positions, K *y, long long *order) {
   typedef onesweep_tile<K> T;
   typedef onesweep_state<W> S;
-  enum { ITEMS = T::items };
+  enum { ITEMS = T::items, DIGITS = (int)sizeof(K) };
   union shared_memory {
-    struct {
-      unsigned count[ONESWEEP_WARPS][256], met[ONESWEEP_WARPS][256];
-    } warps;
+    unsigned next[ONESWEEP_WARPS][256];
     K key[T::size];
     unsigned position[T::size];
   };
   __shared__ shared_memory shared;
   __shared__ unsigned of_warps[ONESWEEP_WARPS], taken;
-  __shared__ W place[256]; /* where a digit's keys begin in the result, less where they begin in the tile */
+  __shared__ W place[256];    /* where a digit's keys begin in the result, less where they begin in the tile */
+  int earlier = 0, later = 0; /* passes that run */
+#pragma unroll ONESWEEP_UNROLL
+  for (int d = 0; d < DIGITS; d++) {
+    int runs = *scratch.skipped(d) == 0;
+    earlier += d < pass ? runs : 0;
+    later += d > pass ? runs : 0;
+  }
+  /* If all keys are equal, the last pass copies them. */
+  if (*scratch.skipped(pass) != 0 && (pass < DIGITS - 1 || earlier > 0)) return;
+  bool is_first = earlier == 0, is_last = later == 0, odd = earlier % 2 != 0;
+  const K *from = is_first ? x : odd ? two_keys[0] : two_keys[1];
+  const unsigned *was = odd ? two_positions[0] : two_positions[1];
+  K *keys = is_last ? y : odd ? two_keys[1] : two_keys[0];
+  unsigned *positions = odd ? two_positions[1] : two_positions[0];
   volatile W *state = scratch.state(pass);
   int t = threadIdx.x, warp = t / 32, lane = t % 32, shift = 8 * pass;
   if (t == 0) taken = atomicAdd(scratch.next(pass), 1u);
-  for (int k = t; k < ONESWEEP_WARPS * 256; k += ONESWEEP_THREADS)
-    shared.warps.count[k / 256][k % 256] = shared.warps.met[k / 256][k % 256] = 0;
+  for (int k = t; k < ONESWEEP_WARPS * 256; k += ONESWEEP_THREADS) shared.next[k / 256][k % 256] = 0;
   __syncthreads();
   long long tile = taken, begin = tile * T::size;
   int count = n - begin < T::size ? (int)(n - begin) : T::size, first = warp * (ITEMS * 32) + lane;
@@ -176,30 +204,32 @@ __device__ inline void onesweep_pass(const K *from, const unsigned *was, long lo
   for (int k = 0; k < ITEMS; k++) {
     int i = first + k * 32;
     /* The keys that fill up the last tile come after all others, which have no greater digit. */
-    key[k] = i < count ? radix_key<O, K, FIRST>(from, begin + i) : (K) ~(K)0;
+    key[k] = i < count ? from[begin + i] : (K) ~(K)0;
+  }
+  if (is_first) {
+#pragma unroll ONESWEEP_UNROLL
+    for (int k = 0; k < ITEMS; k++)
+      if (first + k * 32 < count) key[k] = O::encode(key[k]);
   }
 #pragma unroll ONESWEEP_UNROLL
-  for (int k = 0; k < ITEMS; k++) {
-    unsigned digit = (unsigned)(key[k] >> shift & 255);
-    rank[k] = onesweep_rank(digit, lane, shared.warps.count[warp], shared.warps.met[warp]);
-  }
+  for (int k = 0; k < ITEMS; k++) atomicAdd(&shared.next[warp][key[k] >> shift & 255], 1u);
   __syncthreads();
   /* Thread t has digit t. */
   unsigned own = 0;
   if (t < 256) {
     for (int w = 0; w < ONESWEEP_WARPS; w++) {
-      unsigned mine = shared.warps.count[w][t];
-      shared.warps.count[w][t] = own;
+      unsigned mine = shared.next[w][t];
+      shared.next[w][t] = own;
       own += mine;
     }
   }
   W published = (W)(t == 255 ? own - (unsigned)(T::size - count) : own);
   if (t < 256) state[tile * 256 + t] = published | (tile == 0 ? S::all : S::own);
   unsigned start = onesweep_sums(own, of_warps);
-  for (int w = 0; t < 256 && w < ONESWEEP_WARPS; w++) shared.warps.count[w][t] += start;
+  for (int w = 0; t < 256 && w < ONESWEEP_WARPS; w++) shared.next[w][t] += start;
   __syncthreads();
 #pragma unroll ONESWEEP_UNROLL
-  for (int k = 0; k < ITEMS; k++) rank[k] += shared.warps.count[warp][key[k] >> shift & 255];
+  for (int k = 0; k < ITEMS; k++) rank[k] = onesweep_rank((unsigned)(key[k] >> shift & 255), lane, shared.next[warp]);
   __syncthreads();
 #pragma unroll ONESWEEP_UNROLL
   for (int k = 0; k < ITEMS; k++) shared.key[rank[k]] = key[k];
@@ -216,14 +246,14 @@ __device__ inline void onesweep_pass(const K *from, const unsigned *was, long lo
     int i = t + k * ONESWEEP_THREADS;
     K mine = shared.key[i];
     digits[k] = (unsigned char)(mine >> shift & 255);
-    if (i < count && !(LAST && POSITIONS)) keys[(W)(place[digits[k]] + i)] = LAST ? O::decode(mine) : mine;
+    if (i < count && !(POSITIONS && is_last)) keys[(W)(place[digits[k]] + i)] = is_last ? O::decode(mine) : mine;
   }
   if (!POSITIONS) return;
   __syncthreads();
 #pragma unroll ONESWEEP_UNROLL
   for (int k = 0; k < ITEMS; k++) {
     int i = first + k * 32;
-    shared.position[rank[k]] = FIRST ? (unsigned)(begin + i) : i < count ? was[begin + i] : 0;
+    shared.position[rank[k]] = is_first ? (unsigned)(begin + i) : i < count ? was[begin + i] : 0;
   }
   __syncthreads();
 #pragma unroll ONESWEEP_UNROLL
@@ -231,7 +261,7 @@ __device__ inline void onesweep_pass(const K *from, const unsigned *was, long lo
     int i = t + k * ONESWEEP_THREADS;
     if (i >= count) continue;
     W at = place[digits[k]] + i;
-    if (LAST)
+    if (is_last)
       order[at] = (long long)shared.position[i] + 1;
     else
       positions[at] = shared.position[i];
