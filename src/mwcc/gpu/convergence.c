@@ -8,7 +8,7 @@
  *   y;                  at: here lanes of both sides meet
  *
  * Lanes that have left the innermost loop around `at`, and those on a path that does not lead here, say so and are not
- * waited for. Of two meetings where lanes of each would wait for the other's only the inner one stays, as in a || b; at
+ * waited for. Of two points where lanes of each would wait for the other's only the inner one stays, as in a || b; at
  * blocks without one, lanes that come by one edge at one time are a group. Nor do lanes meet across a loop in which one
  * may wait for another that has left it, as at a spin lock, since that one would wait here. All this is what an H100
  * does with nvcc's code, as far as Nsight Compute's counts tell. */
@@ -47,12 +47,12 @@ static void read_graph(LLVMValueRef function, convergence *c) {
   c->succ_count = mw_alloc(room * sizeof *c->succ_count);
   c->preds = mw_alloc(room * sizeof *c->preds);
   c->pred_count = mw_alloc(room * sizeof *c->pred_count);
-  c->meeting_of = mw_alloc(room * sizeof *c->meeting_of);
+  c->point_of = mw_alloc(room * sizeof *c->point_of);
   LLVMGetBasicBlocks(function, c->blocks);
   for (int n = 0; n < c->count; n++) {
     LLVMValueRef end = LLVMGetBasicBlockTerminator(c->blocks[n]);
     unsigned count = LLVMGetNumSuccessors(end);
-    c->meeting_of[n] = -1;
+    c->point_of[n] = -1;
     if (count > 1 && !LLVMIsABranchInst(end)) c->has_jumps = true;
     for (unsigned i = 0; i < count && !c->has_jumps; i++) {
       if (i && LLVMGetSuccessor(end, 0) == LLVMGetSuccessor(end, 1)) continue;
@@ -77,9 +77,9 @@ static void reach(const convergence *c, int from, int stop, bool backwards, bool
   free(stack);
 }
 
-/* ---- meetings ---- */
+/* ---- reconvergence points ---- */
 
-bool leaves_meeting(const meeting *m, int block, int succ) {
+bool leaves_point(const reconvergence *m, int block, int succ) {
   return (m->region[block] || block == m->from) && succ != m->at && !m->region[succ];
 }
 
@@ -92,7 +92,7 @@ static bool is_bare_end(const convergence *c, int block) {
   return LLVMIsAReturnInst(end);
 }
 
-/* Whether everything after the block is a bare end, or is not after the meeting. */
+/* Whether everything after the block is a bare end, or is not after the point. */
 static bool is_way_out(const convergence *c, int block, const bool *after) {
   bool *seen = new_set(c), is_out = true;
   seen[block] = true;
@@ -102,26 +102,26 @@ static bool is_way_out(const convergence *c, int block, const bool *after) {
   return is_out;
 }
 
-/* Whether lanes that take an edge away from the meeting leave for good. A path around it that the meeting's block does
+/* Whether lanes that take an edge away from the point leave for good. A path around it that the point does
    not reach is left to the lanes that take it; but not where they leave a loop, since each goes on by itself there. */
-static bool may_leave(const convergence *c, const meeting *m, int to, const bool *after) {
+static bool may_leave(const convergence *c, const reconvergence *m, int to, const bool *after) {
   int around = c->order.innermost[m->at];
   if (around >= 0 && !c->order.loops[around].contains[to]) return true;
   if (!after[to] && c->order.idom[m->at] == m->from) return true;
   return is_way_out(c, to, after);
 }
 
-static bool all_come(const convergence *c, const meeting *m) {
+static bool all_come(const convergence *c, const reconvergence *m) {
   bool *after = new_set(c), do_come = true;
   reach(c, m->at, -1, false, after);
   for (int n = 0; n < c->count && do_come; n++)
     for (int i = 0; i < c->succ_count[n] && do_come; i++)
-      do_come = !leaves_meeting(m, n, c->succs[n][i]) || may_leave(c, m, c->succs[n][i], after);
+      do_come = !leaves_point(m, n, c->succs[n][i]) || may_leave(c, m, c->succs[n][i], after);
   free(after);
   return do_come;
 }
 
-static bool may_wait(const convergence *c, const meeting *m, const bool *waits) {
+static bool may_wait(const convergence *c, const reconvergence *m, const bool *waits) {
   for (int i = 0; i < c->order.loop_count; i++)
     if (waits[i] && m->region[c->order.loops[i].header] && !c->order.loops[i].contains[m->at]) return true;
   return false;
@@ -138,8 +138,8 @@ static int find_origin(const convergence *c, int block) {
   return from;
 }
 
-static void try_meeting(convergence *c, int block, const bool *waits) {
-  meeting m = {.at = block, .from = c->order.index[block] < 0 ? -1 : find_origin(c, block)};
+static void try_point(convergence *c, int block, const bool *waits) {
+  reconvergence m = {.at = block, .from = c->order.index[block] < 0 ? -1 : find_origin(c, block)};
   if (m.from < 0 || c->pred_count[block] == 0) return;
   if (c->order.innermost[m.from] != c->order.innermost[block]) return; /* the start of a loop */
   m.region = new_set(c);
@@ -151,34 +151,34 @@ static void try_meeting(convergence *c, int block, const bool *waits) {
     free(m.region);
     return;
   }
-  c->meetings = mw_realloc(c->meetings, (size_t)(c->meeting_count + 1) * sizeof *c->meetings);
-  c->meetings[c->meeting_count++] = m;
+  c->points = mw_realloc(c->points, (size_t)(c->point_count + 1) * sizeof *c->points);
+  c->points[c->point_count++] = m;
 }
 
-/* Whether lanes may be on their way to both meetings, and come to only one. */
-static bool compete(const convergence *c, const meeting *inner, const meeting *outer) {
+/* Whether lanes may be on their way to both points, and come to only one. */
+static bool compete(const convergence *c, const reconvergence *inner, const reconvergence *outer) {
   if (outer->region[inner->at]) return false;
   for (int n = 0; n < c->count; n++)
     if ((inner->region[n] || n == inner->from) && (outer->region[n] || n == outer->from)) return true;
   return false;
 }
 
-/* Of meetings that compete only one stays: two groups of lanes would wait for each other. */
+/* Of points that compete only one stays: two groups of lanes would wait for each other. */
 static void drop_competing(convergence *c) {
   int kept = 0;
-  for (int i = 0; i < c->meeting_count; i++) {
+  for (int i = 0; i < c->point_count; i++) {
     bool stays = true;
-    for (int k = 0; k < kept && stays; k++) stays = !compete(c, &c->meetings[k], &c->meetings[i]);
+    for (int k = 0; k < kept && stays; k++) stays = !compete(c, &c->points[k], &c->points[i]);
     if (stays)
-      c->meetings[kept++] = c->meetings[i];
+      c->points[kept++] = c->points[i];
     else
-      free(c->meetings[i].region);
+      free(c->points[i].region);
   }
-  c->meeting_count = kept;
+  c->point_count = kept;
 }
 
 static int by_size(const void *a, const void *b) {
-  const meeting *x = a, *y = b;
+  const reconvergence *x = a, *y = b;
   return x->size != y->size ? x->size - y->size : y->at - x->at;
 }
 
@@ -190,15 +190,15 @@ void convergence_of(LLVMValueRef function, convergence *out) {
   out->order = order_of(&f);
   bool *waits = mw_alloc((size_t)out->order.loop_count + 1);
   for (int i = 0; i < out->order.loop_count; i++) waits[i] = is_waiting_loop(out, &out->order.loops[i]);
-  for (int n = 0; n < out->count; n++) try_meeting(out, n, waits);
-  if (out->meeting_count) qsort(out->meetings, (size_t)out->meeting_count, sizeof *out->meetings, by_size);
+  for (int n = 0; n < out->count; n++) try_point(out, n, waits);
+  if (out->point_count) qsort(out->points, (size_t)out->point_count, sizeof *out->points, by_size);
   drop_competing(out);
-  for (int i = 0; i < out->meeting_count; i++) out->meeting_of[out->meetings[i].at] = i;
+  for (int i = 0; i < out->point_count; i++) out->point_of[out->points[i].at] = i;
   free(waits);
 }
 
 void convergence_free(convergence *c) {
-  for (int i = 0; i < c->meeting_count; i++) free(c->meetings[i].region);
+  for (int i = 0; i < c->point_count; i++) free(c->points[i].region);
   for (int n = 0; n < c->count; n++) free(c->preds[n]);
   if (c->order.count) order_free(&c->order);
   free(c->blocks);
@@ -206,6 +206,6 @@ void convergence_free(convergence *c) {
   free(c->succ_count);
   free(c->preds);
   free(c->pred_count);
-  free(c->meetings);
-  free(c->meeting_of);
+  free(c->points);
+  free(c->point_of);
 }

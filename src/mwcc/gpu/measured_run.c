@@ -239,8 +239,8 @@ static void set_candidates(measurer *m, int n) {
   if (c->has_jumps) {
     LLVMPositionBuilderBefore(m->b, m->lanes[n]);
     lanes = active_lanes(m);
-  } else if (c->meeting_of[n] >= 0)
-    lanes = m->lanes[c->meetings[c->meeting_of[n]].from];
+  } else if (c->point_of[n] >= 0)
+    lanes = m->lanes[c->points[c->point_of[n]].from];
   else if (c->pred_count[n] == 0)
     lanes = constant_i32(m->p, 0);
   else {
@@ -259,12 +259,12 @@ static void set_candidates(measurer *m, int n) {
   LLVMSetOperand(m->lanes[n], 2, lanes);
 }
 
-/* Lanes whose edge leads away from a meeting say so to those that wait there. */
-static void leave_meetings(measurer *m, int n) {
+/* Lanes whose edge leads away from a reconvergence point say so to those that wait there. */
+static void leave_points(measurer *m, int n) {
   program *p = m->p;
-  for (int i = 0; i < m->c.meeting_count && m->c.succ_count[n] == 2; i++) {
-    const meeting *at = &m->c.meetings[i];
-    bool first = leaves_meeting(at, n, m->c.succs[n][0]), second = leaves_meeting(at, n, m->c.succs[n][1]);
+  for (int i = 0; i < m->c.point_count && m->c.succ_count[n] == 2; i++) {
+    const reconvergence *at = &m->c.points[i];
+    bool first = leaves_point(at, n, m->c.succs[n][0]), second = leaves_point(at, n, m->c.succs[n][1]);
     if (!first && !second) continue;
     LLVMValueRef end = LLVMGetBasicBlockTerminator(m->c.blocks[n]);
     LLVMPositionBuilderBefore(m->b, end);
@@ -282,7 +282,7 @@ static void find_lanes(measurer *m, LLVMValueRef function) {
   for (int n = 0; n < m->c.count; n++) enter_block(m, function, n);
   for (int n = 0; n < m->c.count; n++) take_branch(m, n);
   for (int n = 0; n < m->c.count; n++) set_candidates(m, n);
-  for (int n = 0; n < m->c.count; n++) leave_meetings(m, n);
+  for (int n = 0; n < m->c.count; n++) leave_points(m, n);
 }
 
 static void measure_function(measurer *m, LLVMValueRef function) {
