@@ -317,8 +317,8 @@ static void parse_option(options *o, char **argv, int *i) {
 /* Check which options were combined with --target=nvptx, or require it. */
 static void settle_gpu(options *o) {
   o->gpu = o->target && starts_with(o->target, "nvptx");
+  o->check_memory |= o->checks && !(o->gpu && o->checks == MW_CHECK_BARRIERS); /* which are no accesses */
   if (!o->gpu) {
-    o->check_memory |= o->checks != 0;
     if (o->arch || o->ptx) die("--arch and --ptx need --target=nvptx");
     if (o->emit == EMIT_PTX || o->emit == EMIT_FACTS) die("--emit=ptx and --emit=facts need --target=nvptx");
     if (o->stoppable) die("--stoppable needs --target=nvptx: kernels of the CPU device can always be stopped");
@@ -329,12 +329,10 @@ static void settle_gpu(options *o) {
   if (o->emit == EMIT_OBJECT) die("--emit=obj is not supported for a GPU: use --emit=ptx or --emit=ir");
   if (o->dump || o->report || o->launch_kernel || o->width)
     die("--target=nvptx cannot be combined with options for the CPU device: --dump, --report, --launch and --width");
-  if (o->checks & ~(unsigned)MW_CHECK_BARRIERS) o->check_memory = true; /* barriers do not depend on accesses */
   if (o->check_memory || o->checks || o->observe) o->stoppable = true; /* their kernels take the launch's number */
 }
 
 enum { REGISTERS = 64 }; /* of a GPU, with which a block of 1024 threads can be launched whatever is inserted */
-
 /* Watched code makes the source's accesses one by one, so passes that change them are left out. */
 static void settle_observed(options *o) {
   static const pass_id off[] = {PASS_COLD_HELPERS, PASS_STAGING,      PASS_GRID_STRIDE,

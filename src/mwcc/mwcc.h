@@ -291,7 +291,6 @@ struct program {
   mw_text bitcode; /* clang's; of several sources, linked */
   mw_text *units;  /* each source's, as clang wrote it */
   size_t unit_count, split_count;
-  unsigned follow_uses;                /* mw_follow_uses, for --checks on a GPU */
   mw_text followed_sites;              /* facts of places of calls of checked runs on a GPU: gpu/checked_run.c */
   mw_text log;                         /* the front end's warnings */
   mw_text dependencies;                /* as mw_mwo.dependencies */
@@ -306,8 +305,8 @@ struct program {
   partitions *partitions;            /* of the module after the store sandbox, if several threads compile it */
   bool is_partition;                 /* this is a copy of the module, of which a thread compiles one partition */
   int complaints;
-  unsigned converge_sites, followed_site_count; /* places where warps converge, so far; of followed_sites */
-  watched_site *sites;                          /* the places that are watched: watch_markers.c */
+  unsigned converge_sites, followed_site_count, follow_uses; /* places where warps converge; of followed_sites */
+  watched_site *sites;                                       /* the places that are watched: watch_markers.c */
   size_t site_count;
   uint64_t write_bits; /* llvm_util.c's; 0: not known yet */
   double stage_start;  /* in milliseconds, for --timings */
