@@ -43,6 +43,8 @@ int cuda_copy(void *handle, uint64_t target, uint64_t source, size_t bytes, mw_c
                     : overlap        ? copy_overlapping(stream, target, source, bytes)
                                      : cu.cuMemcpyAsync(target, source, bytes, stream->handle);
   cuda_check_wrote(stream->device, stream->handle, target, bytes);
+  cuda_check_command(stream, source, bytes, false);
+  cuda_check_command(stream, target, bytes, true);
   return end(stream, result, "a copy", &completion);
 }
 
@@ -102,6 +104,7 @@ int cuda_fill(void *handle, uint64_t target, const void *pattern, size_t size, s
       for (size_t i = 0; i < count && result == 0; i++) result = fill_once(stream, target + i * size, pattern, size);
   }
   cuda_check_wrote(stream->device, stream->handle, target, size * count);
+  cuda_check_command(stream, target, size * count, true);
   return end(stream, result, "a fill", &completion);
 }
 

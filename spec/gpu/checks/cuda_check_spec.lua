@@ -79,6 +79,30 @@ describe("a checked run on a GPU", function()
     assert.equal("no findings\n", (run("print(report())", "finds=101")))
   end)
 
+  it("finds races of copies and fills with kernels in other streams", function()
+    local output = run([[
+      local function try(command, orders)
+        local y, s, t = mw.zeros(64), mw.stream { nonblocking = true }, mw.stream { nonblocking = true }
+        local r = mw.check(function()
+          mw.with(s, function() m.k(2, 64)(x, x) end)
+          if orders then s:synchronize() end
+          mw.with(t, function() command(x, y) end)
+        end)
+        local f = r[1]
+        print(#r, f and f.kind, f and f.scope, f and f.line or f and f.other.line, f and f.array)
+      end
+      local function fill(x) x:fill(3) end
+      local function copy(x, y) y:copy_from(x) end
+      local function replace(x, y) x:copy_from(y) end
+      local function other(x, y) y:fill(3) end
+      for _, command in ipairs { fill, copy, replace } do try(command) try(command, true) end
+      try(other)
+      try(function(x) x[{ {2, 64} }]:fill(1) end)
+    ]], "finds=102")
+    local race, none = "1\trace\tlaunches\t2\tx\n", "0\tnil\tnil\tnil\tnil\n"
+    assert.equal((race .. none):rep(3) .. none .. none, output)
+  end)
+
   it("names what it cannot check", function()
     local output = run("local r = report() print(#r.unchecked, r)", "finds=2 notes=3")
     assert.matches("^2\tuninitialised: .-\nnot checked: races in shared memory of blocks with PTX barriers of a " ..

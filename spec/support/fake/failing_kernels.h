@@ -64,7 +64,17 @@ static void add_pair(const mw_follow_launch *launch, mw_follow_session *session,
   *pair = (mw_follow_pair){.here = followed_end(launch, 2, 0, 3), .other = followed_end(launch, 1, 1, 7), .logged = 2};
 }
 
-/* finds=kind: of a finding; finds=100 and 101: a pair that is not ordered, and one that is. */
+/* The shadow of the first parameter's first word says that the launch wrote it. */
+static void touch_first(const mw_follow_launch *launch, const mw_follow_session *session, uint64_t address) {
+  mw_follow_page *pages = (void *)(uintptr_t)session->pages, *page = pages;
+  while (page < pages + session->page_room && page->number != address >> MW_FOLLOW_PAGE_SHIFT) page++;
+  if (page == pages + session->page_room || !page->cells) return;
+  mw_follow_cell *cell = (mw_follow_cell *)(uintptr_t)page->cells + address / 4 % MW_FOLLOW_PAGE_WORDS;
+  cell->who[MW_FOLLOW_WRITE] = (uint64_t)launch->base << 32 | 3 << 4 | 15;
+  cell->what[MW_FOLLOW_WRITE] = (uint64_t)(launch->first_site + 1) << 44 | 3 << 7 | MW_FOLLOW_STORE;
+}
+
+/* finds=kind: of a finding; finds=102: of a write that the shadow has; finds=100 and 101: a pair that is not ordered, and one that is. */
 static void run_followed(const unsigned char *params, size_t size) {
   unsigned kind = (unsigned)setting("finds", 0);
   uint64_t address;
@@ -73,6 +83,12 @@ static void run_followed(const unsigned char *params, size_t size) {
   const mw_follow_launch *launch = (const void *)(uintptr_t)address;
   if (!launch) return;
   mw_follow_session *session = (void *)(uintptr_t)launch->session;
+  if (kind == 102) {
+    uint64_t first;
+    memcpy(&first, params, sizeof first);
+    touch_first(launch, session, first);
+    return;
+  }
   if (kind >= 100) {
     add_pair(launch, session, kind == 101);
     return;

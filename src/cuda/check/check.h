@@ -5,6 +5,7 @@
  *   shadow_pages.c    shadows of global memory; which bytes are written; memory that was freed
  *   launch_order.c    which launches happen before which: streams, events, waits of the host
  *   happens_before.c  pairs of accesses that fences and atomics may order
+ *   commands.c        races of copies and fills with kernels in other streams
  *   findings.c        findings in words
  *
  * Kernels decide about barriers, warps and launches in order, and list pairs of accesses that fences and atomics may
@@ -36,6 +37,8 @@ bool cuda_check_keeps(cuda_device *device, const struct mw_guard_report *report,
    the session keeps it. */
 void cuda_check_allocated(cuda_device *device, uint64_t address, size_t bytes, bool is_written);
 void cuda_check_wrote(cuda_device *device, CUstream stream, uint64_t address, size_t bytes);
+/* commands.c: a copy or fill in the stream reads or writes the device's memory. */
+void cuda_check_command(cuda_stream *stream, uint64_t address, size_t bytes, bool writes);
 bool cuda_check_frees(cuda_device *device, uint64_t address, size_t bytes);
 
 /* launch_order.c */

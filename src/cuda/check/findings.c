@@ -72,7 +72,7 @@ static mw_finding_end end_of(const check_session *check, const mw_follow_end *fr
   const check_site *site = site_of(check, from->site);
   const check_launch *launch = check_launch_of(check, from->run);
   mw_finding_end end = {.file = site->file, .line = site->line, .access = access};
-  if (!launch) return end;
+  if (!launch || !launch->kernel) return end;
   end.kernel = launch->kernel;
   end.has_thread = 1;
   unfold(from->run - launch->base, launch->grid, end.block);
@@ -117,7 +117,7 @@ static void add_race(check_session *check, const mw_follow_finding *f) {
   if (here != other && here && other && check_happens_before(other, here)) return;
   const check_site *site = site_of(check, f->here.site), *second = site_of(check, f->other.site);
   bool writes = f->here.flags & MW_FOLLOW_STORE, wrote = f->other.flags & MW_FOLLOW_STORE;
-  bool swap = wrote && (!writes || second->line < site->line);
+  bool swap = wrote && (!writes || (second->line && second->line < site->line));
   mw_finding_end ends[] = {end_of(check, &f->here, verb_of(f->here.flags)),
                            end_of(check, &f->other, verb_of(f->other.flags))};
   const char *scope = scope_of(check, f);
@@ -293,6 +293,7 @@ int check_collect(check_session *check, mw_text *notes) {
   CUresult result = fetch(check, &end, check->session, sizeof end);
   if (result == 0) result = collect_list(check, &end);
   if (result == 0) check_decide(check, &end, add_race_of_log);
+  if (result == 0) result = check_commands(check, add_race);
   if (result == 0) result = collect_leaks(check, &end);
   add_notes(check, &end, notes);
   return cuda_outcome(check->device, result, "the end of a checked run");

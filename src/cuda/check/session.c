@@ -90,6 +90,7 @@ static void close_session(check_session *check, bool has_context) {
   free(check->pages);
   free(check->allocated);
   free(check->freed);
+  free(check->commands);
   free(check->owned);
   free(check);
 }
@@ -175,7 +176,7 @@ static unsigned first_site_of(check_session *check, const cuda_unit *unit) {
 /* The first run of those launches that the latest does not come after. */
 static unsigned floor_of(const check_session *check, const check_launch *latest) {
   for (const check_launch *l = check->launches; l < latest; l++)
-    if (!check_happens_before(l, latest)) return l->base;
+    if (l->kernel && !check_happens_before(l, latest)) return l->base;
   return latest->base;
 }
 
@@ -229,13 +230,16 @@ static CUresult take_room(check_session *check, cuda_stream *stream, mw_follow_l
   return result ? result : cu.cuMemcpyHtoDAsync(own->room, launch, sizeof *launch, stream->handle);
 }
 
-static check_launch *add_launch(check_session *check, const cuda_kernel *kernel, const mw_launch_request *r,
-                                unsigned blocks) {
+check_launch *check_add_launch(check_session *check, const char *kernel, const mw_launch_request *r, unsigned blocks) {
+  if (check->next_run + (uint64_t)blocks > RUNS) {
+    check->has_many = true;
+    return NULL;
+  }
   check->launches = mw_realloc(check->launches, (check->launch_count + 1) * sizeof *check->launches);
   check_launch *made = &check->launches[check->launch_count++];
-  *made = (check_launch){.kernel = mw_strdup(kernel->info.name), .base = check->next_run, .blocks = blocks};
-  memcpy(made->grid, r->grid, sizeof made->grid);
-  memcpy(made->block, r->block, sizeof made->block);
+  *made = (check_launch){.kernel = kernel ? mw_strdup(kernel) : NULL, .base = check->next_run, .blocks = blocks};
+  if (r) memcpy(made->grid, r->grid, sizeof made->grid);
+  if (r) memcpy(made->block, r->block, sizeof made->block);
   check->next_run += blocks;
   return made;
 }
@@ -254,7 +258,7 @@ static int follow(check_session *check, cuda_stream *stream, const cuda_kernel *
                              .blocks = (unsigned)blocks,
                              .kinds = check->kinds,
                              .first_site = first_site_of(check, kernel->unit)};
-  check_launch *made = add_launch(check, kernel, r, launch.blocks);
+  check_launch *made = check_add_launch(check, kernel->info.name, r, launch.blocks);
   check_queue(check, stream, made);
   launch.base = made->base;
   launch.floor = floor_of(check, made);

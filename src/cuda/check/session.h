@@ -17,7 +17,7 @@ typedef struct check_clock {
 } check_clock;
 
 typedef struct check_launch {
-  char *kernel;
+  char *kernel; /* NULL: a copy or a fill, which has one run */
   unsigned base, blocks, grid[3], block[3];
   size_t stream;
   unsigned number; /* in its stream */
@@ -46,6 +46,12 @@ typedef struct check_range {
   size_t bytes;
 } check_range;
 
+typedef struct check_command {
+  unsigned run;
+  bool writes;
+  check_range range;
+} check_command;
+
 typedef struct check_list {
   void *items;
   size_t count, capacity, size;
@@ -57,7 +63,7 @@ struct check_session {
   pthread_mutex_t lock;
   CUdeviceptr session;  /* mw_follow_session */
   mw_follow_session at; /* as it began */
-  CUdeviceptr pool; /* memory for slots, and how much is left */
+  CUdeviceptr pool;     /* memory for slots, and how much is left */
   size_t pool_bytes;
   unsigned next_run, next_site;
   check_launch *launches;
@@ -80,6 +86,9 @@ struct check_session {
   bool has_many;     /* more blocks than runs have numbers */
   CUdeviceptr *owned;
   size_t owned_count;
+  /* commands.c */
+  check_command *commands;
+  size_t command_count;
   /* findings.c */
   mw_finding *findings;
   size_t finding_count;
@@ -93,6 +102,16 @@ int check_cover(check_session *check); /* all arrays have shadows */
 void check_wrote_arrays(check_session *check, CUstream stream);
 void check_give_back(check_session *check); /* what was to be freed */
 bool check_is_freed(const check_session *check, uint64_t address);
+
+/* The page of an address; its number is 0 if there is none. */
+const mw_follow_page *check_page_of(const check_session *check, uint64_t address);
+
+/* commands.c */
+void check_forget_commands(check_session *check, uint64_t address, size_t bytes);
+CUresult check_commands(check_session *check, void (*race)(check_session *, const mw_follow_finding *));
+
+/* session.c: the next launch, whose blocks get numbers; of a command without a kernel. */
+check_launch *check_add_launch(check_session *check, const char *kernel, const mw_launch_request *r, unsigned blocks);
 
 /* launch_order.c */
 size_t check_stream_number(check_session *check, const cuda_stream *stream);

@@ -36,6 +36,10 @@ static mw_follow_page *place_of(const check_session *check, uint64_t number) {
   }
 }
 
+const mw_follow_page *check_page_of(const check_session *check, uint64_t address) {
+  return place_of(check, address >> MW_FOLLOW_PAGE_SHIFT);
+}
+
 static CUresult send(check_session *check, const mw_follow_page *page) {
   uint64_t at = check->at.pages + (uint64_t)(page - check->pages) * sizeof *page;
   return cu.cuMemcpyHtoDAsync(at, page, sizeof *page, check->device->side);
@@ -133,6 +137,7 @@ void cuda_check_allocated(cuda_device *device, uint64_t address, size_t bytes, b
   mw_lock(&check->lock);
   (void)check_cover(check);
   forget_accesses(check, address, bytes);
+  check_forget_commands(check, address, bytes);
   mark(check, device->side, address, bytes, is_written ? 15 : 0);
   cu.cuStreamSynchronize(device->side);
   if (!is_written) add_range(&check->allocated, &check->allocated_count, address, bytes);
