@@ -107,6 +107,20 @@ describe("mw.random", function()
     end
   end)
 
+  it("begins mt19937's and mtgp32's streams at an offset", function()
+    for _, kind in ipairs { "mt19937", "mtgp32" } do
+      local words = mw.random(5, kind):bits(60000)
+      assert.equal(words:sub(50001, 60000):bytes(), mw.random(5, kind, { offset = 50000 }):bits(10000):bytes())
+    end
+  end)
+
+  it("begins Sobol's sequences of 32 bits again after 2^32 points, as cuRAND does", function()
+    for _, kind in ipairs { "sobol32", "scrambled_sobol32" } do
+      local expected = oracle { kind = kind, what = "bits", count = 140000, offset = 4294967296 - 70001 }
+      assert.equal(expected, mw.random(0, kind, { offset = 2 ^ 32 - 70001 }):bits(140000):bytes())
+    end
+  end)
+
   it("continues mt19937's words across the ends of its states, and after jumps over them", function()
     local turn = 8192 * 624
     local g, other = mw.random(5, "mt19937"), mw.random(5, "mt19937")

@@ -39,6 +39,9 @@ sizes.mrg32k3a = setmetatable({ uniform_double = { 1, 1 }, normal_double = { 2, 
 local function kind_of(kind, size)
   local kernels = { begin = ("MW_COLUMNS_BEGIN(%s)\n"):format(kind) }
   for name in pairs(draws) do kernels[name] = ("MW_COLUMNS_FILL(%s, %s)\n"):format(kind, name) end
+  for _, name in ipairs(kind == "philox" and { "uniform_double", "normal_double", "lognormal_double" } or {}) do
+    kernels[name .. "_halves"] = ("MW_COLUMNS_FILL_HALVES(%s)\n"):format(name)
+  end
   return { source = sources.new(kind, TEXT, kernels), sizes = size, words = kind == "philox" and 3 or 8 }
 end
 local kinds = {
@@ -154,18 +157,44 @@ function M:undo(what, taken)
   self.skip, self.states = taken, nil
 end
 
+local LEAST = 1024 -- words for which a thread of a GPU jumps
+
+-- On GPUs threads share columns that draw many words: how many, and the rounds of each. Numbers that take long deserve
+-- more threads. A jump takes a while for each digit to the base 16 of its words that is not 0, so all but two or three
+-- are.
+local function shares(what, rounds, words)
+  local most = (what == "bits" or what:find "^uniform") and 4 or 16
+  local count = math.min(most, floor(rounds * words / LEAST))
+  if count < 2 then return 1, rounds end
+  local span, unit = math.ceil(rounds * words / count), 1
+  while unit * 256 <= span do unit = unit * 16 end
+  span = math.ceil(span / unit) * unit / words
+  return math.ceil(rounds / span), span
+end
+
 ---Draw whole units into an array.
 ---@param what string
 ---@param units integer
 ---@param out moonwarp.array contiguous
 function M:draw(what, units, out, a, b)
   self:prepare()
-  local threads = math.min(units, self.columns)
-  local per_unit = self:unit(what)
-  if per_unit > 1 then out = out:as(draws[what] .. per_unit) end
-  local kernel = self.of.source:kernel(what)
-  kernel(math.ceil(threads / 128), 128)(self.states, self.columns, self.column, units, a, b, out)
-  self:passed(units, self.of.sizes[(what:gsub("^log", ""))][1])
+  local per_unit, words = self:unit(what), self.of.sizes[(what:gsub("^log", ""))][1]
+  local on_gpu, threads = raw.properties_of().driver ~= "cpu", math.min(units, self.columns)
+  if on_gpu and self.kind == "philox" and what:find "_double$" then
+    local kernel = self.of.source:kernel(what .. "_halves")
+    kernel(math.ceil(threads / 64), 128)(self.states, self.columns, self.column, units, a, b, out:as "double2")
+  else
+    if per_unit > 1 then out = out:as(draws[what] .. per_unit) end
+    local count, span = 1, 0
+    if on_gpu and self.kind ~= "philox" and words > 0 then
+      count, span = shares(what, floor(units / self.columns), words)
+    end
+    local width = count > 1 and 32 or 128
+    local kernel = self.of.source:kernel(what)
+    kernel(math.ceil(threads / width), { width, count })(self.states, self.columns, self.column, units, span, words, a,
+      b, out)
+  end
+  self:passed(units, words)
 end
 
 -- ---- saving ----

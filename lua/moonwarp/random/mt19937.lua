@@ -1,5 +1,5 @@
 -- MT19937: 8192 states of 624 words, 2^2048 steps apart, whose words are interleaved in rows. On the CPU device a
--- thread has a state; on GPUs 16 warps share 32 of them. (src/device/moonwarp/random/mt19937.h, streams/mt19937.h)
+-- thread has a state; on GPUs a warp has four. (src/device/moonwarp/random/mt19937.h, streams/mt19937.h)
 
 local raw = require "moonwarp.binding"
 local sources = require "moonwarp.random.sources"
@@ -10,7 +10,7 @@ M.__index = M
 local STATES, WORDS = 8192, 624
 local TURN = STATES * WORDS -- numbers until all states must advance
 local STRETCH = 20568 -- words of the sequence that a jump reads
-local WARPS = 16 -- that share 32 states on GPUs
+local WARPS = 4 -- of a block on GPUs, which have four states each
 local SIDE_BY_SIDE = 64 -- blocks that run a jump at the same time
 do
   local kernels = { begin = "MW_MT_BEGIN\n", sort = "MW_MT_BEGIN\n", jump = "MW_MT_BEGIN\n" }
@@ -25,8 +25,8 @@ end
 local orderings = { default = true, legacy = true }
 function M.orderings() return orderings end
 
----@param g table seed = {low, high}
-function M.begin(g) return setmetatable({ seed = g.seed, at = 0, skip = 0 }, M) end
+---@param g table seed = {low, high}, offset
+function M.begin(g) return setmetatable({ seed = g.seed, at = g.offset, skip = 0 }, M) end
 
 function M.unit() return 1 end
 
@@ -57,9 +57,10 @@ function M:draw(what, count, out, a, b)
   local turn = math.floor(self.at / TURN)
   local from = self.at - turn * TURN
   local turns = math.ceil((from + count) / TURN)
-  local warps = raw.properties_of().driver == "cpu" and 1 or WARPS
+  local blocks, warps = STATES / 32, 1
+  if raw.properties_of().driver ~= "cpu" then blocks, warps = STATES / (4 * WARPS), WARPS end
   local kernel = self.source:kernel(what)
-  kernel(STATES / 32, { 32, warps })(self.states, turn - self.turn, turns, from, from + count, a, b, out)
+  kernel(blocks, { 32, warps })(self.states, turn - self.turn, turns, from, from + count, a, b, out)
   self.at = self.at + count
   self.turn = turn + turns - 1
 end

@@ -35,10 +35,10 @@ end
 function M:jump(n) self.at = self.at + n end
 function M.unit() return 1 end
 
--- The logarithm to the base 2 of a dimension's threads: on GPUs all dimensions have some 2^18.
+-- The logarithm to the base 2 of a dimension's threads: on GPUs all dimensions have some 2^17.
 local function threads_of(dimensions)
   if raw.properties_of().driver == "cpu" then return 12 end
-  return math.max(10, 18 - math.ceil(math.log(dimensions) / math.log(2)))
+  return math.max(10, 17 - math.ceil(math.log(dimensions) / math.log(2)))
 end
 
 function M:draw(what, count, out, a, b)
@@ -48,8 +48,9 @@ function M:draw(what, count, out, a, b)
   count = math.floor(count / self.dimensions)
   local k = threads_of(self.dimensions)
   while k > 7 and 2 ^ (k - 1) >= count do k = k - 1 end
+  local first = self.wide and self.at or self.at % 2 ^ 32 -- after as many points the sequence begins again
   local kernel = self.source:kernel(what)
-  kernel({ 2 ^ k / 128, self.dimensions }, 128)(self.vectors, self.begins, k, self.at, count, a, b, out)
+  kernel({ 2 ^ k / 128, self.dimensions }, 128)(self.vectors, self.begins, k, first, count, a, b, out)
   self.at = self.at + count
 end
 

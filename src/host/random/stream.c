@@ -60,19 +60,53 @@ static int columns_begin(random_generator *g, uint64_t offset) {
   return code;
 }
 
+/* The words that a unit of XORWOW's or MRG32k3a's takes; 0 if that differs. */
+static int words_of(const random_generator *g, random_what what) {
+  if (what == RANDOM_SINGLE) return 0;
+  bool two = is_double(what) && g->type->kind[0] == 'x';
+  return (int)random_unit(g, what) * (two ? 2 : 1);
+}
+
+/* How many threads of a GPU share a column that draws many words, and the rounds of each; lua/moonwarp/random/columns.lua
+ * has the same. */
+static unsigned shares(random_what what, int rounds, int words, int *span) {
+  const int least = 1024;
+  int most = what <= RANDOM_UNIFORM_DOUBLE ? 4 : 16, drawn = rounds * words, count = drawn / least, unit = 1;
+  *span = rounds;
+  if (count > most) count = most;
+  if (count < 2) return 1;
+  int part = (drawn + count - 1) / count;
+  while (unit * 256 <= part) unit *= 16;
+  *span = (part + unit - 1) / unit * unit / words;
+  return (unsigned)((rounds + *span - 1) / *span);
+}
+
 /* Makes whole units, at an address that is a multiple of a unit's size. */
 static int columns_fill(random_generator *g, random_what what, uint64_t out, size_t units, double a, double b) {
   enum { MOST = 1 << 28 };
   unsigned columns = columns_of(g);
   size_t size = random_unit(g, what) * random_size(g, what);
-  char text[128];
-  snprintf(text, sizeof text, COLUMNS "MW_COLUMNS_FILL(%s, %s)\n", g->type->kind, names[what]);
+  bool on_gpu = random_on_gpu(g), pairs = g->type->pairs, halves = on_gpu && !pairs && is_double(what);
+  char text[128], name[32];
+  if (halves)
+    snprintf(text, sizeof text, COLUMNS "MW_COLUMNS_FILL_HALVES(%s)\n", names[what]);
+  else
+    snprintf(text, sizeof text, COLUMNS "MW_COLUMNS_FILL(%s, %s)\n", g->type->kind, names[what]);
+  snprintf(name, sizeof name, "%s%s", names[what], halves ? "_halves" : "");
   int code = MW_SUCCESS;
   while (units > 0 && code == MW_SUCCESS) {
-    int some = units < MOST ? (int)units : MOST;
+    int some = units < MOST ? (int)units : MOST, span = 0, taken = pairs ? words_of(g, what) : 0;
     unsigned threads = (unsigned)some < columns ? (unsigned)some : columns;
-    void *arguments[] = {&g->states, &columns, &g->column, &some, &a, &b, &out};
-    code = random_launch(g, text, names[what], (threads + 127) / 128, 1, 128, arguments);
+    if (halves) {
+      void *arguments[] = {&g->states, &columns, &g->column, &some, &a, &b, &out};
+      code = random_launch(g, text, name, (threads + 63) / 64, 1, 128, arguments);
+    } else {
+      unsigned count = on_gpu && taken > 0 ? shares(what, some / (int)columns, taken, &span) : 1;
+      unsigned width = count > 1 ? 32 : 128;
+      void *arguments[] = {&g->states, &columns, &g->column, &some, &span, &taken, &a, &b, &out};
+      const host_geometry geometry = {.grid = {(threads + width - 1) / width, 1, 1}, .block = {width, count, 1}};
+      code = random_launch_in(g, text, name, &geometry, arguments);
+    }
     g->column = (unsigned)((g->column + (size_t)some) % columns);
     out += (size_t)some * size;
     units -= (size_t)some;
@@ -157,7 +191,7 @@ static int mtgp_draw(random_generator *g, random_what what, uint64_t out, size_t
 
 #define MT "#include <moonwarp/random/streams/mt19937.h>\n"
 
-enum { MT_STATES = 8192, MT_WORDS = 624, MT_STRETCH = 20568, MT_SIDE_BY_SIDE = 64, MT_THREADS = 640, MT_WARPS = 16 };
+enum { MT_STATES = 8192, MT_WORDS = 624, MT_STRETCH = 20568, MT_SIDE_BY_SIDE = 64, MT_THREADS = 640, MT_WARPS = 4 };
 
 /* The first state is the seed's. Jumps of 1, 8, 64, … states make 8 times as many each. */
 static int mt_begin(random_generator *g) {
@@ -199,7 +233,9 @@ static int mt_draw(random_generator *g, random_what what, uint64_t out, size_t c
     int advances = (int)(turn - g->turn) + g->fresh, turns = (int)((from_turn + some + turn_words - 1) / turn_words);
     long long from = (long long)from_turn, end = from + (long long)some;
     void *arguments[] = {&g->states, &advances, &turns, &from, &end, &a, &b, &out};
-    const host_geometry geometry = {.grid = {MT_STATES / 32, 1, 1}, .block = {32, random_on_gpu(g) ? MT_WARPS : 1, 1}};
+    bool on_gpu = random_on_gpu(g); /* a warp has four states there */
+    const host_geometry geometry = {.grid = {on_gpu ? MT_STATES / (4 * MT_WARPS) : MT_STATES / 32, 1, 1},
+                                    .block = {32, on_gpu ? MT_WARPS : 1, 1}};
     code = random_launch_in(g, text, names[what], &geometry, arguments);
     g->fresh = false;
     g->turn = turn + (uint64_t)turns - 1;
@@ -212,10 +248,10 @@ static int mt_draw(random_generator *g, random_what what, uint64_t out, size_t c
 
 /* ---- Sobol's sequences ---- */
 
-/* The logarithm to the base 2 of a dimension's threads: on GPUs all dimensions have some 2^18. */
+/* The logarithm to the base 2 of a dimension's threads: on GPUs all dimensions have some 2^17. */
 static int threads_of(const random_generator *g) {
   if (!random_on_gpu(g)) return 12;
-  int k = 18;
+  int k = 17;
   for (unsigned dimensions = 1; k > 10 && dimensions < g->dimensions; dimensions *= 2) k--;
   return k;
 }

@@ -2,18 +2,27 @@
  * pseudo-random number generator", 1998)
  *
  * cuRAND has it in host generators only: 8192 states, 2^2048 steps apart, whose words come in rows. A row has 8 words of
- * each state in turn; 78 rows are the 624 words of a turn. Here a thread is a state. States stand 32 together, word after
- * word, so that threads of a warp reach memory in order and a tile stays in a cache. */
+ * each state in turn; 78 rows are the 624 words of a turn. On the CPU device, where a thread is a state, states stand 32
+ * together, word after word, so that lanes reach memory in order and a tile stays in a cache; on GPUs they follow each
+ * other. */
 #ifndef MOONWARP_RANDOM_MT19937_H
 #define MOONWARP_RANDOM_MT19937_H
 
 #include "moonwarp_device.h"
 #include "moonwarp/random/mt19937_jumps.h"
 
+#if defined __MW_NVPTX__ || defined __MW_NVRTC__
+#define __mw_mt_of_gpus
+#endif
+
 #define __mw_mt_words  624
 #define __mw_mt_states 8192
-#define __mw_mt_tile   32
-#define __mw_mt_row    (8 * __mw_mt_states)
+#ifdef __mw_mt_of_gpus
+#define __mw_mt_tile 1
+#else
+#define __mw_mt_tile 32
+#endif
+#define __mw_mt_row (8 * __mw_mt_states)
 
 /* Word 0 of a state; word i is __mw_mt_tile * i further. */
 __mw_device_template unsigned int *__mw_mt_state(unsigned int *words, int state) {

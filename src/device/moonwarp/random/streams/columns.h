@@ -11,12 +11,26 @@
 
 typedef unsigned long long ull;
 
+#if defined __MW_NVPTX__ || defined __MW_NVRTC__
+#define MW_COLUMNS_OF_GPUS
+#endif
+
+/* On GPUs caches evict numbers first. */
+template <class V> __device__ inline void put(V *to, V value) {
+#ifdef MW_COLUMNS_OF_GPUS
+  __stcs(to, value);
+#else
+  *to = value;
+#endif
+}
+
 /* Selects overloads: base() is not a template. */
 struct xorwow : curandStateXORWOW {
   __device__ curandStateXORWOW *base() { return this; }
   __device__ void begin(ull seed, int i, ull row, ull step) {
     curand_init(step ? seed + step * i : seed, step ? 0 : i, row, this);
   }
+  __device__ void skip(ull n) { skipahead(n, base()); }
   __device__ void load(const unsigned *w, int columns, int i) {
     d = w[i];
     for (int k = 0; k < 5; k++) v[k] = w[(k + 1) * columns + i];
@@ -29,6 +43,7 @@ struct xorwow : curandStateXORWOW {
 struct mrg32k3a : curandStateMRG32k3a {
   __device__ curandStateMRG32k3a *base() { return this; }
   __device__ void begin(ull seed, int i, ull row, ull step) { curand_init(seed, i, row, this); }
+  __device__ void skip(ull n) { skipahead(n, base()); }
   __device__ void load(const unsigned *w, int columns, int i) {
     for (int k = 0; k < 3; k++) s1[k] = w[k * columns + i], s2[k] = w[(k + 3) * columns + i];
   }
@@ -63,6 +78,11 @@ struct philox {
     /* Others read the key meanwhile: it is written once. */
     if (i == 0 && w[2 * columns] != key.x) w[2 * columns] = key.x;
     if (i == 0 && w[2 * columns + 1] != key.y) w[2 * columns + 1] = key.y;
+  }
+  __device__ void skip(ull n) {
+    ull count = ((ull)counter.y << 32 | counter.x) + (n >> 2);
+    counter.x = (unsigned)count;
+    counter.y = (unsigned)(count >> 32);
   }
   __device__ uint4 four() {
     uint4 x = curand_Philox4x32_10(counter, key);
@@ -151,22 +171,76 @@ struct unit_single {
 
 /* ---- kernels ---- */
 
-/* Thread i processes the i-th column from `first` on. */
+/* Thread i processes the i-th column from `first` on. On GPUs several threads may share a column, which differ by
+ * threadIdx.y: each jumps to its `span` rounds of units of `taken` words; the last one makes the rest, and stores the
+ * state. */
 template <class S, class Unit, class V>
-__device__ inline void fill_columns(unsigned *words, int columns, int first, int units, double a, double b, V *out) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= units || i >= columns) return;
+__device__ inline void fill_columns(unsigned *words, int columns, int first, int units, int span, int taken, double a,
+                                    double b, V *out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x, rounds = units / columns, from = 0, last = rounds;
+  bool mine = i < units && i < columns, ends = true;
   int column = first + i < columns ? first + i : first + i - columns;
   S state, *s = &state;
-  state.load(words, columns, column);
-  Unit::begin(s, words, columns, column);
-  int rounds = units / columns;
-  V *to = out + i;
-  for (int round = 0; round < rounds; round++, to += columns) *to = Unit::make(s, a, b);
-  if (i < units - rounds * columns) *to = Unit::make(s, a, b);
+  if (mine) {
+    state.load(words, columns, column);
+    Unit::begin(s, words, columns, column);
+  }
+#ifdef MW_COLUMNS_OF_GPUS
+  if (blockDim.y > 1) {
+    __syncthreads(); /* all have loaded the state */
+    from = threadIdx.y * span;
+    ends = threadIdx.y == blockDim.y - 1;
+    if (!ends) last = from + span;
+    if (mine) s->skip((ull)from * taken);
+  }
+#endif
+  if (!mine) return;
+  V *to = out + i + (ull)from * columns;
+  for (int round = from; round < last; round++, to += columns) put(to, Unit::make(s, a, b));
+  if (!ends) return;
+  if (i < units - rounds * columns) put(to, Unit::make(s, a, b));
   state.store(words, columns, column);
   Unit::end(s, words, columns, column);
 }
+
+#ifdef MW_COLUMNS_OF_GPUS
+/* Two of Philox's doubles, from one counter. */
+struct half_uniform_double {
+  static __device__ double2 make(uint4 x, double a, double b) {
+    return make_double2(_curand_uniform_double_hq(x.x, x.y), _curand_uniform_double_hq(x.z, x.w));
+  }
+};
+struct half_normal_double {
+  static __device__ double2 make(uint4 x, double a, double b) {
+    return scaled(_curand_box_muller_double(x.x, x.y, x.z, x.w), a, b);
+  }
+};
+struct half_lognormal_double {
+  static __device__ double2 make(uint4 x, double a, double b) {
+    return powers(_curand_box_muller_double(x.x, x.y, x.z, x.w), a, b);
+  }
+};
+/* A unit is four doubles of two counters: a lane has every second counter of a column, so that a warp stores without
+ * gaps. */
+template <class Half>
+__device__ inline void fill_halves(unsigned *words, int columns, int first, int units, double a, double b,
+                                   double2 *out) {
+  int thread = blockIdx.x * blockDim.x + threadIdx.x, i = thread >> 1, half = thread & 1, rounds = units / columns;
+  if (i >= units || i >= columns) return;
+  int column = first + i < columns ? first + i : first + i - columns;
+  philox state, *s = &state;
+  state.load(words, columns, column);
+  __syncwarp(__activemask()); /* both lanes have loaded it */
+  s->skip(4 * half);
+  double2 *to = out + thread;
+  if (i < units - rounds * columns) rounds++;
+  for (int round = 0; round < rounds; round++, to += 2 * columns) {
+    put(to, Half::make(curand_Philox4x32_10(s->counter, s->key), a, b));
+    s->skip(8);
+  }
+  if (half == 0) state.store(words, columns, column);
+}
+#endif
 
 /* A column keeps the second number of the pair whose first word is number `pair` - 1; 0 for none. Philox's keep none. */
 __device__ inline void begin_extra(philox *s, ull seed, int i, ull pair, ull step, unsigned *words, int columns) {}
@@ -199,9 +273,14 @@ template <class S> __device__ inline void store_first(const S *s, unsigned *w, i
     store_first(&s, words, columns, i);                                                                                \
   }
 #define MW_COLUMNS_FILL(kind, what)                                                                                    \
-  extern "C" __global__ void what(unsigned *words, int columns, int first, int units, double a, double b,              \
-                                  decltype(unit_##what::make((kind *)0, 0., 0.)) *out) {                               \
-    fill_columns<kind, unit_##what>(words, columns, first, units, a, b, out);                                          \
+  extern "C" __global__ void what(unsigned *words, int columns, int first, int units, int span, int taken, double a,   \
+                                  double b, decltype(unit_##what::make((kind *)0, 0., 0.)) *out) {                     \
+    fill_columns<kind, unit_##what>(words, columns, first, units, span, taken, a, b, out);                             \
+  }
+#define MW_COLUMNS_FILL_HALVES(what)                                                                                   \
+  extern "C" __global__ void what##_halves(unsigned *words, int columns, int first, int units, double a, double b,     \
+                                           double2 *out) {                                                             \
+    fill_halves<half_##what>(words, columns, first, units, a, b, out);                                                 \
   }
 
 #endif

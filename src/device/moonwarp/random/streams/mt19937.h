@@ -1,6 +1,5 @@
-/* The kernels of MT19937's host stream. On the CPU device a thread is a state, and blocks have 32 threads; on GPUs 16
- * warps share a block's 32 states, a lane each (MW_MT_WARPS). MW_MT_BEGIN or MW_MT_FILL(what) after this header is a
- * module's text. */
+/* The kernels of MT19937's host stream. On the CPU device a thread is a state, and blocks have 32 threads; on GPUs a warp
+ * has four (mt19937_warps.h). MW_MT_BEGIN or MW_MT_FILL(what) after this header is a module's text. */
 #ifndef MOONWARP_RANDOM_STREAMS_MT19937_H
 #define MOONWARP_RANDOM_STREAMS_MT19937_H
 
@@ -10,63 +9,37 @@
 
 typedef unsigned long long ull;
 
-#if defined __MW_NVPTX__ || defined __MW_NVRTC__
-#define MW_MT_WARPS 16
-#endif
-
-#ifdef MW_MT_WARPS
-/* The next words `first` to `end` - 1 in place: a warp makes eight, after all have read what they need. */
-__device__ inline void advance_part(unsigned *state, int first, int end) {
-  int begin = first + 8 * threadIdx.y;
-  unsigned words[9], middles[8];
-#pragma unroll
-  for (int j = 0; j < 9; j++) {
-    int i = begin + j;
-    if (i <= end) words[j] = state[(i == __mw_mt_words ? 0 : i) * __mw_mt_tile];
-    if (i < end && j < 8) middles[j] = state[(i < 227 ? i + 397 : i - 227) * __mw_mt_tile];
-  }
-  __syncthreads();
-#pragma unroll
-  for (int j = 0; j < 8; j++)
-    if (begin + j < end) state[(begin + j) * __mw_mt_tile] = __mw_mt_next(words[j], words[j + 1], middles[j]);
-  __syncthreads();
-}
-/* Words depend on those 227 and 624 before them, so that as many may be made together. */
-__device__ inline void advance_states(unsigned *state) {
-  const int part = 8 * MW_MT_WARPS;
-  for (int first = 0; first < __mw_mt_words;) {
-    int limit = first < 227 ? 227 : first < 454 ? 454 : __mw_mt_words, end = min(first + part, limit);
-    advance_part(state, first, end);
-    first = end;
-  }
-}
-#define MW_MT_BOUNDS __launch_bounds__(32 * MW_MT_WARPS, 2) /* two blocks a multiprocessor */
+/* cuRAND's uniform numbers are rounded once here, and are the middle of their interval in both precisions. */
+struct draw_rows_uniform {
+  static __device__ float make(unsigned x, double a, double b) {
+#ifdef __mw_mt_of_gpus /* the halves of x are converted without loss, and their sum is rounded */
+    float high = __uint_as_float(0x4b000000u | x >> 16) - 0x1p23f;
+    float low = __uint_as_float(0x4b000000u | x & 0xffffu) - (0x1p23f - 0.5f);
+    return fmaf(high, 0x1p-16f, low * 0x1p-32f);
 #else
-__device__ inline void advance_states(unsigned *state) { __mw_mt_advance(state); }
-#define MW_MT_BOUNDS
+    return (float)(x * 0x1p-32 + 0x1p-33);
 #endif
+  }
+};
+struct draw_rows_uniform_double {
+  static __device__ double make(unsigned x, double a, double b) { return x * 0x1p-32 + 0x1p-33; }
+};
+typedef draw_bits draw_rows_bits;
+typedef draw_normal draw_rows_normal;
+typedef draw_normal_double draw_rows_normal_double;
+typedef draw_lognormal draw_rows_lognormal;
+typedef draw_lognormal_double draw_rows_lognormal_double;
+typedef draw_poisson draw_rows_poisson;
 
-/* Eight numbers that stand together, of each lane; where they are aligned, GPUs store 16 bytes at a time, and the CPU
- * device two floats: a scatter costs as many stores as it has elements. */
+#ifdef __mw_mt_of_gpus
+#include <moonwarp/random/streams/mt19937_warps.h>
+#else
+#define MW_MT_BOUNDS
+
+/* Eight numbers that stand together, of each lane; where they are aligned, two floats are stored at a time: a scatter
+ * costs as many stores as it has elements. */
 template <class Draw, class Out>
 __device__ inline void emit_eight(const unsigned *state, int row, double a, double b, Out *to) {
-#ifdef MW_MT_WARPS
-  struct alignas(16) chunk {
-    Out values[16 / sizeof(Out)];
-  };
-  const int each = 16 / sizeof(Out);
-  if (((ull)to & 15) == 0) {
-#pragma unroll
-    for (int place = 0; place < 8; place += each) {
-      chunk next;
-#pragma unroll
-      for (int i = 0; i < each; i++)
-        next.values[i] = Draw::make(__mw_mt_tempered(state[__mw_mt_place(row, place + i) * __mw_mt_tile]), a, b);
-      *(chunk *)(to + place) = next;
-    }
-    return;
-  }
-#else
   if constexpr (sizeof(Out) == 4) {
     if (((ull)(to - 8 * (int)threadIdx.x) & 7) == 0) {
 #pragma unroll
@@ -78,7 +51,6 @@ __device__ inline void emit_eight(const unsigned *state, int row, double a, doub
       return;
     }
   }
-#endif
 #pragma unroll
   for (int place = 0; place < 8; place++)
     to[place] = Draw::make(__mw_mt_tempered(state[__mw_mt_place(row, place) * __mw_mt_tile]), a, b);
@@ -88,7 +60,7 @@ __device__ inline void emit_eight(const unsigned *state, int row, double a, doub
 template <class Draw, class Out>
 __device__ inline void emit_turn(const unsigned *state, int s, int turn, long long from, long long end, double a,
                                  double b, Out *out) {
-  for (int row = threadIdx.y; row < 78; row += blockDim.y) {
+  for (int row = 0; row < 78; row++) {
     long long start = (long long)(turn * 78 + row) * __mw_mt_row, i = start + 8 * s;
     if (start + __mw_mt_row <= from || start >= end) continue;
     if (start >= from && start + __mw_mt_row <= end) {
@@ -107,26 +79,14 @@ __device__ inline void fill_rows(unsigned *words, int advances, int turns, long 
                                  double b, Out *out) {
   int s = blockIdx.x * __mw_mt_tile + threadIdx.x; /* a block has a tile: lanes are neighbours in memory */
   unsigned *state = words + blockIdx.x * (__mw_mt_words * __mw_mt_tile) + threadIdx.x;
-  for (int i = 0; i < advances; i++) advance_states(state);
+  for (int i = 0; i < advances; i++) __mw_mt_advance(state);
   for (int turn = 0; turn < turns; turn++) {
-    if (turn > 0) advance_states(state);
+    if (turn > 0) __mw_mt_advance(state);
     emit_turn<Draw>(state, s, turn, from, end, a, b, out);
   }
 }
 
-/* cuRAND's uniform numbers are rounded once here, and are the middle of their interval in both precisions. */
-struct draw_rows_uniform {
-  static __device__ float make(unsigned x, double a, double b) { return (float)(x * 0x1p-32 + 0x1p-33); }
-};
-struct draw_rows_uniform_double {
-  static __device__ double make(unsigned x, double a, double b) { return x * 0x1p-32 + 0x1p-33; }
-};
-typedef draw_bits draw_rows_bits;
-typedef draw_normal draw_rows_normal;
-typedef draw_normal_double draw_rows_normal_double;
-typedef draw_lognormal draw_rows_lognormal;
-typedef draw_lognormal_double draw_rows_lognormal_double;
-typedef draw_poisson draw_rows_poisson;
+#endif
 
 /* The first state; the bytes of a polynomial, sorted; and the states from `first` on out of those that are `by` before. */
 #define MW_MT_BEGIN                                                                                                    \

@@ -10,7 +10,19 @@
 
 typedef unsigned long long ull;
 
-/* An entry of a table from its entries 1, 2, 4 and 8, whose exclusive or it is: lanes need no gathers. */
+#if defined __MW_NVPTX__ || defined __MW_NVRTC__
+#define MW_MTGP_OF_GPUS
+#endif
+
+/* An entry of a table of 16. On GPUs the table is in shared memory; the CPU device makes the entry from entries 1, 2, 4
+ * and 8, whose exclusive or it is, so that lanes need no gathers. */
+#ifdef MW_MTGP_OF_GPUS
+struct mtgp_table {
+  const unsigned *entries;
+  __device__ mtgp_table(const unsigned *shared) : entries(shared) {}
+  __device__ unsigned operator[](unsigned i) const { return entries[i & 15]; }
+};
+#else
 struct mtgp_table {
   unsigned one, two, four, eight;
   __device__ mtgp_table(const unsigned *entries)
@@ -19,6 +31,96 @@ struct mtgp_table {
     return (i & 1 ? one : 0) ^ (i & 2 ? two : 0) ^ (i & 4 ? four : 0) ^ (i & 8 ? eight : 0);
   }
 };
+#endif
+
+/* What makes a state's words: its set of parameters. `here` is a word of the line that fill_turns describes. */
+struct mtgp_set {
+  int pos, sh1, sh2;
+  unsigned mask;
+  mtgp_table recursion, temper;
+  /* The word MTGPDC_N after it. */
+  __device__ unsigned next(const unsigned *here) const {
+    unsigned x = (here[0] & mask) ^ here[1];
+    x ^= x << sh1;
+    unsigned y = x ^ here[pos] >> sh2;
+    return y ^ recursion[y];
+  }
+  __device__ unsigned tempered(const unsigned *here, unsigned word) const {
+    return word ^ temper[__mw_mtgp_entry(here[pos - 1])];
+  }
+};
+
+const int mtgp_length = 8 * 256; /* words of a line, without those that precede the next ones */
+
+/* The last words of a full line move to its begin. */
+__device__ inline void begin_line(unsigned *line) {
+  for (int i = threadIdx.x; i < MTGPDC_N; i += blockDim.x) line[i] = line[mtgp_length + i];
+  __syncthreads();
+}
+
+/* The numbers of all turns: number i of the call's is out[i], if it is from low to high; `turn` are those of a turn. The
+ * result is where in the line the next word's state begins. */
+#ifdef MW_MTGP_OF_GPUS
+/* Words wait for those before them, numbers do not: so the words of a line are made first. A thread makes one of each
+ * turn. */
+template <class Draw, class Out>
+__device__ inline int make_turns(const mtgp_set &set, unsigned *line, int rounds, int partial, int low, int high,
+                                 int turn, double a, double b, Out *out) {
+  int t = threadIdx.x;
+  for (int round = 0; round < rounds; round += 8) {
+    int some = min(8, rounds - round);
+    for (int r = 0; r < some; r++) {
+      unsigned *here = line + 256 * r + t;
+      here[MTGPDC_N] = set.next(here);
+      __syncthreads();
+    }
+    bool whole = low <= 0 && high >= 8ll * turn;
+    if (whole && some == 8) {
+#pragma unroll 2
+      for (int r = 0; r < 8; r++) {
+        const unsigned *here = line + 256 * r + t;
+        __stcs(out + (r * turn + t - low), Draw::make(set.tempered(here, here[MTGPDC_N]), a, b));
+      }
+    } else {
+#pragma unroll 1
+      for (int r = 0; r < some; r++) {
+        const unsigned *here = line + 256 * r + t;
+        int i = r * turn + t;
+        if (i >= low && i < high) out[i - low] = Draw::make(set.tempered(here, here[MTGPDC_N]), a, b);
+      }
+    }
+    low -= 8 * turn;
+    high -= 8 * turn;
+    __syncthreads();
+    if (round + some == rounds && some - partial < 8) return 256 * (some - partial);
+    begin_line(line);
+  }
+  return 0;
+}
+#else
+template <class Draw, class Out>
+__device__ inline int make_turns(const mtgp_set &set, unsigned *line, int rounds, int partial, int low, int high,
+                                 int turn, double a, double b, Out *out) {
+  int base = 0;
+  for (int round = 0; round < rounds; round++) {
+    for (int j = threadIdx.x; j < 256; j += blockDim.x) {
+      unsigned *here = line + base + j, word = set.next(here);
+      here[MTGPDC_N] = word;
+      word = set.tempered(here, word);
+      if (j >= low && j < high) out[j - low] = Draw::make(word, a, b);
+    }
+    low -= turn;
+    high -= turn;
+    __syncthreads();
+    if (round + 1 < rounds || !partial) base += 256;
+    if (base == mtgp_length) {
+      begin_line(line);
+      base = 0;
+    }
+  }
+  return base;
+}
+#endif
 
 /* `rounds` turns of all states. Elements below `from` and from `end` on do not belong to the call. If the last turn is
  * `partial`, the states are not advanced by it: the next call repeats it. `end` is below 2^31, and `from` within the
@@ -29,36 +131,23 @@ struct mtgp_table {
 template <class Draw, class Out>
 __device__ inline void fill_turns(curandStateMtgp32_t *states, mtgp32_kernel_params_t *k, int rounds, int partial,
                                   long long from, long long end, double a, double b, Out *out) {
-  const int length = 8 * 256;
-  __shared__ unsigned line[length + MTGPDC_N];
+  __shared__ unsigned line[mtgp_length + MTGPDC_N];
   curandStateMtgp32_t *state = &states[blockIdx.x];
-  int t = threadIdx.x, threads = blockDim.x, set = state->pIdx;
-  int pos = k->pos_tbl[set], sh1 = k->sh1_tbl[set], sh2 = k->sh2_tbl[set];
-  unsigned mask = k->mask[0], at = state->offset;
-  const mtgp_table recursion(k->param_tbl[set]), temper(k->temper_tbl[set]);
+  int t = threadIdx.x, threads = blockDim.x, p = state->pIdx;
+  unsigned at = state->offset;
+  const unsigned *recursion = k->param_tbl[p], *temper = k->temper_tbl[p];
+#ifdef MW_MTGP_OF_GPUS
+  __shared__ unsigned tables[32];
+  if (t < 16) tables[t] = recursion[t], tables[t + 16] = temper[t];
+  recursion = tables, temper = tables + 16;
+#endif
+  const mtgp_set set = {(int)k->pos_tbl[p], (int)k->sh1_tbl[p],    (int)k->sh2_tbl[p],
+                        k->mask[0],         mtgp_table(recursion), mtgp_table(temper)};
   for (int i = t; i < MTGPDC_N; i += threads) line[i] = state->s[at + i & 1023];
   __syncthreads();
-  int base = 0, low = (int)from - (int)blockIdx.x * 256, high = (int)end - (int)blockIdx.x * 256;
-  for (int round = 0; round < rounds; round++) {
-    for (int j = t; j < 256; j += threads) {
-      const unsigned *here = line + base + j;
-      unsigned x = (here[0] & mask) ^ here[1];
-      x ^= x << sh1;
-      unsigned y = x ^ here[pos] >> sh2, word = y ^ recursion[y];
-      line[base + j + MTGPDC_N] = word;
-      word ^= temper[__mw_mtgp_entry(here[pos - 1])];
-      if (j >= low && j < high) out[j - low] = Draw::make(word, a, b);
-    }
-    low -= 256 * gridDim.x;
-    high -= 256 * gridDim.x;
-    __syncthreads();
-    if (round + 1 < rounds || !partial) base += 256;
-    if (base == length) {
-      for (int i = t; i < MTGPDC_N; i += threads) line[i] = line[length + i];
-      __syncthreads();
-      base = 0;
-    }
-  }
+  int before = (int)blockIdx.x * 256;
+  int base = make_turns<Draw>(set, line, rounds, partial, (int)from - before, (int)end - before, 256 * (int)gridDim.x,
+                              a, b, out);
   at += 256u * (rounds - partial);
   for (int i = t; i < MTGPDC_N; i += threads) state->s[at + i & 1023] = line[base + i];
   if (t == 0) state->offset = at & 1023;
