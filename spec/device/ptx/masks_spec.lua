@@ -1,4 +1,4 @@
--- PTX instructions on parts of words: bmsk and szext, and the selectors of video instructions, against plain loops.
+-- PTX instructions on parts of words: bmsk, szext and fns, and the selectors of video instructions, against loops.
 
 local mw = require "moonwarp"
 local suite = require "support.suite"
@@ -32,6 +32,26 @@ local function bits(word, from, length) return math.floor(word / 2 ^ from) % 2 ^
 local function signed(number, length) return number >= 2 ^ (length - 1) and number - 2 ^ length or number end
 
 describe("PTX's", function()
+  it("fns", function()
+    local mask, base, offset = words(), words(31), {}
+    for i = 1, count do offset[i] = random(-9, 9) % 2 ^ 32 end
+    local got = results("fns.b32 %0, %1, %2, %3;", mask, base, offset)
+    for i = 1, count do
+      local left = signed(offset[i], 32)
+      local step, at, found = left < 0 and -1 or 1, base[i], nil
+      left = math.abs(left)
+      if left == 0 then found = bits(mask[i], at, 1) == 1 and at or nil end
+      while left > 0 and at >= 0 and at < 32 and not found do
+        if bits(mask[i], at, 1) == 1 then
+          left = left - 1
+          if left == 0 then found = at end
+        end
+        at = at + step
+      end
+      assert.equal(found or 0xffffffff, got[i])
+    end
+  end)
+
   for _, mode in ipairs { "clamp", "wrap" } do
     local function place(n) return mode == "wrap" and n % 32 or math.min(n, 32) end
 

@@ -198,6 +198,20 @@ return {
       asm volatile("cp.async.bulk.prefetch.tensor.4d.L2.global.im2col [%0, {%1, %1, %1, %1}], {%2, %3};"
                    : : "l"(&map), "r"(0), "h"(x), "h"(y));
     }]] },
+  { "st.async and red.async in PTX", [[
+    __shared__ int s;
+    __shared__ unsigned long long b;
+    unsigned at = (unsigned)__cvta_generic_to_shared(&s), barrier = (unsigned)__cvta_generic_to_shared(&b);
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];"
+                 : : "r"(at), "r"(p[0]), "r"(barrier) : "memory");
+    asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%0], %1, [%2];"
+                 : : "r"(at), "r"(p[0]), "r"(barrier) : "memory");]] },
+  { "copies and fills of rows in kernels", [[
+    __global__ void k(int *p) {
+      cudaMemset2DAsync(p, 64, 0, 16, 2);
+      cudaMemcpy2DAsync(p, 64, p + 64, 64, 16, 2, cudaMemcpyDeviceToDevice);
+      cudaMemset3DAsync(cudaPitchedPtr{p, 64, 64, 1}, 0, cudaExtent{4, 1, 1});
+    }]] },
   { "cudaGraphSetConditional", [[
     __global__ void k(cudaGraphConditionalHandle handle, int *p) { cudaGraphSetConditional(handle, p[0] > 0); }]] },
   { "elect.sync", [[

@@ -24,6 +24,13 @@ return {
     asm volatile("atom.add.acq_rel.gpu.s32 %0, [%1], 2;" : "=r"(old) : "l"(p) : "memory");
     asm volatile("atom.relaxed.gpu.global.add.s32 %0, [%1], 1;" : "=r"(old) : "l"(p) : "memory");
     p[1] = old;]] },
+  { "PTX fns, cache policies", [[
+    unsigned n;
+    unsigned long long policy;
+    asm("fns.b32 %0, %1, 0, 3;" : "=r"(n) : "r"(p[0]));
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    asm volatile("ld.global.L2::cache_hint.b32 %0, [%1], %2;" : "=r"(n) : "l"(p), "l"(policy));
+    asm volatile("st.global.L2::cache_hint.b32 [%0], %1, %2;" : : "l"(p), "r"(n), "l"(policy) : "memory");]] },
   { "PTX bmsk and szext", [[
     asm("bmsk.clamp.b32 %0, %1, %2;" : "=r"(p[0]) : "r"(p[1]), "r"(p[2]));
     asm("szext.wrap.s32 %0, %1, %2;" : "=r"(p[0]) : "r"(p[1]), "r"(p[2]));]] },

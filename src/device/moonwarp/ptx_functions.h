@@ -16,6 +16,7 @@
   __mw_ptx(name##_rz_f64, double, parameters, function##_rz arguments)                                                 \
   __mw_ptx(name##_rm_f64, double, parameters, function##_rd arguments)                                                 \
   __mw_ptx(name##_rp_f64, double, parameters, function##_ru arguments)
+__mw_ptx(fns, unsigned int, (unsigned int mask, unsigned int base, int n), __fns(mask, base, n))
 __mw_ptx_float(add, (float x, float y), (x, y), __fadd)
 __mw_ptx_float(sub, (float x, float y), (x, y), __fsub)
 __mw_ptx_float(mul, (float x, float y), (x, y), __fmul)

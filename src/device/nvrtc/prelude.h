@@ -165,6 +165,16 @@ __mw_device cudaError_t cudaMemsetAsync(void *target, int value, size_t bytes) {
 __mw_device cudaError_t cudaMemcpyAsync(void *target, const void *source, size_t bytes, cudaMemcpyKind kind) {
   return cudaMemcpyAsync(target, source, bytes, kind, (cudaStream_t)0);
 }
+__mw_device cudaError_t cudaMemset2DAsync(void *target, size_t pitch, int value, size_t width, size_t height) {
+  return cudaMemset2DAsync(target, pitch, value, width, height, (cudaStream_t)0);
+}
+__mw_device cudaError_t cudaMemset3DAsync(cudaPitchedPtr target, int value, cudaExtent extent) {
+  return cudaMemset3DAsync(target, value, extent, (cudaStream_t)0);
+}
+__mw_device cudaError_t cudaMemcpy2DAsync(void *target, size_t target_pitch, const void *source, size_t source_pitch,
+                                          size_t width, size_t height, cudaMemcpyKind kind) {
+  return cudaMemcpy2DAsync(target, target_pitch, source, source_pitch, width, height, kind, (cudaStream_t)0);
+}
 __mw_device cudaError_t cudaEventRecord(cudaEvent_t event) { return cudaEventRecord(event, (cudaStream_t)0); }
 __mw_device cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event) {
   return cudaStreamWaitEvent(stream, event, 0);

@@ -226,10 +226,32 @@ static bool translate_tensor(const ptx_source *x, int first, bool reduces) {
   return true;
 }
 
+/* st.async [a], values, [barrier] and red.async: a store or a reduction in the shared memory of a block of the cluster,
+   whose bytes the barrier there counts. */
+static bool translate_counted(const ptx_source *x) {
+  static const char *const left_out[] = {"async", "weak", "relaxed", "cluster", "mbarrier::complete_tx::bytes"};
+  const ptx_instruction *i = x->i;
+  ptx_instruction plain = {.operand_count = 2};
+  ptx_type type;
+  for (int n = 0; n < i->word_count; n++) {
+    bool is_plain = true;
+    for (size_t k = 0; k < MW_COUNT(left_out); k++) is_plain = is_plain && strcmp(i->words[n], left_out[k]) != 0;
+    if (is_plain) memcpy(plain.words[plain.word_count++], i->words[n], PTX_NAME);
+  }
+  memcpy(plain.operands, i->operands, 2 * sizeof *i->operands);
+  if (i->operand_count != 3 || !ptx_has_modifier(i, "mbarrier::complete_tx::bytes") || plain.word_count < 2 ||
+      !ptx_type_of(x->s, plain.words[plain.word_count - 1], &type) || !ptx_translate(x->s, &plain))
+    return false;
+  unsigned count = ptx_has_modifier(i, "v2") ? 2 : ptx_has_modifier(i, "v4") ? 4 : 1;
+  LLVMValueRef arguments[] = {barrier_at(x, 2), constant_i32(x->s->p, count * type.bits / 8)};
+  return arguments[0] && ptx_call(x, "mbarrier_complete_tx", arguments, 2);
+}
+
 bool ptx_translate_async(ptx_statement *s, const ptx_instruction *i) {
   enum { SPACES = 3 };
   ptx_source x = {.s = s, .i = i};
   if (is(i, 0, "mbarrier")) return translate_barrier(&x);
+  if (is(i, 1, "async") && (is(i, 0, "st") || is(i, 0, "red"))) return translate_counted(&x);
   if (!is(i, 0, "cp")) return false;
   bool reduces = is(i, 1, "reduce");
   int bulk_word = reduces ? 3 : 2;

@@ -1,5 +1,5 @@
-/* Inline PTX: masks and extensions whose position is an operand, which wraps or is clamped (PTX ISA 8.0, chapters
- * 9.7.1.21 and 9.7.1.22). */
+/* Inline PTX: masks and extensions whose position is an operand, which wraps or is clamped, and the position of the n-th
+ * set bit (PTX ISA 8.0, chapters 9.7.1.21, 9.7.1.22 and 9.7.1.16). */
 #include "ptx.h"
 
 #include <string.h>
@@ -35,7 +35,17 @@ static LLVMValueRef extended(const ptx_source *x) {
   return LLVMBuildSelect(b, none, constant_i64(p, 0), value, "");
 }
 
+/* fns.b32 d, mask, base, offset */
+static bool translate_fns(const ptx_source *x) {
+  if (x->i->operand_count != 4) return false;
+  LLVMValueRef arguments[] = {ptx_operand(x, 1), ptx_operand(x, 2), ptx_operand(x, 3)};
+  LLVMValueRef result = ptx_call(x, "fns", arguments, 3);
+  if (result) ptx_result(x, result);
+  return result != NULL;
+}
+
 bool ptx_translate_mask(const ptx_source *x) {
+  if (strcmp(x->i->words[0], "fns") == 0) return translate_fns(x);
   if (x->t.bits != 32 || ptx_has_modifier(x->i, "wrap") == ptx_has_modifier(x->i, "clamp")) return false;
   LLVMValueRef value = x->i->words[0][0] == 'b' ? ones_from(x) : extended(x);
   ptx_result(x, LLVMBuildTrunc(x->s->b, value, x->s->p->i32, ""));

@@ -418,7 +418,7 @@ bool ptx_translate_number(const ptx_source *x) {
   if (IS("bfe", 4)) return translate_bfe(x);
   if (IS("bfi", 5)) return translate_bfi(x);
   if (IS("prmt", 4)) return translate_prmt(x);
-  if (IS("bmsk", 3) || IS("szext", 3)) return ptx_translate_mask(x);
+  if (IS("bmsk", 3) || IS("szext", 3) || IS("fns", 4)) return ptx_translate_mask(x);
   if (IS("lop3", 5)) return translate_lop3(x);
   if (IS("shf", 4)) return translate_shf(x);
   if (IS("sad", 4)) return translate_sad(x);

@@ -266,7 +266,7 @@ bool ptx_translate_space(ptx_statement *s, const ptx_instruction *i) {
 
 bool ptx_translate_memory(const ptx_source *x) {
   const char *name = x->i->words[0];
-  int operands = x->i->operand_count;
+  int operands = x->i->operand_count - ptx_has_modifier(x->i, "L2::cache_hint"); /* a cache policy comes last */
   if ((strcmp(name, "ld") == 0 || strcmp(name, "ldu") == 0) && operands == 2) return translate_access(x, true);
   if (strcmp(name, "st") == 0 && operands == 2) return translate_access(x, false);
   if (strcmp(name, "atom") == 0) return operands > 2 && translate_atomic(x, true);

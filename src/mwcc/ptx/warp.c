@@ -188,6 +188,8 @@ bool ptx_translate_effect(ptx_statement *s, const ptx_instruction *i) {
     call(&x, "llvm.nvvm.membar.gl", NULL, 0);
   } else if (strcmp(name, "trap") == 0) {
     call(&x, "llvm.trap", NULL, 0);
+  } else if (strcmp(name, "createpolicy") == 0 && i->operand_count > 0) { /* caches have no policies */
+    ptx_write(s, i->operands[0], constant_i64(s->p, 0));
   } else if (strcmp(name, "exit") == 0 && i->operand_count == 0) {
     LLVMTypeRef type = LLVMFunctionType(s->p->void_type, NULL, 0, 0);
     LLVMBuildCall2(s->b, type, ptx_declared(s, THREAD_EXIT, type), NULL, 0, "");
