@@ -90,6 +90,33 @@ __global__ void k(float *y) {
     assert.equal(1, #m.k:checked(1, 64)(mw.zeros(64)))
   end)
 
+  it("tell a stream and an event from those that were freed before, whose memory they may have", function()
+    local y, write = mw.zeros(64), mw.compile "__global__ void write(float *y) { y[threadIdx.x] = 1; }".write
+    local report = mw.check(function()
+      for _ = 1, 8 do
+        local stream = mw.stream { nonblocking = true }
+        write(1, 64, 0, stream)(y)
+        stream:free()
+      end
+    end)
+    assert.equal("race", report[1] and report[1].kind, tostring(report))
+    report = mw.check(function()
+      local first, second = mw.stream { nonblocking = true }, mw.stream { nonblocking = true }
+      write(1, 64, 0, first)(y)
+      for _ = 1, 8 do
+        local event = mw.event()
+        event:record(first)
+        event:free()
+        event = mw.event()
+        second:wait(event) -- not recorded
+        event:free()
+      end
+      write(1, 64, 0, second)(y)
+      mw.synchronize()
+    end)
+    assert.equal("race", report[1] and report[1].kind, tostring(report))
+  end)
+
   it("have the kinds that were asked for", function()
     local y = mw.zeros(64)
     assert.equal(0, #mw.check(function() m.k(1, 64)(y) end, { checks = "memory" }))

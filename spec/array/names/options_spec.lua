@@ -133,7 +133,8 @@ describe("what a newcomer writes", function()
 
   it("print(a), sees 64-bit integers as they are", function()
     local x = mw.array({ 0, 1, 10 ^ 6, 3 }, "ulonglong") - 5
-    assert.matches("{18446744073709551611, 18446744073709551612, 999995, 18446744073709551614}", tostring(x), 1, true)
+    assert.matches("{18446744073709551611, 18446744073709551612, 999995, 18446744073709551614}",
+      tostring(x):gsub("%s+", " "), 1, true)
     local y = mw.array({ 1, 2 }, "longlong") * 2 ^ 53 * -3
     assert.matches("{-27021597764222976, -54043195528445952}", tostring(y), 1, true)
     assert.matches("{9223372036854775808}", tostring(mw.array({ 2 ^ 63 }, "ulonglong")), 1, true)

@@ -10,7 +10,8 @@
 #include <string.h>
 
 typedef struct known_stream {
-  const cpu_stream *stream;
+  const cpu_stream *stream; /* NULL: freed, and another one may lie at its address now */
+  unsigned flags;
   uint32_t issued;
   check_clock known;
 } known_stream;
@@ -65,7 +66,7 @@ static uint32_t number_of(check_streams *s, const cpu_stream *stream) {
   for (uint32_t i = 0; i < s->count; i++)
     if (s->items[i].stream == stream) return i;
   s->items = mw_realloc(s->items, (s->count + 1) * sizeof *s->items);
-  s->items[s->count] = (known_stream){.stream = stream};
+  s->items[s->count] = (known_stream){.stream = stream, .flags = stream->flags};
   return s->count++;
 }
 
@@ -84,9 +85,9 @@ static check_clock *arrive(check_streams *s, const cpu_stream *stream, uint32_t 
   if (stream->flags & MW_STREAM_NON_BLOCKING) return known;
   bool legacy = stream->flags & MW_STREAM_LEGACY;
   for (uint32_t i = 0; i < s->count; i++) {
-    const cpu_stream *other = s->items[i].stream;
-    if (i == number || other->flags & MW_STREAM_NON_BLOCKING) continue;
-    if (legacy || other->flags & MW_STREAM_LEGACY) join(known, &s->items[i].known);
+    unsigned flags = s->items[i].flags;
+    if (i == number || flags & MW_STREAM_NON_BLOCKING) continue;
+    if (legacy || flags & MW_STREAM_LEGACY) join(known, &s->items[i].known);
   }
   return known;
 }
@@ -149,6 +150,26 @@ void cpu_check_event_passed(cpu_device *device, const void *event) {
   if (!check) return;
   mw_lock(&check->order_lock);
   join(&check->streams->host, clock_of_event(check->streams, event));
+  mw_unlock(&check->order_lock);
+}
+
+void cpu_check_stream_freed(const cpu_stream *stream) {
+  cpu_check *check = cpu_check_of(stream->device);
+  if (!check) return;
+  mw_lock(&check->order_lock);
+  check_streams *s = check->streams;
+  for (uint32_t i = 0; i < s->count; i++)
+    if (s->items[i].stream == stream) s->items[i].stream = NULL;
+  mw_unlock(&check->order_lock);
+}
+
+void cpu_check_event_freed(cpu_device *device, const void *event) {
+  cpu_check *check = cpu_check_of(device);
+  if (!check) return;
+  mw_lock(&check->order_lock);
+  check_streams *s = check->streams;
+  for (uint32_t i = 0; i < s->event_count; i++)
+    if (s->events[i].event == event) s->events[i].event = NULL;
   mw_unlock(&check->order_lock);
 }
 
