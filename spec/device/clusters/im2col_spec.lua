@@ -225,6 +225,20 @@ describe("a tensor map of pixels", function()
     assert.matches("a row of a tensor map's box has 12 bytes", message { im2col = { channels = 3, pixels = 4 } })
   end)
 
+  it("begins within the bounding box", function()
+    if suite.on_gpu then return pending "CPU device only: a GPU is lost" end
+    local map = mw.tensor_map(mw.zeros(2, 4, 5, 8), { im2col = { channels = 4, pixels = 8, upper = { -2, -2 } } })
+    for at, words in pairs { [3] = "from 3 on, outside of .* from 0 to 2", [-1] = "from %-1 on, outside" } do
+      local ok, why = pcall(function()
+        m["pixels<4>"](1, 32, 128)(map, mw.array({ 0, at, 0, 0 }, "int"), mw.zeros(3, "short"),
+          mw.zeros(32, "uint"), 32)
+        mw.synchronize()
+      end)
+      assert.is_false(ok)
+      assert.matches("copies pixels " .. words, tostring(why))
+    end
+  end)
+
   it("is not one of tiles", function()
     if suite.on_gpu then return pending "CPU device only: a GPU is lost" end
     local a, out = mw.zeros(2, 4, 4, 8), mw.zeros(32, "uint")

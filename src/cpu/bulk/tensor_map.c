@@ -45,6 +45,19 @@ static void check_map(mw_worker *base, const cpu_tensor_place *place) {
   cpu_service_fail(base, MW_ILLEGAL_INSTRUCTION, NULL, 0, what);
 }
 
+/* The first pixel lies in the bounding box: one after it causes an illegal instruction on an H100. */
+static void check_pixel(mw_worker *base, const box *b) {
+  char what[200];
+  const mw_tensor_map *map = b->map;
+  for (uint32_t d = 1; b->im2col && d < map->dimensions - 1; d++) {
+    int64_t first = map->lower[d - 1], last = (int64_t)map->size[d] - 1 + map->upper[d - 1];
+    if (b->at[d] >= first && b->at[d] <= last) continue;
+    snprintf(what, sizeof what, "copies pixels from %d on, outside of their bounding box, which is from %lld to %lld",
+             b->at[d], (long long)first, (long long)last);
+    cpu_service_fail(base, MW_ILLEGAL_INSTRUCTION, NULL, 0, what);
+  }
+}
+
 /* Refuse coordinates that cause an illegal instruction on an H100. */
 static void check_place(mw_worker *base, const box *b, bool writes) {
   char what[200];
@@ -55,6 +68,7 @@ static void check_place(mw_worker *base, const box *b, bool writes) {
              b->at[0], (long long)bytes);
     cpu_service_fail(base, MW_ILLEGAL_INSTRUCTION, NULL, 0, what);
   }
+  check_pixel(base, b);
   for (uint32_t d = 0; writes && d < b->map->dimensions; d++) {
     if (b->at[d] >= 0) continue;
     snprintf(what, sizeof what,
