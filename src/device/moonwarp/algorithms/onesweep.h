@@ -119,18 +119,18 @@ __device__ inline void onesweep_bases(unsigned *counts, long long n, unsigned *s
   *mine = onesweep_sums(*mine, of_warps);
 }
 
-/* Number a warp's keys by their digits. next[digit]: the number of the digit's next key. */
-__device__ inline unsigned onesweep_rank(unsigned digit, int lane, volatile unsigned *next) {
-  unsigned peers = ~0u; /* the lanes that have the digit */
-#pragma unroll ONESWEEP_UNROLL
-  for (int b = 0; b < 8; b++) {
-    bool bit = digit >> b & 1;
-    unsigned have = __ballot_sync(~0u, bit);
-    peers &= bit ? have : ~have;
-  }
-  unsigned before = __popc(peers & ((1u << lane) - 1)), base = next[digit];
+/* Number a warp's keys by their digits. next[digit]: the number of the digit's next key; met[digit]: the lanes that have
+   it, 0 between calls. On an H100 this is faster than eight ballots. */
+__device__ inline unsigned onesweep_rank(unsigned digit, int lane, volatile unsigned *next, unsigned *met) {
+  atomicOr(&met[digit], 1u << lane);
   __syncwarp();
-  if (before == 0) next[digit] = base + __popc(peers);
+  unsigned peers = *(volatile unsigned *)&met[digit], base = next[digit];
+  unsigned before = __popc(peers & ((1u << lane) - 1));
+  __syncwarp();
+  if (before == 0) {
+    next[digit] = base + __popc(peers);
+    *(volatile unsigned *)&met[digit] = 0;
+  }
   __syncwarp();
   return base + before;
 }
@@ -169,7 +169,9 @@ __device__ inline void onesweep_pass(long long n, int pass, onesweep_scratch<K, 
   typedef onesweep_state<W> S;
   enum { ITEMS = T::items, DIGITS = (int)sizeof(K) };
   union shared_memory {
-    unsigned next[ONESWEEP_WARPS][256];
+    struct {
+      unsigned next[ONESWEEP_WARPS][256], met[ONESWEEP_WARPS][256];
+    } warps;
     K key[T::size];
     unsigned position[T::size];
   };
@@ -193,7 +195,8 @@ __device__ inline void onesweep_pass(long long n, int pass, onesweep_scratch<K, 
   volatile W *state = scratch.state(pass);
   int t = threadIdx.x, warp = t / 32, lane = t % 32, shift = 8 * pass;
   if (t == 0) taken = atomicAdd(scratch.next(pass), 1u);
-  for (int k = t; k < ONESWEEP_WARPS * 256; k += ONESWEEP_THREADS) shared.next[k / 256][k % 256] = 0;
+  for (int k = t; k < ONESWEEP_WARPS * 256; k += ONESWEEP_THREADS)
+    shared.warps.next[k / 256][k % 256] = shared.warps.met[k / 256][k % 256] = 0;
   __syncthreads();
   long long tile = taken, begin = tile * T::size;
   int count = n - begin < T::size ? (int)(n - begin) : T::size, first = warp * (ITEMS * 32) + lane;
@@ -212,24 +215,25 @@ __device__ inline void onesweep_pass(long long n, int pass, onesweep_scratch<K, 
       if (first + k * 32 < count) key[k] = O::encode(key[k]);
   }
 #pragma unroll ONESWEEP_UNROLL
-  for (int k = 0; k < ITEMS; k++) atomicAdd(&shared.next[warp][key[k] >> shift & 255], 1u);
+  for (int k = 0; k < ITEMS; k++) atomicAdd(&shared.warps.next[warp][key[k] >> shift & 255], 1u);
   __syncthreads();
   /* Thread t has digit t. */
   unsigned own = 0;
   if (t < 256) {
     for (int w = 0; w < ONESWEEP_WARPS; w++) {
-      unsigned mine = shared.next[w][t];
-      shared.next[w][t] = own;
+      unsigned mine = shared.warps.next[w][t];
+      shared.warps.next[w][t] = own;
       own += mine;
     }
   }
   W published = (W)(t == 255 ? own - (unsigned)(T::size - count) : own);
   if (t < 256) state[tile * 256 + t] = published | (tile == 0 ? S::all : S::own);
   unsigned start = onesweep_sums(own, of_warps);
-  for (int w = 0; t < 256 && w < ONESWEEP_WARPS; w++) shared.next[w][t] += start;
+  for (int w = 0; t < 256 && w < ONESWEEP_WARPS; w++) shared.warps.next[w][t] += start;
   __syncthreads();
 #pragma unroll ONESWEEP_UNROLL
-  for (int k = 0; k < ITEMS; k++) rank[k] = onesweep_rank((unsigned)(key[k] >> shift & 255), lane, shared.next[warp]);
+  for (int k = 0; k < ITEMS; k++)
+    rank[k] = onesweep_rank((unsigned)(key[k] >> shift & 255), lane, shared.warps.next[warp], shared.warps.met[warp]);
   __syncthreads();
 #pragma unroll ONESWEEP_UNROLL
   for (int k = 0; k < ITEMS; k++) shared.key[rank[k]] = key[k];
