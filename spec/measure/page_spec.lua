@@ -1,5 +1,4 @@
 -- The page about a measured run: well-formed, self-contained, and it draws what was counted.
--- CPU device only: no other device can watch launches
 
 local mw = require "moonwarp"
 
