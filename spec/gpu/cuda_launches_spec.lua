@@ -2,6 +2,7 @@
 -- NVRTC (support/fake), and with NVIDIA's own NVRTC where the machine has it.
 
 local gpu = require "support.fake.gpu"
+local mwcc = require "support.mwcc"
 local paths = require "support.compile.paths"
 
 local refusal = "kernel.cu(2): error: kernel launch from __device__ or __global__ functions requires separate " ..
@@ -61,6 +62,16 @@ describe("a module whose kernels launch kernels", function()
       environment = { MOONWARP_NVRTC = "off", MOONWARP_CUDADEVRT = "/nowhere/lib.a" } }
     assert.equal("kernel k(int *p)\n", result.output)
     assert.equal(0, gpu.count(result, "cuLinkCreate"))
+  end)
+
+  it("is neither checked nor measured", function()
+    for _, option in ipairs { "--checks=1", "--observe=all" } do
+      local output, status = mwcc.try([[
+        __global__ void child(int *p) { p[0] = 1; }
+        __global__ void k(int *p) { child<<<1, 1>>>(p); }]], "--target=nvptx " .. option)
+      assert.matches("launches from kernels are neither checked nor measured on a GPU", output, 1, true)
+      assert.equal(1, status)
+    end
   end)
 
   it("does not wait for children", function()
