@@ -246,9 +246,7 @@ static void run(const char *name, __mw_u32 blocks, __mw_u32 threads, const std::
 static __mw_u32 place_of(const void *at) {
   return __mw_follow_is_shared(at) ? MW_FOLLOW_IN_SHARED : MW_FOLLOW_IN_GLOBAL;
 }
-static void load(void *at, __mw_u32 site) {
-  __mw_guard_follow_read(at, 4, nullptr, site, MW_FOLLOW_USED | place_of(at));
-}
+static void load(void *at, __mw_u32 site) { __mw_guard_follow(at, 4, nullptr, site, MW_FOLLOW_USED | place_of(at)); }
 static void store(void *at, __mw_u32 site) { __mw_guard_follow(at, 4, nullptr, site, MW_FOLLOW_STORE); }
 static void update(void *at, __mw_u32 site) {
   __mw_guard_follow(at, 4, nullptr, site, MW_FOLLOW_STORE | MW_FOLLOW_ATOMIC);

@@ -132,14 +132,12 @@ static unsigned place_flags(const follower *f, LLVMValueRef base) {
   return space == SHARED ? MW_FOLLOW_IN_SHARED : space == GLOBAL || is_parameter ? MW_FOLLOW_IN_GLOBAL : 0;
 }
 
-/* The function to call, which for many accesses is in line and calls __mw_guard_follow itself. */
+/* The function to call, which for initialisation alone is mostly in line and calls __mw_guard_follow itself. */
 static const char *name_of_access(const follower *f, const gpu_access *a, unsigned flags) {
-  enum { MOST = 16, NO_READ = MW_FOLLOW_STORE | MW_FOLLOW_ATOMIC | MW_FOLLOW_VOLATILE | MW_FOLLOW_COPIES };
+  enum { MOST = 16 };
   uint64_t bytes = LLVMIsAConstantInt(a->bytes) ? LLVMConstIntGetZExtValue(a->bytes) : 0;
   bool is_simple = bytes && bytes <= MOST && flags & (MW_FOLLOW_IN_SHARED | MW_FOLLOW_IN_GLOBAL);
-  if (!is_simple) return "__mw_guard_follow";
-  if (!(f->uses & MW_FOLLOW_RACES)) return "__mw_guard_follow_written";
-  return flags & NO_READ || bytes % 4 ? "__mw_guard_follow" : "__mw_guard_follow_read";
+  return is_simple && !(f->uses & MW_FOLLOW_RACES) ? "__mw_guard_follow_written" : "__mw_guard_follow";
 }
 
 static void follow_access(follower *f, LLVMValueRef i, const gpu_access *a) {

@@ -50,7 +50,6 @@ __mw_follow_inline void __mw_set_here(const mw_follow_launch *launch, mw_follow_
   const mw_follow_session *session = (const mw_follow_session *)launch->session;
   here->pages = session->pages;
   here->page_room = session->page_room;
-  here->cells = block && launch->cells_at ? (__mw_u64)block + launch->cells_at : 0;
   here->written = block && launch->written_at ? (__mw_u64)block + launch->written_at : 0;
   here->shared_words = launch->shared_words;
   here->run = launch->base + __mw_follow_block_id();
@@ -320,6 +319,6 @@ __mw_follow_called void __mw_guard_follow_free(void *pointer, __mw_u32 site) {
   }
 }
 
-#include "moonwarp/checked_run/reads.h"
+#include "moonwarp/checked_run/written.h"
 
 #endif

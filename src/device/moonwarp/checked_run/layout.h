@@ -176,7 +176,7 @@ typedef struct mw_follow_here {
   unsigned long long place;        /* the latest arrival at a barrier: site << 32 | thread */
   unsigned int gone, gone_thread;  /* threads that have returned: how many, and the latest */
   /* What accesses look up: of the session, and of the block's slot if it has one. */
-  unsigned long long pages, cells, written; /* cells, written: of shared memory, or 0 */
+  unsigned long long pages, written; /* written: of shared memory, or 0 */
   unsigned int page_room, shared_words, run, unused;
 } mw_follow_here;
 
