@@ -77,6 +77,8 @@ describe("a checked run on a GPU", function()
     assert.matches("^race on x: thread 7 of block 1 writes it at line 2, thread 3 of block 0 reads it at line 3, and b",
       (run("print(report())", "finds=100")))
     assert.equal("no findings\n", (run("print(report())", "finds=101")))
+    assert.equal("no findings\n", (run("print(report())", "finds=103")))
+    assert.matches("^race on x: thread 7 of block 1 updates it", (run("print(report())", "finds=104")))
   end)
 
   it("finds races of copies and fills with kernels in other streams", function()

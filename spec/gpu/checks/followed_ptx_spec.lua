@@ -65,6 +65,22 @@ describe("a kernel of a checked run on a GPU", function()
     end
   end)
 
+  it("follows cp.async in PTX, and the waits for it", function()
+    local body = body_of [[__global__ void k(const float *x, float *y) {
+        __shared__ float s[64];
+        unsigned at = (unsigned)__cvta_generic_to_shared(&s[threadIdx.x]);
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(at), "l"(&x[threadIdx.x]) : "memory");
+        asm volatile("cp.async.commit_group;" ::: "memory");
+        asm volatile("cp.async.wait_group %0;" :: "n"(0) : "memory");
+        y[threadIdx.x] = s[threadIdx.x];
+        asm volatile("cp.async.wait_all;" ::: "memory");
+      }]]
+    assert.equal(6, count(body, "__mw_guard_follow_event,"))
+    assert.equal(0, count(body, "__mw_guard_follow_unknown,"))
+    assert.equal(4, count(body, "__mw_guard_follow,"))
+    assert.matches("cp%.async%.ca%.shared%.global %[%%r%d+%], %[%%rd%d+%], 4;", body)
+  end)
+
   it("has no reports if it is not checked", function()
     local text = mwcc.try([[#include <cuda_pipeline.h>
       __global__ void k(const float *x, float *y) { __pipeline_memcpy_async(y, x, 4); __pipeline_commit(); }]],

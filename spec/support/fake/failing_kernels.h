@@ -51,17 +51,19 @@ static mw_follow_end followed_end(const mw_follow_launch *launch, unsigned site,
 }
 
 /* Two accesses of different blocks, and a log in which the first one's thread releases them, and another learns that. */
-static void add_pair(const mw_follow_launch *launch, mw_follow_session *session, int is_released) {
+static void add_pair(const mw_follow_launch *launch, mw_follow_session *session, unsigned kind) {
   mw_follow_event *log = (void *)(uintptr_t)session->log;
   mw_follow_pair *pair = (mw_follow_pair *)(uintptr_t)session->pairs + session->pair_count++;
   log[0] = (mw_follow_event){.kind = MW_FOLLOW_RELEASED,
-                             .run = launch->base + (is_released ? 1 : 2),
+                             .run = launch->base + (kind == 100 ? 2 : 1),
                              .thread = 7,
+                             .step = 2,
                              .fenced = 3,
                              .fenced_step = {1, 1}};
   log[1] = (mw_follow_event){.kind = MW_FOLLOW_LEARNT, .run = launch->base, .thread = 3, .link = 1};
   session->log_count = 2;
   *pair = (mw_follow_pair){.here = followed_end(launch, 2, 0, 3), .other = followed_end(launch, 1, 1, 7), .logged = 2};
+  if (kind >= 103) pair->other.flags |= MW_FOLLOW_ATOMIC, pair->other.step = kind - 101;
 }
 
 /* The shadow of the first parameter's first word says that the launch wrote it. */
@@ -74,7 +76,8 @@ static void touch_first(const mw_follow_launch *launch, const mw_follow_session 
   cell->what[MW_FOLLOW_WRITE] = (uint64_t)(launch->first_site + 1) << 44 | 3 << 7 | MW_FOLLOW_STORE;
 }
 
-/* finds=kind: of a finding; finds=102: of a write that the shadow has; finds=100 and 101: a pair that is not ordered, and one that is. */
+/* finds=kind: of a finding; 100 and 101: a pair that is not ordered, and one that is; 102: of a write that the shadow has;
+   103 and 104: the first access is the atomic one that releases, or a later one. */
 static void run_followed(const unsigned char *params, size_t size) {
   unsigned kind = (unsigned)setting("finds", 0);
   uint64_t address;
@@ -90,7 +93,7 @@ static void run_followed(const unsigned char *params, size_t size) {
     return;
   }
   if (kind >= 100) {
-    add_pair(launch, session, kind == 101);
+    add_pair(launch, session, kind);
     return;
   }
   mw_follow_finding *f = (mw_follow_finding *)(uintptr_t)session->findings + 5;

@@ -75,6 +75,10 @@ static bool covers(const mw_follow_event *release, const mw_follow_end *other, c
     return is_own && ((release->copies - other->step) & 4095) < 2048;
   }
   if (release->run != other->run || !(release->fenced >> scope & 1)) return false;
+  /* What is acquired from an atomic write also comes after that write itself. */
+  bool is_strong = other->flags & (MW_FOLLOW_ATOMIC | MW_FOLLOW_VOLATILE) && other->flags & MW_FOLLOW_STORE;
+  if (is_strong && release->thread == other->thread && release->epoch == other->epoch)
+    return other->step <= release->step;
   unsigned epoch = release->fenced_epoch[scope];
   if (release->thread != other->thread) return other->epoch < release->epoch;
   return other->epoch < epoch || (other->epoch == epoch && other->step <= release->fenced_step[scope]);

@@ -257,6 +257,8 @@ static void follow_inline(follower *f, LLVMValueRef i) {
     follow_word(f, i, false, MW_FOLLOW_ATOMIC);
   else if (strstr(text, "barrier.cluster") || strstr(text, "mapa."))
     follow_unknown(f, i, MW_FOLLOW_CLUSTERS);
+  else if (strstr(text, "cp.async.") && follow_copies(f, i, text))
+    return;
   else if (strstr(text, "cp.async") || strstr(text, "cp.reduce"))
     follow_unknown(f, i, MW_FOLLOW_BULK);
   else if (strstr(text, "bar.") || strstr(text, "barrier."))
@@ -367,7 +369,20 @@ static void frame_kernel(follower *f, LLVMValueRef body) {
   follow_call_guard(f, "__mw_guard_follow_begin", &launch, 1);
 }
 
+static bool is_async_copy(LLVMValueRef i) {
+  if (!LLVMIsACallInst(i) || !LLVMIsAInlineAsm(LLVMGetCalledValue(i))) return false;
+  size_t length;
+  return strstr(LLVMGetInlineAsmAsmString(LLVMGetCalledValue(i), &length), "cp.async.c") != NULL;
+}
+
 static bool reports_copies(program *p) {
+  EACH_FUNCTION(p, function) {
+    instructions list = instructions_of_function(function);
+    bool found = false;
+    for (size_t n = 0; n < list.count; n++) found |= is_async_copy(list.items[n]);
+    free(list.items);
+    if (found) return true;
+  }
   LLVMValueRef function = LLVMGetNamedFunction(p->module, CHECK_EVENT_FUNCTION);
   for (LLVMUseRef use = function ? LLVMGetFirstUse(function) : NULL; use; use = LLVMGetNextUse(use)) {
     LLVMValueRef report = LLVMGetOperand(LLVMGetUser(use), 0);

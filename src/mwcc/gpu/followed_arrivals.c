@@ -28,8 +28,7 @@ void follow_word(follower *f, LLVMValueRef i, bool arrives, unsigned flags) {
                     (LLVMValueRef[]){offset, constant_i32(f->p, arrives), is_past, follow_site(f, i, NULL, 0)}, 4);
 }
 
-/* A barrier's operand, "1" or "$0"; NULL: it is something else. */
-static LLVMValueRef barrier_operand(follower *f, LLVMValueRef i, const char **text) {
+LLVMValueRef barrier_operand(follower *f, LLVMValueRef i, const char **text) {
   const char *at = *text + strspn(*text, " \t,");
   bool is_given = *at == '$';
   char *stop;

@@ -1,4 +1,5 @@
-/* Shared by the files that instrument kernels of checked runs on a GPU: checked_run.c, followed_arrivals.c. */
+/* Shared by the files that instrument kernels of checked runs on a GPU: checked_run.c, followed_arrivals.c,
+ * followed_copies.c. */
 #ifndef MWCC_GPU_FOLLOWER_H
 #define MWCC_GPU_FOLLOWER_H
 
@@ -28,5 +29,10 @@ void follow_unknown(follower *f, LLVMValueRef i, unsigned what);
 void follow_word(follower *f, LLVMValueRef i, bool arrives, unsigned flags);
 /* bar.sync, barrier.sync, bar.arrive or barrier.arrive NUMBER[, COUNT]; and nothing else. */
 void follow_named(follower *f, LLVMValueRef i, const char *text);
+/* A number in inline PTX, "1" or "$0"; NULL: it is something else. */
+LLVMValueRef barrier_operand(follower *f, LLVMValueRef i, const char **text);
+
+/* followed_copies.c: cp.async and the waits for it; false: it is of a form that is not known. */
+bool follow_copies(follower *f, LLVMValueRef i, const char *text);
 
 #endif

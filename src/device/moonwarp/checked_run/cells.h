@@ -189,7 +189,8 @@ __mw_follow_function bool __mw_follow_shared_word(const __mw_touch &a, __mw_u64 
   if (word >= launch->shared_words) return false;
   if (launch->cells_at && !__mw_load(&a.self.block->unfollowed))
     __mw_follow_word_of(a, (mw_follow_cell *)(slot + launch->cells_at) + word, bytes);
-  return launch->written_at && __mw_write_shared(a, (__mw_u32 *)(slot + launch->written_at) + word, bytes);
+  bool unwritten = launch->written_at && __mw_write_shared(a, (__mw_u32 *)(slot + launch->written_at) + word, bytes);
+  return unwritten && !__mw_load(&a.self.block->unfollowed);
 }
 
 __mw_follow_function bool __mw_follow_global_word(const __mw_touch &a, __mw_u64 word, __mw_u32 bytes) {

@@ -105,7 +105,7 @@ typedef struct mw_follow_pair {
 /* An entry of the log. Releases of a word are a list, from the latest on. */
 enum { MW_FOLLOW_RELEASED = 1, MW_FOLLOW_LEARNT, MW_FOLLOW_FENCED };
 typedef struct mw_follow_event {
-  unsigned int kind, run, thread, epoch;
+  unsigned int kind, run, thread, epoch, step;
   unsigned int link;   /* number of an entry from 1; of a release, the one before at its word; of what was learnt,
                                     the release */
   unsigned int fenced; /* bits: for the device, for the block; of what was learnt, 1: from the next fence on */

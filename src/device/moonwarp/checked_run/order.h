@@ -86,6 +86,7 @@ __mw_follow_function __mw_u32 __mw_log(const __mw_self *self, mw_follow_event ev
   event.run = __mw_run(self);
   event.thread = self->id;
   event.epoch = self->thread->epoch;
+  event.step = self->thread->step;
   ((mw_follow_event *)session->log)[number] = event;
   __mw_order();
   return number + 1;
