@@ -15,15 +15,6 @@ typedef unsigned long long ull;
 #define MW_COLUMNS_OF_GPUS
 #endif
 
-/* On GPUs caches evict numbers first. */
-template <class V> __device__ inline void put(V *to, V value) {
-#ifdef MW_COLUMNS_OF_GPUS
-  __stcs(to, value);
-#else
-  *to = value;
-#endif
-}
-
 /* Selects overloads: base() is not a template. */
 struct xorwow : curandStateXORWOW {
   __device__ curandStateXORWOW *base() { return this; }
@@ -171,9 +162,27 @@ struct unit_single {
 
 /* ---- kernels ---- */
 
-/* Thread i processes the i-th column from `first` on. On GPUs several threads may share a column, which differ by
- * threadIdx.y: each jumps to its `span` rounds of units of `taken` words; the last one makes the rest, and stores the
- * state. */
+#ifndef MW_COLUMNS_OF_GPUS
+/* Thread i processes the i-th column from `first` on. */
+template <class S, class Unit, class V>
+__device__ inline void fill_columns(unsigned *words, int columns, int first, int units, int span, int taken, double a,
+                                    double b, V *out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= units || i >= columns) return;
+  int column = first + i < columns ? first + i : first + i - columns;
+  S state, *s = &state;
+  state.load(words, columns, column);
+  Unit::begin(s, words, columns, column);
+  int rounds = units / columns;
+  V *to = out + i;
+  for (int round = 0; round < rounds; round++, to += columns) *to = Unit::make(s, a, b);
+  if (i < units - rounds * columns) *to = Unit::make(s, a, b);
+  state.store(words, columns, column);
+  Unit::end(s, words, columns, column);
+}
+#else
+/* Several threads may share a column, which differ by threadIdx.y: each jumps to its `span` rounds of units of `taken`
+ * words; the last one makes the rest, and stores the state. Caches evict numbers first. */
 template <class S, class Unit, class V>
 __device__ inline void fill_columns(unsigned *words, int columns, int first, int units, int span, int taken, double a,
                                     double b, V *out) {
@@ -185,7 +194,6 @@ __device__ inline void fill_columns(unsigned *words, int columns, int first, int
     state.load(words, columns, column);
     Unit::begin(s, words, columns, column);
   }
-#ifdef MW_COLUMNS_OF_GPUS
   if (blockDim.y > 1) {
     __syncthreads(); /* all have loaded the state */
     from = threadIdx.y * span;
@@ -193,17 +201,15 @@ __device__ inline void fill_columns(unsigned *words, int columns, int first, int
     if (!ends) last = from + span;
     if (mine) s->skip((ull)from * taken);
   }
-#endif
   if (!mine) return;
   V *to = out + i + (ull)from * columns;
-  for (int round = from; round < last; round++, to += columns) put(to, Unit::make(s, a, b));
+  for (int round = from; round < last; round++, to += columns) __stcs(to, Unit::make(s, a, b));
   if (!ends) return;
-  if (i < units - rounds * columns) put(to, Unit::make(s, a, b));
+  if (i < units - rounds * columns) __stcs(to, Unit::make(s, a, b));
   state.store(words, columns, column);
   Unit::end(s, words, columns, column);
 }
 
-#ifdef MW_COLUMNS_OF_GPUS
 /* Two of Philox's doubles, from one counter. */
 struct half_uniform_double {
   static __device__ double2 make(uint4 x, double a, double b) {
@@ -235,7 +241,7 @@ __device__ inline void fill_halves(unsigned *words, int columns, int first, int 
   double2 *to = out + thread;
   if (i < units - rounds * columns) rounds++;
   for (int round = 0; round < rounds; round++, to += 2 * columns) {
-    put(to, Half::make(curand_Philox4x32_10(s->counter, s->key), a, b));
+    __stcs(to, Half::make(curand_Philox4x32_10(s->counter, s->key), a, b));
     s->skip(8);
   }
   if (half == 0) state.store(words, columns, column);
