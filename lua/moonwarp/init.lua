@@ -144,8 +144,8 @@ end
 ---@field type? string "tf32", "float_ftz" or "tf32_ftz" where it is not the dtype
 
 ---The bytes of a CUtensorMap (cuTensorMapEncodeTiled, cuTensorMapEncodeIm2col), an argument for a parameter
----`const __grid_constant__ CUtensorMap`: kernels copy boxes of the array by it, or pixels. The array has to live as long as the
----map is used. On GPUs from compute capability 9.0 on.
+---`const __grid_constant__ CUtensorMap`: kernels copy boxes of the array by it, or pixels. The array has to live as
+---long as the map is used. On GPUs from compute capability 9.0 on.
 ---@param array moonwarp.array
 ---@param options moonwarp.tensor_map_options
 ---@return string
