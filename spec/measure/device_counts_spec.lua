@@ -152,10 +152,11 @@ end)
 
 local marked = [[
 #include "moonwarp/measured_run/calls.h"
-#define CODE(n) __mw_guard_measured_code(l, n)
-#define EVENT(n) __mw_guard_measured_event(l, n)
-#define BRANCH(n, takes) __mw_guard_measured_branch(l, n, takes)
-#define ACCESS(n, what, bytes, p) __mw_guard_measured_access(l, n, what, bytes, (unsigned long long)(p))
+#define CODE(n) __mw_guard_measured_code(l, n, __activemask(), MW_MEASURED_COMES)
+#define EVENT(n) __mw_guard_measured_event(l, n, __activemask())
+#define BRANCH(n, takes) __mw_guard_measured_branch(l, n, __activemask(), takes)
+#define ACCESS(n, what, bytes, p) \
+  __mw_guard_measured_access(l, n, __activemask(), what, bytes, (unsigned long long)(p))
 __global__ void prepare(char *memory, unsigned long long *sums, char *samples, unsigned sites, unsigned rules) {
   mw_measured_launch *launch = (mw_measured_launch *)memory;
   launch->sums = (unsigned long long)sums;
