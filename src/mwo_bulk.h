@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* Bulk copies of PTX (cp.async.bulk): the operation in the lowest byte, and above it what its comment says. They are done
-   at once. `barrier`: the mbarrier that counts the bytes, or 0. */
+/* Bulk copies of PTX (cp.async.bulk): the operation in the lowest byte, and above it what its comment says. They are
+   done at once. `barrier`: the mbarrier that counts the bytes, or 0. */
 typedef enum mw_bulk_call {
   MW_BULK_COPY,   /* a: bytes; b: the ranks of a multicast, or 0 */
   MW_BULK_REDUCE, /* a: bytes; with an mw_bulk_operation << 8 and an mw_bulk_type << 16 */

@@ -132,7 +132,7 @@ local function lanes_of(body)
   return calls
 end
 
--- How often lanes say that they will not come to where others wait.
+-- The number of calls by which lanes leave a reconvergence point.
 local function count_leaving(calls)
   local count = 0
   for _, call in ipairs(calls) do count = count + (call.site == 2 ^ 31 - 1 and 1 or 0) end

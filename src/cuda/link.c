@@ -1,7 +1,8 @@
-/* Modules whose kernels launch kernels: NVRTC compiles them to relocatable code (compile/nvrtc.c), mwcc to PTX that calls
- * CUDA's device runtime (moonwarp/nvptx_runtime.h). The driver links either with that library, libcudadevrt.a of a toolkit
- * or of Python's packages. It is searched next to NVRTC and where those install it; MOONWARP_CUDADEVRT may name the file.
- * (CUDA Programming Guide, "CUDA Dynamic Parallelism", compiling and linking; Driver API, "Module Management") */
+/* Modules whose kernels launch kernels: NVRTC compiles them to relocatable code (compile/nvrtc.c), mwcc to PTX that
+ * calls CUDA's device runtime (moonwarp/nvptx_runtime.h). The driver links either with that library, libcudadevrt.a of
+ * a toolkit or of Python's packages. It is searched next to NVRTC and where those install it; MOONWARP_CUDADEVRT may
+ * name the file. (CUDA Programming Guide, "CUDA Dynamic Parallelism", compiling and linking; Driver API, "Module
+ * Management") */
 #include "cuda/cuda.h"
 #include "cuda/compile/image.h"
 

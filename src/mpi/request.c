@@ -33,8 +33,8 @@ static double used_seconds(void) {
 
 /* A wait gives the processor away once nothing has happened for a moment (at once if it is the only one, which mpirun
    may bind each rank to: a kernel that runs meanwhile needs it), but not while libmpi copies: some copy a piece
-   of a long message in each call of MPI_Test (MPICH 512 KiB), and a sleep between two pieces only delays the rest. A call
-   that finds nothing to do takes less than `idle_call`. */
+   of a long message in each call of MPI_Test (MPICH 512 KiB), and a sleep between two pieces only delays the rest. A
+   call that finds nothing to do takes less than `idle_call`. */
 enum { TURNS = 64 /* between two looks at the clock */ };
 static const double idle_call = 5e-6, yielding_after = 50e-6, sleeping_after = 20e-3;
 

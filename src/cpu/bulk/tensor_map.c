@@ -1,14 +1,14 @@
-/* Tensor maps: copying a box of a tensor, or pixels, to shared memory and back (PTX cp.async.bulk.tensor, modes tile and
- * im2col).
+/* Tensor maps: copying a box of a tensor, or pixels, to shared memory and back (PTX cp.async.bulk.tensor, modes tile
+ * and im2col).
  *
  * In shared memory the box is dense, the innermost dimension first. For elements outside the tensor, a load writes the
  * fill value and a store does nothing. Swizzling permutes pieces of 16 bytes within lines of 32, 64 or 128 bytes: the
  * number of the piece is XORed with the address bits above 128 bytes.
  *
- * Pixels of im2col are rows of channels. The first is at the coordinates; the next ones follow along the dimensions after
- * the first, each within the bounding box: a dimension's first pixel is `lower` after the tensor's, and its last one at
- * most `upper` after the tensor's. Each is read at its place plus the offsets, so that one copy fetches what one weight of a
- * convolution multiplies. */
+ * Pixels of im2col are rows of channels. The first is at the coordinates; the next ones follow along the dimensions
+ * after the first, each within the bounding box: a dimension's first pixel is `lower` after the tensor's, and its last
+ * one at most `upper` after the tensor's. Each is read at its place plus the offsets, so that one copy fetches what
+ * one weight of a convolution multiplies. */
 #include "bulk_copy.h"
 #include "cpu/check/check.h"
 #include "cpu/execution/services.h"

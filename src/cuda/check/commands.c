@@ -1,5 +1,5 @@
-/* Races of copies and fills with kernels in streams that nothing orders. At the end of the run, a command's range is compared
- * with the shadow, which has the latest accesses of kernels to each word. */
+/* Races of copies and fills with kernels in streams that nothing orders. At the end of the run, a command's range is
+ * compared with the shadow, which has the latest accesses of kernels to each word. */
 #include "session.h"
 
 #include <stdlib.h>

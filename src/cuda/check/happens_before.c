@@ -2,9 +2,9 @@
  *
  * After a fence, each atomic operation or volatile store of a thread is a release: it publishes what the thread did
  * before the fence. A thread that later reads the word by an atomic or volatile load acquires that, and all that the
- * releasing thread had acquired ("learnt") before; by a relaxed load, from its next fence on. So an access happens before another if a chain of such entries leads
- * from the second thread to a release that covers the first access. What another thread of the block has acquired
- * counts as well if a barrier follows it. */
+ * releasing thread had acquired ("learnt") before; by a relaxed load, from its next fence on. So an access happens
+ * before another if a chain of such entries leads from the second thread to a release that covers the first access.
+ * What another thread of the block has acquired counts as well if a barrier follows it. */
 #include "session.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* Shadows of a device's memory in a checked run: for each 2 MiB with arrays, the latest accesses to each word, and which
- * bytes something has written. Arrays that are allocated in the run begin unwritten; all others count as written. */
+/* Shadows of a device's memory in a checked run: for each 2 MiB with arrays, the latest accesses to each word, and
+ * which bytes something has written. Arrays that are allocated in the run begin unwritten; all others count as
+ * written. */
 #include "session.h"
 
 #include <stdlib.h>

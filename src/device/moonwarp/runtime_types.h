@@ -1,6 +1,6 @@
 /* Types of CUDA's host interface that device code may name: in signatures, in helpers that host and device share, in
- * error codes that a kernel stores. NVRTC has them built in as well. Their numbers are those of the headers for C hosts,
- * which spec/device/nvcc_forms_spec.lua checks. */
+ * error codes that a kernel stores. NVRTC has them built in as well. Their numbers are those of the headers for C
+ * hosts, which spec/device/nvcc_forms_spec.lua checks. */
 #ifndef MOONWARP_RUNTIME_TYPES_H
 #define MOONWARP_RUNTIME_TYPES_H
 

@@ -67,8 +67,8 @@ static int words_of(const random_generator *g, random_what what) {
   return (int)random_unit(g, what) * (two ? 2 : 1);
 }
 
-/* How many threads of a GPU share a column that draws many words, and the rounds of each; lua/moonwarp/random/columns.lua
- * has the same. */
+/* How many threads of a GPU share a column that draws many words, and the rounds of each;
+ * lua/moonwarp/random/columns.lua has the same. */
 static unsigned shares(random_what what, int rounds, int words, int *span) {
   const int least = 1024;
   int most = what <= RANDOM_UNIFORM_DOUBLE ? 4 : 16, drawn = rounds * words, count = drawn / least, unit = 1;

@@ -1,16 +1,16 @@
 /* Members of records that lanes have at places of their own: see access_pattern.h and widen/memory/records.c.
  *
- * Loads of one group are done where the first of them is, and stores where the last is. So between the first and the last
- * of a group there are only
+ * Loads of one group are done where the first of them is, and stores where the last is. So between the first and the
+ * last of a group there are only
  *   - instructions that touch no memory, and for loads other loads;
  *   - accesses to other bytes of the records. A thread's own bytes are others by their distances; another thread that
- *     accessed them would race, as nothing in between synchronises. A load between stores may be the first of its group, and
- *     then none of that group reads what has been stored before it, since these stores are done later;
+ *     accessed them would race, as nothing in between synchronises. A load between stores may be the first of its
+ *     group, and then none of that group reads what has been stored before it, since these stores are done later;
  *   - accesses to shared memory while the records are a parameter's, or the reverse; and to local or constant memory.
  * Anything else, as a store to what may be the same memory, ends a group, and the next one begins.
  *
- * The first or last member accesses a chunk for the others, so all of them must agree about it. Each finds its group by what
- * is known of its own address, which may differ: a chunk about which its members disagree is none. */
+ * The first or last member accesses a chunk for the others, so all of them must agree about it. Each finds its group
+ * by what is known of its own address, which may differ: a chunk about which its members disagree is none. */
 #include "access_pattern.h"
 #include "mwcc/support/checked_access.h"
 #include "mwcc/support/predicates.h"
@@ -124,8 +124,8 @@ static bool is_private_beside(LLVMValueRef i, LLVMValueRef own) {
 
 static bool find_group(const shapes *s, LLVMValueRef access, record *r);
 
-/* Whether the load is the first of a group of its own, and so reads bytes that the stores before it write, early. A group
-   that has begun before these stores reads none of them. */
+/* Whether the load is the first of a group of its own, and so reads bytes that the stores before it write, early. A
+   group that has begun before these stores reads none of them. */
 static bool reads_taken_early(const search *x, LLVMValueRef load) {
   record own = {0};
   if (!is_element(x->s, load) || !find_group(x->s, load, &own) || own.members[0] != load) return false;
@@ -222,8 +222,8 @@ static bool has_pairs(const shapes *s, LLVMValueRef access) {
   return a.kind != SHAPE_VARYING && (!has_slow_gathers(s->graph->program) || llabs(a.stride) < TUNE_PAIRED_STRIDE);
 }
 
-/* Loaded chunks begin and end with members, which some lane reads anyway: so no byte is on a page of its own. Or they are
-   aligned. Two may have members in common. With `pairs` 8 bytes are a chunk, too. */
+/* Loaded chunks begin and end with members, which some lane reads anyway: so no byte is on a page of its own. Or they
+   are aligned. Two may have members in common. With `pairs` 8 bytes are a chunk, too. */
 static void cut_loads(record *r, const int64_t *offsets, int count, bool pairs) {
   for (int i = 0, next; i < count; i = next) {
     int last = i;

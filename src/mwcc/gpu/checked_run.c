@@ -104,7 +104,7 @@ static unsigned flags_of(LLVMValueRef i, const gpu_access *a) {
   }
 }
 
-/* The order that the source asks for: LLVM's is the strongest. (checked_events.h: 4, for the block; 8, an order << 4) */
+/* The order in the source; LLVM's is the strongest. (checked_events.h: 4, for the block; 8, an order << 4) */
 static unsigned reported_flags(follower *f, unsigned flags) {
   enum { BLOCK = 4, HAS_ORDER = 8, RELAXED = 0, ACQUIRE = 2, RELEASE = 3 };
   if (!f->has_order || !(flags & (MW_FOLLOW_ATOMIC | MW_FOLLOW_VOLATILE))) return flags;
@@ -313,10 +313,12 @@ static void follow_call(follower *f, LLVMValueRef i) {
                               (LLVMValueRef[]){LLVMGetOperand(i, 0), follow_site(f, i, NULL, 0)}, 2));
   } else if (starts_with(name, "llvm.nvvm.")) {
     const char *what = name + strlen("llvm.nvvm.");
-    if (strcmp(what, "barrier0") == 0)
-      follows_order(f) ? follow_barrier(f, i) : (void)0;
-    else if (strcmp(what, "bar.warp.sync") == 0)
-      follows_order(f) ? follow_warp(f, i) : (void)0;
+    bool is_barrier = strcmp(what, "barrier0") == 0, is_warp_barrier = strcmp(what, "bar.warp.sync") == 0;
+    if ((is_barrier || is_warp_barrier) && !follows_order(f)) return;
+    if (is_barrier)
+      follow_barrier(f, i);
+    else if (is_warp_barrier)
+      follow_warp(f, i);
     else if (starts_with(what, "shfl.sync.") && barriers)
       follow_shuffle(f, i, what + strlen("shfl.sync."));
     else if (mask_operand(what) >= 0 && barriers)

@@ -155,7 +155,7 @@ static void try_point(convergence *c, int block, const bool *waits) {
   c->points[c->point_count++] = m;
 }
 
-/* Whether lanes may be on their way to both points, and come to only one. */
+/* Whether a lane can be on a path to both points and reach only one of them. */
 static bool compete(const convergence *c, const reconvergence *inner, const reconvergence *outer) {
   if (outer->region[inner->at]) return false;
   for (int n = 0; n < c->count; n++)

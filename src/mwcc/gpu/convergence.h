@@ -5,7 +5,8 @@
 #include "gpu.h"
 #include "mwcc/analysis/simt.h"
 
-/* A reconvergence point: a block at which all lanes meet that passed another one, `from`, except those that have left by then. */
+/* A reconvergence point: a block at which all lanes meet that passed another one, `from`, except those that have left
+   by then. */
 typedef struct reconvergence {
   int at, from;
   bool *region; /* by block: whether it lies between the two */

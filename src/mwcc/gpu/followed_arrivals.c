@@ -28,7 +28,7 @@ void follow_word(follower *f, LLVMValueRef i, bool arrives, unsigned flags) {
                     (LLVMValueRef[]){offset, constant_i32(f->p, arrives), is_past, follow_site(f, i, NULL, 0)}, 4);
 }
 
-LLVMValueRef barrier_operand(follower *f, LLVMValueRef i, const char **text) {
+LLVMValueRef number_operand(follower *f, LLVMValueRef i, const char **text) {
   const char *at = *text + strspn(*text, " \t,");
   bool is_given = *at == '$';
   char *stop;
@@ -50,8 +50,8 @@ void follow_named(follower *f, LLVMValueRef i, const char *text) {
   for (size_t k = 0; k < MW_COUNT(words); k++)
     if ((has[k] = starts_with(at, words[k]))) at += strlen(words[k]);
   bool is_read = has[SYNC] != has[ARRIVE] && LLVMGetTypeKind(LLVMTypeOf(i)) == LLVMVoidTypeKind;
-  LLVMValueRef number = is_read ? barrier_operand(f, i, &at) : NULL, all = constant_i32(f->p, 0);
-  LLVMValueRef count = number && *at == ',' ? barrier_operand(f, i, &at) : all;
+  LLVMValueRef number = is_read ? number_operand(f, i, &at) : NULL, all = constant_i32(f->p, 0);
+  LLVMValueRef count = number && *at == ',' ? number_operand(f, i, &at) : all;
   LLVMPositionBuilderBefore(f->b, i);
   if (!number || !count || strspn(at, "; \t\n") != strlen(at)) {
     follow_unknown(f, i, MW_FOLLOW_NAMED);

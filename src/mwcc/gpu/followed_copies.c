@@ -37,7 +37,7 @@ static bool follow_copy(follower *f, LLVMValueRef i, const char *at) {
   at += strcspn(at, " \t");
   LLVMValueRef to = address_operand(f, i, &at, LLVMPointerTypeInContext(f->p->context, SHARED));
   LLVMValueRef from = to ? address_operand(f, i, &at, f->p->pointer) : NULL;
-  LLVMValueRef bytes = from && *at == ',' ? barrier_operand(f, i, &at) : NULL;
+  LLVMValueRef bytes = from && *at == ',' ? number_operand(f, i, &at) : NULL;
   if (!bytes) return false;
   report(f, MW_FOLLOW_ASYNC, constant_i64(f->p, 1));
   follow_part(f, i, to, bytes, MW_FOLLOW_STORE);
@@ -61,7 +61,7 @@ bool follow_copies(follower *f, LLVMValueRef i, const char *text) {
     report(f, MW_FOLLOW_COPIED, none);
   } else if (starts_with(at, "cp.async.wait_group")) {
     const char *rest = at + strlen("cp.async.wait_group");
-    LLVMValueRef prior = barrier_operand(f, i, &rest);
+    LLVMValueRef prior = number_operand(f, i, &rest);
     if (!prior) return false;
     position_after(f, i);
     report(f, MW_FOLLOW_COPIED, LLVMBuildZExt(f->b, prior, f->p->i64, ""));

@@ -30,7 +30,7 @@ void follow_word(follower *f, LLVMValueRef i, bool arrives, unsigned flags);
 /* bar.sync, barrier.sync, bar.arrive or barrier.arrive NUMBER[, COUNT]; and nothing else. */
 void follow_named(follower *f, LLVMValueRef i, const char *text);
 /* A number in inline PTX, "1" or "$0"; NULL: it is something else. */
-LLVMValueRef barrier_operand(follower *f, LLVMValueRef i, const char **text);
+LLVMValueRef number_operand(follower *f, LLVMValueRef i, const char **text);
 
 /* followed_copies.c: cp.async and the waits for it; false: it is of a form that is not known. */
 bool follow_copies(follower *f, LLVMValueRef i, const char *text);

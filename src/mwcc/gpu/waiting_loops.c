@@ -1,6 +1,6 @@
 /* Loops that lanes may leave only after others have done something: those whose exit depends on what another thread
- * writes meanwhile. A loop that tries compare-and-swap until it succeeds is one as well: an H100 lets each lane go on as it
- * leaves such a loop, and does not bring them together after it. */
+ * writes meanwhile. A loop that tries compare-and-swap until it succeeds is one as well: an H100 lets each lane go on
+ * as it leaves such a loop, and does not bring them together after it. */
 #include "convergence.h"
 
 #include <stdlib.h>

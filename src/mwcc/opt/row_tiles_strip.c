@@ -226,8 +226,8 @@ static int64_t constant_iterations(const row_loop *l) {
   return is_next ? again : again + 1;
 }
 
-/* Where the number of iterations is a constant, shorter strips leave fewer iterations, in which lanes are gathered one by
-   one: 24 bytes are three strips of 8, not one of 16. */
+/* Where the number of iterations is a constant, shorter strips leave fewer iterations, in which lanes are gathered one
+   by one: 24 bytes are three strips of 8, not one of 16. */
 static void shorten_strips(row_loop *l) {
   enum { FEWEST = 4 };
   int64_t count = constant_iterations(l);

@@ -16,8 +16,9 @@
  * does not write is not written. Each exit stores the last value; the order of a thread's own operations is unchanged.
  * Loops are taken from the outside to the inside. Values become registers by mem2reg.
  *
- * A load at an invariant address that no store of the loop can write is moved before the loop, under the same conditions, as
- * in `for (j …) row[j] = … a[i] …` with a local row. Vector code could not: there, a row is memory like any other. */
+ * A load at an invariant address that no store of the loop can write is moved before the loop, under the same
+ * conditions, as in `for (j …) row[j] = … a[i] …` with a local row. Vector code could not: there, a row is memory like
+ * any other. */
 #include "mwcc/analysis/simt.h"
 #include "mwcc/read/read.h"
 #include "mwcc/support/predicates.h"

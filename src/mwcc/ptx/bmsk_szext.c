@@ -1,5 +1,5 @@
-/* Inline PTX: masks and extensions whose position is an operand, which wraps or is clamped, and the position of the n-th
- * set bit (PTX ISA 8.0, chapters 9.7.1.21, 9.7.1.22 and 9.7.1.16). */
+/* Inline PTX: masks and extensions whose position is an operand, which wraps or is clamped, and the position of the
+ * n-th set bit (PTX ISA 8.0, chapters 9.7.1.21, 9.7.1.22 and 9.7.1.16). */
 #include "ptx.h"
 
 #include <string.h>

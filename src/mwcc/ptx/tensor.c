@@ -3,9 +3,9 @@
  *
  *   mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {d0,d1,d2,d3}, {a0,a1,a2,a3}, {b0,b1}, {c0,c1,c2,c3};
  *
- * becomes a call of a function of the device headers (moonwarp/tensor/ptx_products.h), whose name consists of the shape,
- * the types and the operation. A form that no such function has is refused. Sparse forms have two more operands, the
- * metadata and the sparsity selector (moonwarp/tensor/sparse_product.h). */
+ * becomes a call of a function of the device headers (moonwarp/tensor/ptx_products.h), whose name consists of the
+ * shape, the types and the operation. A form that no such function has is refused. Sparse forms have two more
+ * operands, the metadata and the sparsity selector (moonwarp/tensor/sparse_product.h). */
 #include "ptx.h"
 
 #include <stdio.h>

@@ -42,8 +42,8 @@ template <typename W> struct onesweep_state {
 };
 
 /* Memory for all passes over n keys: where digits begin, the next tile's number, whether the pass is skipped, and the
-   published counts. It is zero before. A block of onesweep_bases and a pass have a part each, `pass` being the number of
-   the digit. */
+   published counts. It is zero before. A block of onesweep_bases and a pass have a part each, `pass` being the number
+   of the digit. */
 template <typename K, typename W> struct onesweep_scratch {
   enum { DIGITS = (int)sizeof(K) };
   unsigned long long *at;
@@ -119,8 +119,8 @@ __device__ inline void onesweep_bases(unsigned *counts, long long n, unsigned *s
   *mine = onesweep_sums(*mine, of_warps);
 }
 
-/* Number a warp's keys by their digits. next[digit]: the number of the digit's next key; met[digit]: the lanes that have
-   it, 0 between calls. On an H100 this is faster than eight ballots. */
+/* Number a warp's keys by their digits. next[digit]: the number of the digit's next key; met[digit]: the lanes that
+   have it, 0 between calls. On an H100 this is faster than eight ballots. */
 __device__ inline unsigned onesweep_rank(unsigned digit, int lane, volatile unsigned *next, unsigned *met) {
   atomicOr(&met[digit], 1u << lane);
   __syncwarp();

@@ -1,6 +1,6 @@
-/* Waits for arrivals in checked runs: at barriers of a part of a block (PTX bar.sync with a number), at barriers in shared
- * memory that count (PTX mbarrier, cuda::barrier), and of blocks at barriers of the grid. A wait that cannot end is
- * detected and ended. */
+/* Waits for arrivals in checked runs: at barriers of a part of a block (PTX bar.sync with a number), at barriers in
+ * shared memory that count (PTX mbarrier, cuda::barrier), and of blocks at barriers of the grid. A wait that cannot
+ * end is detected and ended. */
 #ifndef MOONWARP_FOLLOW_ARRIVALS_H
 #define MOONWARP_FOLLOW_ARRIVALS_H
 

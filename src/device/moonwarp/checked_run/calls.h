@@ -115,8 +115,8 @@ __mw_follow_function mw_follow_malloc *__mw_malloc_of(mw_follow_session *session
   return 0;
 }
 
-/* An access outside of all arrays, by a pointer that malloc may have returned: whether it stays in the allocated memory,
-   which has not been freed. */
+/* An access outside of all arrays, by a pointer that malloc may have returned: whether it stays in the allocated
+   memory, which has not been freed. */
 __mw_follow_called void __mw_guard_follow_outside(const void *address, __mw_u64 bytes, const void *object,
                                                   __mw_u32 site, __mw_u32 flags) {
   __mw_touch a;
@@ -176,7 +176,7 @@ __mw_follow_called void __mw_guard_follow_event(__mw_u32 report, __mw_u64 value)
   if (__mw_follows(MW_FOLLOW_RACES) && __mw_follow_self(&self)) __mw_report_copies(&self, report, value);
 }
 
-/* A barrier of the hardware that counts arrivals, at an offset in shared memory. is_past: what a test of it returned. */
+/* A barrier of the hardware that counts arrivals, at an offset in shared memory. is_past: the result of a test of it. */
 __mw_follow_called void __mw_guard_follow_word(__mw_u32 offset, __mw_u32 arrives, __mw_u32 is_past, __mw_u32 site) {
   __mw_self self;
   if (!__mw_follows(MW_FOLLOW_RACES | MW_FOLLOW_BARRIERS) || !__mw_follow_self(&self)) return;

@@ -1,6 +1,6 @@
-/* Asynchronous copies in checked runs: between its issue and its end, a copy's accesses are nobody's. They are recorded as
- * the issuing thread's, with the number of the copy's group in place of a step, and happen before what comes after a
- * wait for that group. */
+/* Asynchronous copies in checked runs: between its issue and its end, a copy's accesses are nobody's. They are
+ * recorded as the issuing thread's, with the number of the copy's group in place of a step, and happen before what
+ * comes after a wait for that group. */
 #ifndef MOONWARP_FOLLOW_COPIES_H
 #define MOONWARP_FOLLOW_COPIES_H
 

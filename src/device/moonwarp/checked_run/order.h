@@ -92,7 +92,8 @@ __mw_follow_function __mw_u32 __mw_log(const __mw_self *self, mw_follow_event ev
   return number + 1;
 }
 
-/* Make the event, of that number, the latest release at a word. Several threads may do so at once: each has to stay in the list. */
+/* Make the event, of that number, the latest release at a word. Several threads may do so at once: each has to stay in
+   the list. */
 __mw_follow_function void __mw_put_first(const mw_follow_session *session, mw_follow_head *head, __mw_u32 number) {
   __mw_u32 *link = &((mw_follow_event *)session->log)[number - 1].link;
   for (__mw_u32 latest = __mw_load(&head->latest), found;; latest = found) {

@@ -1,10 +1,10 @@
-/* MT19937, the Mersenne Twister. (Matsumoto and Nishimura, "Mersenne Twister: a 623-dimensionally equidistributed uniform
- * pseudo-random number generator", 1998)
+/* MT19937, the Mersenne Twister. (Matsumoto and Nishimura, "Mersenne Twister: a 623-dimensionally equidistributed
+ * uniform pseudo-random number generator", 1998)
  *
- * cuRAND has it in host generators only: 8192 states, 2^2048 steps apart, whose words come in rows. A row has 8 words of
- * each state in turn; 78 rows are the 624 words of a turn. On the CPU device, where a thread is a state, states stand 32
- * together, word after word, so that lanes reach memory in order and a tile stays in a cache; on GPUs they follow each
- * other. */
+ * cuRAND has it in host generators only: 8192 states, 2^2048 steps apart, whose words come in rows. A row has 8 words
+ * of each state in turn; 78 rows are the 624 words of a turn. On the CPU device, where a thread is a state, states
+ * stand 32 together, word after word, so that lanes reach memory in order and a tile stays in a cache; on GPUs they
+ * follow each other. */
 #ifndef MOONWARP_RANDOM_MT19937_H
 #define MOONWARP_RANDOM_MT19937_H
 
@@ -90,8 +90,9 @@ __mw_device_template void __mw_mt_sort(const unsigned int *polynomial, int *star
   starts[0] = 0;
 }
 
-/* The polynomial in the step, of `state`, stored to `target`, by a block of no less than __mw_mt_sums threads; `stretch` is
- * memory for __mw_mt_stretch words of the sequence. Words at places whose bytes are equal are summed first. */
+/* The polynomial in the step, of `state`, stored to `target`, by a block of no less than __mw_mt_sums threads;
+ * `stretch` is memory for __mw_mt_stretch words of the sequence. Words at places whose bytes are equal are summed
+ * first. */
 __mw_device_template void __mw_mt_jump(const int *starts, const int *places, const unsigned int *state,
                                        unsigned int *target, unsigned int *stretch) {
   __shared__ unsigned int sums[8][__mw_mt_sums];

@@ -1,10 +1,10 @@
 /* Products of a sparse matrix A and a matrix B by a warp on the CPU device, as PTX's mma.sp has them.
  *
  * Half of the numbers of each row of A are stored, spread over lanes and registers as those of a dense matrix
- * (warp_product.h). The metadata says which column each has: two bits for each of two numbers, or pairs of 4-bit numbers,
- * among four; for tf32 four bits for one number among two. Words have those of a row's stored numbers in order, from the
- * least bit on. A sum's terms are the stored numbers times those of B in their columns; what else is in B, infinities and
- * NaN too, does not matter. They are rounded as dense products are, with as many terms.
+ * (warp_product.h). The metadata says which column each has: two bits for each of two numbers, or pairs of 4-bit
+ * numbers, among four; for tf32 four bits for one number among two. Words have those of a row's stored numbers in
+ * order, from the least bit on. A sum's terms are the stored numbers times those of B in their columns; what else is
+ * in B, infinities and NaN too, does not matter. They are rounded as dense products are, with as many terms.
  *
  * Registers: those of a dense product, then B's third and fourth, the metadata, and the sparsity selector, which says
  * which lanes of a quad have the metadata. */
@@ -26,8 +26,8 @@ struct __mw_tensor_sparse_lanes {
   __mw_member __mw_uint8 columns(int word, int t) const {
     return word < 2 ? __mw_tensor_columns(dense, word, t) : __mw_tensor_columns(more, word - 2, t);
   }
-  /* A row's metadata: 16, 32 or 64 bits. Two lanes have 32 bits of both rows of a quad: each half of both rows if numbers
-     have 16 bits or more, else each those of one row. */
+  /* A row's metadata: 16, 32 or 64 bits. Two lanes have 32 bits of both rows of a quad: each half of both rows if
+     numbers have 16 bits or more, else each those of one row. */
   __mw_member unsigned long long of_row(int row, int bits, bool halves) const {
     const unsigned *quad = metadata + row % 8 * 4;
     int second = row / 8, from = (int)selector[0];

@@ -248,7 +248,7 @@ __device__ inline void fill_halves(unsigned *words, int columns, int first, int 
 }
 #endif
 
-/* A column keeps the second number of the pair whose first word is number `pair` - 1; 0 for none. Philox's keep none. */
+/* A column keeps the second number of the pair whose first word is number `pair` - 1; 0 for none. Philox keeps none. */
 __device__ inline void begin_extra(philox *s, ull seed, int i, ull pair, ull step, unsigned *words, int columns) {}
 template <class S>
 __device__ inline void begin_extra(S *s, ull seed, int i, ull pair, ull step, unsigned *words, int columns) {

@@ -1,5 +1,5 @@
-/* The kernels of MT19937's host stream. On the CPU device a thread is a state, and blocks have 32 threads; on GPUs a warp
- * has four (mt19937_warps.h). MW_MT_BEGIN or MW_MT_FILL(what) after this header is a module's text. */
+/* The kernels of MT19937's host stream. On the CPU device a thread is a state, and blocks have 32 threads; on GPUs a
+ * warp has four (mt19937_warps.h). MW_MT_BEGIN or MW_MT_FILL(what) after this header is a module's text. */
 #ifndef MOONWARP_RANDOM_STREAMS_MT19937_H
 #define MOONWARP_RANDOM_STREAMS_MT19937_H
 
@@ -88,7 +88,8 @@ __device__ inline void fill_rows(unsigned *words, int advances, int turns, long 
 
 #endif
 
-/* The first state; the bytes of a polynomial, sorted; and the states from `first` on out of those that are `by` before. */
+/* The first state; the bytes of a polynomial, sorted; and the states from `first` on out of those that are `by`
+   before. */
 #define MW_MT_BEGIN                                                                                                    \
   extern "C" __global__ void begin(unsigned seed, unsigned *words) { __mw_mt_begin(seed, words); }                     \
   extern "C" __global__ void sort(int digit, int *starts, int *places) {                                               \

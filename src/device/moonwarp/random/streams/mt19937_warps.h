@@ -1,7 +1,8 @@
 /* MT19937's host stream on GPUs: a warp has four states, which it keeps in shared memory during a launch, eight lanes a
- * state. Words depend on those 227 and 624 before them, so that the parts of a turn that begin at 227 and 454 follow the
- * others. A part is words that stand between blocks, and blocks of 56 (mt19937.h); a lane makes seven neighbours of a
- * block, so that the lanes' first, second, … ones are rows, and the 32 numbers that a warp stores are neighbours too. */
+ * state. Words depend on those 227 and 624 before them, so that the parts of a turn that begin at 227 and 454 follow
+ * the others. A part is words that stand between blocks, and blocks of 56 (mt19937.h); a lane makes seven neighbours
+ * of a block, so that the lanes' first, second, … ones are rows, and the 32 numbers that a warp stores are neighbours
+ * too. */
 #ifndef MOONWARP_RANDOM_STREAMS_MT19937_WARPS_H
 #define MOONWARP_RANDOM_STREAMS_MT19937_WARPS_H
 
@@ -23,8 +24,8 @@ template <> struct mt_cheap<draw_rows_uniform_double> {
   static const bool value = true;
 };
 
-/* Where a lane stores the numbers of a turn: number i to to[i], if it belongs to the call. Caches evict numbers first, so
- * that they keep the states for the next call. */
+/* Where a lane stores the numbers of a turn: number i to to[i], if it belongs to the call. Caches evict numbers first,
+ * so that they keep the states for the next call. */
 template <class Draw, class Out> struct mt_target {
   Out *to;
   int low, high;

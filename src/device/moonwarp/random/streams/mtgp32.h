@@ -58,8 +58,8 @@ __device__ inline void begin_line(unsigned *line) {
   __syncthreads();
 }
 
-/* The numbers of all turns: number i of the call's is out[i], if it is from low to high; `turn` are those of a turn. The
- * result is where in the line the next word's state begins. */
+/* The numbers of all turns: number i of the call's is out[i], if it is from low to high; `turn` are those of a turn.
+ * The result is where in the line the next word's state begins. */
 #ifdef MW_MTGP_OF_GPUS
 /* Words wait for those before them, numbers do not: so the words of a line are made first. A thread makes one of each
  * turn. */
