@@ -90,6 +90,7 @@ __global__ void k(float *y) {
     assert.equal(1, #m.k:checked(1, 64)(mw.zeros(64)))
   end)
 
+  -- Whether memory is used again is up to the allocator; reads of freed memory show under sanitizers.
   it("tell a stream and an event from those that were freed before, whose memory they may have", function()
     local y, write = mw.zeros(64), mw.compile "__global__ void write(float *y) { y[threadIdx.x] = 1; }".write
     local report = mw.check(function()

@@ -267,6 +267,7 @@ void cuda_event_free(void *handle) {
   mw_lock(&event->device->lock);
   forget(&event->waits);
   mw_unlock(&event->device->lock);
+  cuda_check_freed(event->device, event);
   free(event);
 }
 

@@ -284,6 +284,7 @@ void cuda_stream_free(void *handle) {
       break;
     }
   mw_unlock(&device->lock);
+  cuda_check_freed(device, stream);
   if (stream->epoch == device->epoch && cuda_enter_quietly(device)) {
     for (int i = 0; i < CUDA_MARKS; i++)
       if (stream->marks[i].event) cu.cuEventDestroy(stream->marks[i].event);

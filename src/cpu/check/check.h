@@ -49,8 +49,7 @@ void cpu_check_recorded(cpu_stream *stream, const void *event);
 void cpu_check_waits(cpu_stream *stream, const void *event);
 void cpu_check_synchronized(cpu_stream *stream);                    /* the host has waited for it */
 void cpu_check_event_passed(cpu_device *device, const void *event); /* or for an event */
-void cpu_check_stream_freed(const cpu_stream *stream);
-void cpu_check_event_freed(cpu_device *device, const void *event);
+void cpu_check_freed(cpu_device *device, const void *stream_or_event);
 /* A copy or fill is about to run. */
 void cpu_check_transfer(const struct cpu_command *command);
 

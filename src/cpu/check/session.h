@@ -3,6 +3,7 @@
 #define MW_CPU_CHECK_SESSION_H
 
 #include "check.h"
+#include "core/launch/stream_clocks.h"
 
 /* A place in the code of a kernel. Places are numbered from 1. */
 typedef struct check_site {
@@ -25,15 +26,8 @@ typedef struct check_sites {
   uint32_t slot_count;
 } check_sites;
 
-/* How far each stream has come, by its number. */
-typedef struct check_clock {
-  uint32_t *at;
-  uint32_t count;
-} check_clock;
-
 typedef struct check_launch {
-  uint32_t stream, number; /* the stream's number; its number in the stream */
-  check_clock known;       /* of the launches that happen before it */
+  mw_ordered_command order;
   uint32_t grid[3], block[3];
   bool stopped; /* by a failure: incomplete work is not a finding */
 } check_launch;
@@ -61,7 +55,7 @@ struct cpu_check {
   pthread_mutex_t order_lock;
   check_launch **launches; /* by number; [0] is unused */
   uint32_t launch_count, launch_capacity;
-  struct check_streams *streams;
+  mw_stream_clocks clocks;
   /* initialised.c: the shadow of the device's range; NULL: there was no room */
   uint8_t *values;
   uint64_t values_base, values_size;

@@ -133,7 +133,7 @@ void cpu_stream_free(void *handle) {
   while (*link != stream) link = &(*link)->next;
   *link = stream->next;
   if (!(stream->flags & (MW_STREAM_NON_BLOCKING | MW_STREAM_LEGACY))) device->blocking--;
-  cpu_check_stream_freed(stream);
+  cpu_check_freed(device, stream);
   cpu_pool_unlock(pool);
   for (cpu_command *command = stream->unused, *next; command; command = next) {
     next = command->next;

@@ -63,7 +63,7 @@ void cpu_event_free(void *handle) {
   if (!event) return;
   mw_lock(lock_of(event));
   cpu_mark_drop(event->mark);
-  cpu_check_event_freed(event->device, event);
+  cpu_check_freed(event->device, event);
   mw_unlock(lock_of(event));
   free(event);
 }

@@ -46,5 +46,6 @@ void cuda_check_recorded(cuda_stream *stream, const void *event);
 void cuda_check_waits(cuda_stream *stream, const void *event);
 void cuda_check_synchronized(cuda_stream *stream);
 void cuda_check_passed(cuda_device *device, const void *event);
+void cuda_check_freed(cuda_device *device, const void *stream_or_event);
 
 #endif

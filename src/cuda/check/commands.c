@@ -13,7 +13,7 @@ void cuda_check_command(cuda_stream *stream, uint64_t address, size_t bytes, boo
   mw_lock(&check->lock);
   check_launch *made = check_add_launch(check, NULL, NULL, 1);
   if (made) {
-    check_queue(check, stream, made);
+    mw_clocks_queue(&check->clocks, check_stream_number(check, stream), &made->order);
     check->commands = mw_realloc(check->commands, (check->command_count + 1) * sizeof *check->commands);
     check->commands[check->command_count++] = (check_command){made->base, writes, {address, bytes}};
   }
@@ -31,7 +31,7 @@ void check_forget_commands(check_session *check, uint64_t address, size_t bytes)
 }
 
 static bool is_unordered(const check_launch *a, const check_launch *b) {
-  return a != b && !check_happens_before(a, b) && !check_happens_before(b, a);
+  return a != b && !mw_happens_before(&a->order, &b->order) && !mw_happens_before(&b->order, &a->order);
 }
 
 /* Whether a kernel of the run is in no order with the command. */

@@ -114,7 +114,7 @@ static void add_index(mw_finding *made, const mw_follow_finding *f) {
 
 static void add_race(check_session *check, const mw_follow_finding *f) {
   const check_launch *here = check_launch_of(check, f->here.run), *other = check_launch_of(check, f->other.run);
-  if (here != other && here && other && check_happens_before(other, here)) return;
+  if (here != other && here && other && mw_happens_before(&other->order, &here->order)) return;
   const check_site *site = site_of(check, f->here.site), *second = site_of(check, f->other.site);
   bool writes = f->here.flags & MW_FOLLOW_STORE, wrote = f->other.flags & MW_FOLLOW_STORE;
   bool swap = wrote && (!writes || (second->line && second->line < site->line));

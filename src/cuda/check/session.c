@@ -65,12 +65,10 @@ static CUdeviceptr slots_room(check_session *check, size_t bytes) {
 
 static void free_clocks(check_session *check) {
   for (size_t i = 0; i < check->launch_count; i++) {
-    check_clock_free(&check->launches[i].known);
+    mw_clock_free(&check->launches[i].order.known);
     free(check->launches[i].kernel);
   }
-  for (size_t i = 0; i < check->stream_count; i++) check_clock_free(&check->streams[i].known);
-  for (size_t i = 0; i < check->event_count; i++) check_clock_free(&check->events[i].known);
-  check_clock_free(&check->host);
+  mw_clocks_close(&check->clocks);
 }
 
 /* has_context: its memory is still there. */
@@ -83,8 +81,7 @@ static void close_session(check_session *check, bool has_context) {
   }
   pthread_mutex_destroy(&check->lock);
   free(check->launches);
-  free(check->streams);
-  free(check->events);
+  free(check->rooms);
   free(check->units);
   free(check->sites);
   free(check->pages);
@@ -176,7 +173,7 @@ static unsigned first_site_of(check_session *check, const cuda_unit *unit) {
 /* The first run of those launches that the latest does not come after. */
 static unsigned floor_of(const check_session *check, const check_launch *latest) {
   for (const check_launch *l = check->launches; l < latest; l++)
-    if (l->kernel && !check_happens_before(l, latest)) return l->base;
+    if (l->kernel && !mw_happens_before(&l->order, &latest->order)) return l->base;
   return latest->base;
 }
 
@@ -214,20 +211,30 @@ static void lay_out(const check_session *check, const cuda_kernel *kernel, const
   launch->slot_bytes = (bytes + 255) & ~(size_t)255;
 }
 
+static check_stream_room *room_of(check_session *check, const cuda_stream *stream) {
+  size_t number = check_stream_number(check, stream);
+  if (number >= check->room_count) {
+    check->rooms = mw_realloc(check->rooms, (number + 1) * sizeof *check->rooms);
+    memset(check->rooms + check->room_count, 0, (number + 1 - check->room_count) * sizeof *check->rooms);
+    check->room_count = number + 1;
+  }
+  return &check->rooms[number];
+}
+
 /* Room for the launch and its slots, cleared in the stream. */
 static CUresult take_room(check_session *check, cuda_stream *stream, mw_follow_launch *launch, CUdeviceptr *address) {
-  check_stream *own = &check->streams[check_stream_number(check, stream)];
+  check_stream_room *own = room_of(check, stream);
   size_t head = (sizeof *launch + (launch->slot_count + 31) / 32 * sizeof(uint32_t) + 255) & ~(size_t)255;
   size_t bytes = (head + launch->slot_count * launch->slot_bytes + 255) & ~(size_t)255;
-  if (bytes > own->room_bytes) {
-    own->room = slots_room(check, bytes);
-    own->room_bytes = own->room ? bytes : 0;
-    if (!own->room) return CUDA_OUT_OF_MEMORY;
+  if (bytes > own->bytes) {
+    own->at = slots_room(check, bytes);
+    own->bytes = own->at ? bytes : 0;
+    if (!own->at) return CUDA_OUT_OF_MEMORY;
   }
-  *address = own->room;
-  launch->slots = own->room + head;
-  CUresult result = cu.cuMemsetD8Async(own->room, 0, bytes, stream->handle);
-  return result ? result : cu.cuMemcpyHtoDAsync(own->room, launch, sizeof *launch, stream->handle);
+  *address = own->at;
+  launch->slots = own->at + head;
+  CUresult result = cu.cuMemsetD8Async(own->at, 0, bytes, stream->handle);
+  return result ? result : cu.cuMemcpyHtoDAsync(own->at, launch, sizeof *launch, stream->handle);
 }
 
 check_launch *check_add_launch(check_session *check, const char *kernel, const mw_launch_request *r, unsigned blocks) {
@@ -259,7 +266,7 @@ static int follow(check_session *check, cuda_stream *stream, const cuda_kernel *
                              .kinds = check->kinds,
                              .first_site = first_site_of(check, kernel->unit)};
   check_launch *made = check_add_launch(check, kernel->info.name, r, launch.blocks);
-  check_queue(check, stream, made);
+  mw_clocks_queue(&check->clocks, check_stream_number(check, stream), &made->order);
   launch.base = made->base;
   launch.floor = floor_of(check, made);
   lay_out(check, kernel, r, &launch);

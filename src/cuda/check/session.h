@@ -3,6 +3,7 @@
 #define MW_CUDA_CHECK_SESSION_H
 
 #include "check.h"
+#include "core/launch/stream_clocks.h"
 
 typedef struct check_site {
   char *file, *name; /* or NULL */
@@ -10,31 +11,17 @@ typedef struct check_site {
   unsigned bytes;
 } check_site;
 
-/* How far each stream has come, by its number. */
-typedef struct check_clock {
-  unsigned *at;
-  size_t count;
-} check_clock;
-
 typedef struct check_launch {
   char *kernel; /* NULL: a copy or a fill, which has one run */
   unsigned base, blocks, grid[3], block[3];
-  size_t stream;
-  unsigned number; /* in its stream */
-  check_clock known;
+  mw_ordered_command order;
 } check_launch;
 
-typedef struct check_stream {
-  const cuda_stream *stream;
-  CUdeviceptr room; /* of launches; they run one after the other */
-  size_t room_bytes;
-  check_clock known;
-} check_stream;
-
-typedef struct check_event {
-  const void *event;
-  check_clock known;
-} check_event;
+/* Of the launches of a stream, which run one after the other. */
+typedef struct check_stream_room {
+  CUdeviceptr at;
+  size_t bytes;
+} check_stream_room;
 
 typedef struct check_unit {
   const cuda_unit *unit;
@@ -68,11 +55,9 @@ struct check_session {
   unsigned next_run, next_site;
   check_launch *launches;
   size_t launch_count;
-  check_stream *streams;
-  size_t stream_count;
-  check_event *events;
-  size_t event_count;
-  check_clock host;
+  mw_stream_clocks clocks;
+  check_stream_room *rooms; /* by the stream's number */
+  size_t room_count;
   check_unit *units;
   size_t unit_count;
   check_site *sites; /* by number; [0] is unused */
@@ -115,9 +100,6 @@ check_launch *check_add_launch(check_session *check, const char *kernel, const m
 
 /* launch_order.c */
 size_t check_stream_number(check_session *check, const cuda_stream *stream);
-void check_queue(check_session *check, cuda_stream *stream, check_launch *launch);
-bool check_happens_before(const check_launch *first, const check_launch *second);
-void check_clock_free(check_clock *clock);
 
 /* happens_before.c: what the log says about the pairs; each that is not ordered is passed on. */
 void check_decide(check_session *check, const mw_follow_session *end,
