@@ -634,6 +634,11 @@ int mw_array_channels(const mw_array *array, const char *what, int *channels);
 /* Element-wise copy between arrays of equal count and type, on any devices. */
 int mw_array_copy(mw_array *target, mw_array *source);
 
+/* Read the element of an array of one, which a kernel in the default stream writes before it writes `ticket` into the
+   element of `flag`, of unsigned. Both are pinned memory. The host looks for the ticket for a short time, which takes
+   less time than waiting for the device. MW_NOT_READY, without filling the error slot: read it by mw_array_read. */
+int mw_array_poll(mw_array *array, mw_array *flag, unsigned ticket, void *target);
+
 typedef enum mw_reduction { MW_SUM, MW_MIN, MW_MAX } mw_reduction;
 /* Reduce all elements of a scalar dtype; waits for earlier work. Floating sums accumulate in double (pairwise).
    Reductions of integers are exact: *integer is written and *is_integer is 1, unless the result does not fit. *number

@@ -14,7 +14,7 @@
 #include "moonwarp.h"
 #include "mwo_bulk.h"
 
-#define MW_MWO_VERSION 30
+#define MW_MWO_VERSION 31
 #define MW_MWO_SYMBOL  "mw_mwo"
 #define MW_MWO_MAGIC   "MWOIMG2"
 
@@ -118,9 +118,9 @@ typedef enum mw_device_call {
   MW_DEVICE_EVENT_WAIT, /* the stream waits for the event */
   MW_DEVICE_LAST_ERROR, /* the thread's, which is cleared */
   MW_DEVICE_PEEK_ERROR,
-  MW_DEVICE_SYNCHRONIZE /* with what the block has launched */
+  MW_DEVICE_SYNCHRONIZE, /* with what the block has launched */
+  MW_DEVICE_LIMIT        /* `bytes` becomes the limit with CUDA's number `value` */
 } mw_device_call;
-
 /* Its arguments; handles of new objects are written to it. */
 typedef struct mw_device_request {
   uint64_t kernel, stream, event; /* the kernel's index in the module, plus 1 */
@@ -390,9 +390,9 @@ typedef struct mw_mwo_kernel {
   /* Of code for one block class: the lanes << 16 | vectors of gangs that may be faster than the code's own, and compute
      the same bits (mwcc --width); 0: none. */
   uint32_t candidates[MW_MOST_CANDIDATES];
-  /* Of screened code: whether it notes accesses; sets of words with pointers to arrays: those it writes, those it notes */
+  /* Of screened code: whether it may run; which words point to arrays that it writes, notes, and must have restored */
   uint32_t screened;
-  uint64_t writes, notes;
+  uint64_t writes, notes, restores;
 } mw_mwo_kernel;
 
 /* A variable's initial bytes contain, at `offset`, the address of another variable plus `addend`. */

@@ -146,7 +146,7 @@ bool cpu_module_holds(const cpu_unit *unit, uint64_t address);
 bool cpu_unit_kernel(void *unit, size_t i, const mw_kernel_info **info, void **kernel);
 bool cpu_unit_symbol(void *unit, size_t i, mw_symbol_info *info);
 const char *cpu_unit_log(void *unit);
-unsigned cpu_specialises(void *kernel);
+uint64_t cpu_specialises(void *kernel, uint64_t blocks, uint64_t threads);
 unsigned cpu_takes(void *kernel);
 int cpu_specialise(void *kernel, const mw_source *source, const mw_launch_class *launches, const char *path);
 int cpu_observe(void *unit, const mw_source *source, unsigned observes, const char *path);

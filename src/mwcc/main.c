@@ -4,6 +4,7 @@
 #include "mwcc.h"
 #include "mwcc/front/front.h"
 #include "mwcc/front/units.h"
+#include "mwcc/support/checked_access.h"
 
 #include <llvm/Config/llvm-config.h>
 
@@ -352,15 +353,13 @@ static void settle_checked(options *o) {
   static const pass_id off[] = {PASS_STAGING, PASS_BLOCK_MERGE, PASS_LANE_AXIS, PASS_BLOCK_ROWS},
                        screened[] = {PASS_GRID_STRIDE, PASS_BLOCK_PACKING, PASS_GANG_SHARING, PASS_THREAD_LOOPS};
   for (size_t i = 0; i < MW_COUNT(off) && !o->gpu; i++) o->without[off[i]] = true;
-  for (size_t i = 0; i < MW_COUNT(screened) && o->checks & MW_CHECKED_SCREEN; i++) o->without[screened[i]] = true;
+  for (size_t i = 0; i < MW_COUNT(screened) && notes_accesses(o); i++) o->without[screened[i]] = true;
 }
 
 static bool is_named(const char *name, const char *ending) {
   size_t length = strlen(name), last = strlen(ending);
   return length > last && strcmp(name + length - last, ending) == 0;
 }
-
-static bool is_object(const char *name) { return is_named(name, ".o"); }
 
 static options parse_options(int argc, char **argv) {
   options o = {.standard = "c++17", .level = 2, .reach = MWCC_REACH_UNKNOWN};
@@ -370,7 +369,7 @@ static options parse_options(int argc, char **argv) {
   for (int i = 1; i < argc; i++) {
     if (argv[i][0] == '-' && argv[i][1])
       parse_option(&o, argv, &i);
-    else if (is_object(argv[i]))
+    else if (is_named(argv[i], ".o"))
       strings_add(&o.objects, argv[i]);
     else if (o.input)
       strings_add(&o.sources, argv[i]);

@@ -216,10 +216,10 @@ typedef struct kernel {
   unsigned max_threads, cluster[3];       /* __launch_bounds__, __cluster_dims__; 0: none */
   size_t shared_bytes;                    /* static, a multiple of 16 */
   bool dynamic_shared, iterations_signed; /* the latter: of iterations_end */
-  size_t *references;                     /* indices of the reference variables that it may read: tier_selection.c */
-  size_t reference_count;
+  size_t *references, reference_count;    /* indices of the reference variables that it may read: tier_selection.c */
   const char *tier, *tier_reason;
-  uint64_t reads, writes, notes; /* as in mw_mwo_kernel, if screened and widened: race_screen.c */
+  uint32_t written_params; /* bits of the first parameters, to whose arrays it may write: gpu/read_parameters.c */
+  uint64_t reads, writes, notes, restores; /* as in mw_mwo_kernel, if screened and widened: race_screen.c */
   bool screened, gather_bound, vectorisable, stores_rows; /* scalar code, for LLVM to vectorise: variants.c */
   LLVMValueRef iterations_end; /* the bound of the grid-stride loop whose iterations it runs, or NULL: interchange.c */
   /* The memory that its iterations access; none if they may depend on each other: parallel_iterations.c. */
@@ -276,12 +276,12 @@ struct program {
   bool follows;            /* a checked run follows each thread, its accesses, fences and waits: keep_calls */
   unsigned block[3];       /* options->launch_block, or as wide as the blocks that are merged: block_merge.c */
   unsigned merged, packed; /* blocks side by side that run as one: 1 or 2; that share a gang: block_packing.c */
-  bool turned;             /* block and threadIdx have x and y exchanged: lane_axis.c */
-  bool launches;           /* device code calls the runtime for launches: launched_kernels.c */
-  bool mergeable;          /* whether two blocks can be merged if the grid's width is even */
-  bool even_pays;          /* code for grids of even width differs in other respects: tiles.c */
-  bool few_pays;           /* code for grids of few blocks differs in other respects: rows.c */
-  unsigned gangs;          /* as mw_mwo_kernel.gangs */
+  bool turned, turned_grid, rows_apart; /* block and threadIdx, the grid have x and y exchanged; lane_axis.c */
+  bool launches;                        /* device code calls the runtime for launches: launched_kernels.c */
+  bool mergeable;                       /* whether two blocks can be merged if the grid's width is even */
+  bool even_pays;                       /* code for grids of even width differs in other respects: tiles.c */
+  bool few_pays;                        /* code for grids of few blocks differs in other respects: rows.c */
+  unsigned gangs;                       /* as mw_mwo_kernel.gangs */
   kernel *kernels;
   size_t kernel_count;
   variable *variables;
@@ -291,15 +291,15 @@ struct program {
   mw_text bitcode; /* clang's; of several sources, linked */
   mw_text *units;  /* each source's, as clang wrote it */
   size_t unit_count, split_count;
-  mw_text followed_sites;              /* facts of places of calls of checked runs on a GPU: gpu/checked_run.c */
-  mw_text log;                         /* the front end's warnings */
-  mw_text dependencies;                /* as mw_mwo.dependencies */
-  mw_text source;                      /* the text that was compiled */
-  const char *precompiled;             /* the precompiled header that clang used, or NULL */
-  bool uses_vector_math, all_in_lanes; /* calls of glibc's libmvec; every kernel has SIMD variants: codegen.c */
-  LLVMLinkage *linkages;               /* canonicalize.c's own */
-  void (*optimise)(program *p);        /* the stage OPTIMISE, for each partition of the module (pipeline.c) */
-  LLVMDIBuilderRef debug;              /* for program_new_scope; NULL until it was needed */
+  mw_text followed_sites;  /* facts of places of calls of checked runs on a GPU: read/program.c */
+  mw_text log;             /* the front end's warnings */
+  mw_text dependencies;    /* as mw_mwo.dependencies */
+  mw_text source;          /* the text that was compiled */
+  const char *precompiled; /* the precompiled header that clang used, or NULL */
+  bool uses_vector_math, some_in_lanes, all_in_lanes; /* calls of glibc's libmvec; code in lanes: lane_code.c */
+  LLVMLinkage *linkages;                              /* canonicalize.c's own */
+  void (*optimise)(program *p); /* the stage OPTIMISE, for each partition of the module (pipeline.c) */
+  LLVMDIBuilderRef debug;       /* for program_new_scope; NULL until it was needed */
   LLVMMetadataRef debug_file;
   LLVMValueRef kernel_table, *split; /* split: the parts of huge functions: function_split.c */
   partitions *partitions;            /* of the module after the store sandbox, if several threads compile it */

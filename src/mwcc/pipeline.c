@@ -27,7 +27,10 @@
    - CodeGenPrepare's iteration over all blocks until nothing changes: its mode for very large functions, which revisits
      changed blocks only, is sufficient;
    - comparing each memory access with more than 200 others in scheduling: of 3,000 loads and stores in a row these took
-     27 of 34 s.
+     27 of 34 s;
+   - promotion of memory to registers in loops of more than 40 accesses, which LICM compares with each other:
+     scalar-promotion has promoted them;
+   - verifying the bitcode of clang and of partitions when it is read.
    And vectorise the rest of a row, after a loop of vectors, also with vectors of 8 elements, as with AVX2: rows shorter
    than the loop's 32 would be scalar. LLVM ends the process if it does not know an option, so this is done for the
    version with which it was tested. */
@@ -45,11 +48,17 @@ static void set_llvm_options(const options *o) {
       "-dag-maps-huge-region=200",
       "-dag-maps-reduction-size=100",
       "-epilogue-vectorization-minimum-VF=8",
+      "-licm-mssa-max-acc-promotion=40",
 #ifdef __x86_64__
       "-disable-x86-domain-reassignment",
 #endif
   };
   LLVMParseCommandLineOptions((int)MW_COUNT(words), words, "");
+  static const char *const unverified[] = {"mwcc", "-disable-auto-upgrade-debug-info"};
+  if (!o->has_only && !o->verify) LLVMParseCommandLineOptions((int)MW_COUNT(unverified), unverified, "");
+  /* Loads of shadows double a loop's body. It is unrolled where it would be without them: the threshold is 150. */
+  static const char *const checked[] = {"mwcc", "-unroll-threshold=300"};
+  if (o->checks & MW_CHECK_INITIALISATION) LLVMParseCommandLineOptions((int)MW_COUNT(checked), checked, "");
 #endif
 }
 
@@ -86,7 +95,7 @@ static bool is_due(const program *p, pass_id id) {
   case PASS_ALWAYS: return true;
   case PASS_CPU: return !o->gpu;
   case PASS_LEVEL: return o->level > 0;
-  case PASS_LANES: return o->has_only || (o->level == 2 && p->all_in_lanes);
+  case PASS_LANES: return o->has_only || (o->level == 2 && p->some_in_lanes);
   }
   return true;
 }

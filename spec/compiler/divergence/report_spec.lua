@@ -80,6 +80,20 @@ describe("the report", function()
         size("transpose", "_Z9transposeiPKfPf:16x16x1", "x86-64-v3"))
     end)
 
+    it("counts code that threadIdx.x guards for the vectors that run it", function()
+      local text = files.read "bench/held/fields/wavelet.cu"
+      for processor, gang in pairs { ["x86-64-v4"] = "16 x 16", ["x86-64-v3"] = "32 x 8" } do
+        local report = run(text, "--report --launch=_Z7waveletPKfPf:256x1x1 --mcpu=" .. processor)
+        assert.equal(gang .. " lanes: the whole block is one gang", report:match "gangs of ([^\n]*)")
+        local all = text:gsub("if %(t < half%)", "if (t < half || input[t] > 2)")
+        report = run(all, "--report --launch=_Z7waveletPKfPf:256x1x1 --mcpu=" .. processor)
+        assert.not_matches("whole block", report)
+      end
+      text = files.read "bench/held/strides/strides.cu" -- lanes far apart
+      local report = run(text, "--report --launch=sweep_sums:256x1x1 --mcpu=x86-64-v3")
+      assert.not_matches("whole block", report)
+    end)
+
     it("has no whole blocks as one gang if their sums do not fit into registers", function()
       assert.matches("whole block is one gang", size("sgemm_tiled", "_Z11sgemm_tilediPKfS0_Pf:16x16x1", "x86-64-v4"))
       assert.matches("^4 x 16 lanes", size("sgemm_tiled", "_Z11sgemm_tilediPKfS0_Pf:16x16x1", "x86-64-v3"))

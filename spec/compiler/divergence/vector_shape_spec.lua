@@ -173,15 +173,15 @@ describe("an index", function()
     assert.matches("\nassumes gridDim <= 2097152, gridDim %* blockDim <= 536870912\n", dump.output) -- for the double
   end)
 
-  it("that may wrap as an unsigned number is not contiguous", function()
+  it("that may wrap as an unsigned number is contiguous by a test alone", function()
     local dump = shapes [=[
       __global__ void wrap(const int *a, int *o) {
         unsigned t = blockIdx.x * blockDim.x + threadIdx.x;
         o[t] = a[t - 16u]; //@before
         o[t + 1] += a[t + 0xffffff00u]; //@around
       }]=]
-    assert.same({ "gather", "contiguous store" }, dump.accesses "before")
-    assert.same({ "gather", "contiguous load", "contiguous store" }, dump.accesses "around")
+    assert.same({ "contiguous load if no index wraps", "contiguous store" }, dump.accesses "before")
+    assert.same({ "contiguous load if no index wraps", "contiguous load", "contiguous store" }, dump.accesses "around")
   end)
 
   it("that a guard keeps from wrapping is contiguous, though lane 0 may fail the guard", function()
@@ -193,14 +193,14 @@ describe("an index", function()
     assert.same({ "contiguous load", "contiguous store" }, dump.accesses "guarded")
   end)
 
-  it("made from unknown unsigned numbers is not contiguous", function()
+  it("made from unknown unsigned numbers is contiguous by a test alone", function()
     local dump = shapes [=[
       __global__ void far(unsigned pitch, const int *a, int *o) {
         unsigned x = threadIdx.x, y = blockIdx.y;
         o[x] = a[y * pitch + x]; //@row
         o[x] = a[(size_t)y * pitch + x]; //@wide
       }]=]
-    assert.same({ "gather", "contiguous store" }, dump.accesses "row")
+    assert.same({ "contiguous load if no index wraps", "contiguous store" }, dump.accesses "row")
     assert.same({ "contiguous load", "contiguous store" }, dump.accesses "wide")
   end)
 
@@ -233,6 +233,21 @@ describe("an index", function()
     assert.same("reversed load", dump.accesses "mirror"[1])
     assert.same("permuted load", dump.accesses "neighbour"[1])
     assert.same("broadcast load", dump.accesses "divide"[1])
+  end)
+
+  it("counted from a loaded number and the lane in a warp is contiguous", function()
+    local dump = shapes [=[
+      __global__ void rows(const int *starts, const float *x, float *o) {
+        int t = threadIdx.x, row = blockIdx.x;
+        float sum = 0;
+        for (int j = starts[row] + (t & 31); j < starts[row + 1]; j += 32)
+          sum += x[j]; //@lane
+        for (int j = starts[row] - (t & 31); j > starts[row + 1]; j -= 32)
+          sum += x[j]; //@down
+        o[t] = sum;
+      }]=]
+    assert.same({ "contiguous load" }, dump.accesses "lane")
+    assert.same({ "reversed load" }, dump.accesses "down")
   end)
 
   it("has none if the gang may begin anywhere", function()

@@ -158,7 +158,8 @@ describe("some lanes of vectors", function()
 
   local function ir(processor, body)
     local source = ("extern \"C\" __global__ void f(int n, const unsigned char *in, float *out) {\n%s }"):format(body)
-    local options = "--target=%s --mcpu=%s --emit=ir --verify --without=thread-regions --launch=f:256x1x1"
+    local options = "--target=%s --mcpu=%s --emit=ir --verify --without=thread-regions --without=tile-layout "
+      .. "--launch=f:256x1x1"
     return mwcc.run(source, options:format(
       processor == "generic" and "aarch64-linux-gnu" or "x86_64-linux-gnu", processor))
   end
@@ -203,5 +204,29 @@ describe("some lanes of vectors", function()
     -- elsewhere that would load unneeded cache lines
     local global = "const float *from = (const float *)in; int t = threadIdx.x; out[t] = t < n ? from[t * 17] : 7;"
     assert.not_matches("and i64 %%[%w.]+, 4095", ir("x86-64-v3", global))
+  end)
+
+  it("have no other alignment than an element's, though an active lane reads an aligned vector", function()
+    local body = [[int t = threadIdx.x;
+      if ((t & 3) == n) {
+        float4 v = *(const float4 *)((const float *)in + t - n);
+        v.x += v.y * v.z + v.w;
+        *(float4 *)((float *)out + t - n) = v;
+      }]]
+    local code = ir("x86-64-v4", body):gsub("v16f32", "v4f32")
+    assert.matches("masked%.load%.v4f32%.p0%(ptr [^,]*, i32 4,", code)
+    assert.not_matches("masked%.[%w]+%.v4f32%.p0%([^\n]*ptr [^,]*, i32 16,", code)
+    local source = "extern \"C\" __global__ void f(const float *in, float *out, int n) { " .. body .. " }"
+    local list, before = {}, mw.limit("specialise", 0)
+    for i = 1, 64 do list[i] = i * i % 31 end
+    local a, results = mw.array(list), {}
+    for i, options in ipairs { { "-G", "--width=1" }, { "--width=4" }, { "--width=16" } } do
+      local out = mw.zeros(64)
+      mw.compile { source = source, options = options }.f(1, 64)(a, out, 1)
+      results[i] = out:totable()
+    end
+    mw.limit("specialise", before)
+    assert.same(results[1], results[2])
+    assert.same(results[1], results[3])
   end)
 end)

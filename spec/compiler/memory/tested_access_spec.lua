@@ -49,10 +49,54 @@ describe("accesses that are tested at run time", function()
   setup(function() before = mw.limit("specialise", 0) end)
   teardown(function() mw.limit("specialise", before) end)
 
+  it("are whole vectors where 32-bit lanes follow each other and do not wrap", function()
+    local source = [[
+      __global__ void segments(const I *starts, const int *from, int *to) {
+        I start = starts[blockIdx.x], end = starts[blockIdx.x + 1];
+        for (I i = start + threadIdx.x; i < end; i += blockDim.x) to[i] = 3 * from[i];
+      }]]
+    for type, parameters in pairs { int = "PKiS0_Pi", unsigned = "PKjPKiPi" } do
+      local code = source:gsub("I ", type .. " ")
+      local ir = text(code, ("_Z8segments%s:128x1x1"):format(parameters))
+      assert.is_truthy(ir:find "\ncontiguous")
+      assert.equal(0, mwcc.count(ir, "icmp eq <16 x i32>")) -- a scalar is compared
+      local report = mwcc.run(code, ("--report --mcpu=x86-64-v4 --launch=_Z8segments%s:128x1x1"):format(parameters))
+      assert.is_truthy(report:find "contiguous load if no index wraps")
+      assert.is_nil(report:find "gather")
+      local m = mw.compile(code)
+      local from, to, want = mw.empty(1000, "int"), mw.zeros(1000, "int"), {}
+      for i = 1, 1000 do from[i] = i * 7 % 101 end
+      local function check(starts, first, last)
+        to:fill(0)
+        m.segments(#starts - 1, 128)(mw.array(starts, type == "int" and "int" or "uint"), from, to)
+        for i = 1, 1000 do want[i] = i > first and i <= last and 3 * from[i] or 0 end
+        assert.same(want, to:totable())
+      end
+      check({ 3, 300, 300, 301, 700, 950 }, 3, 950)
+      if type == "unsigned" then check({ 2 ^ 32 - 45, 50 }, 0, 50) end -- lanes wrap, after inactive ones
+    end
+  end)
+
   it("are two masked loads where a lane is clamped in shared memory", function()
     local launch = "_Z7shiftediiPKiPi:256x1x1"
     assert.is_truthy(text(shifted, launch):find "\nruns")
     assert.is_nil(text(shifted, launch, "--without=run-access"):find "\nruns")
+  end)
+
+  it("are permutations of a row of a two-dimensional tile", function()
+    local source = [[
+      __global__ void rows(int left, int right, const float *from, float *to) {
+        __shared__ float tile[16][16];
+        int x = threadIdx.x, y = threadIdx.y;
+        tile[y][x] = from[16 * y + x];
+        __syncthreads();
+        to[16 * y + x] = tile[ROW][min(max(x - 1, left), right)] - tile[y][x];
+      }]]
+    local launch, permuted = "_Z4rowsiiPKfPf:16x16x1", "call <16 x i32> @llvm%.x86%.avx512%.permvar%.si%.512"
+    for row, count in pairs { y = 16, ["15 - y"] = 16, ["min(y, right)"] = 16, ["(x + y) % 16"] = 0 } do
+      local ir = text(source:gsub("ROW", function() return row end), launch, "--without=run-access")
+      assert.equal(count, mwcc.count(ir, permuted), row)
+    end
   end)
 
   it("are whole vectors and permutations where partners are close", function()

@@ -166,6 +166,25 @@ describe("a thread that walks its row", function()
       int i = threadIdx.x;
       for (int k = 0; k < n - 1; k++) b[i * n + k + 1] = a[i * n + k] + 1;
     }
+    // an element that is written in the same iteration, forwards and backwards
+    __global__ void written_first(float *a, float *sums, int n, int shift) {
+      int i = threadIdx.x;
+      float s = 0;
+      for (int k = 2; k < n - 2; k++) {
+        a[i * n + k + shift] = s;
+        s = s * 0.5f + a[i * n + k + 1] + a[i * n + k - 1];
+      }
+      sums[i] = s;
+    }
+    __global__ void written_first_backwards(float *a, float *sums, int n, int shift) {
+      int i = threadIdx.x;
+      float s = 0;
+      for (int k = n - 3; k > 1; k--) {
+        a[i * n + k + shift] = s;
+        s = s * 0.5f + a[i * n + k + 1] + a[i * n + k - 1];
+      }
+      sums[i] = s;
+    }
     // a sum in memory, which may be an element of the row
     __global__ void sum_in_row(float *a, float *s, int n) {
       int i = threadIdx.x;
@@ -196,6 +215,18 @@ describe("a thread that walks its row", function()
       end)
     end)
   end
+
+  it("may read what it wrote in the same iteration", function()
+    for _, name in ipairs { "written_first", "written_first_backwards" } do
+      for shift = -2, 2 do
+        same(function(m)
+          local a = numbers(64 * 50)
+          m[name](1, 64)(a, mw.zeros(64), 50, shift)
+          return a
+        end)
+      end
+    end
+  end)
 
   it("may read what it wrote through another pointer", function()
     same(function(m)

@@ -24,6 +24,44 @@ describe("contraction", function()
     assert.equal(1, count(contracted "a[i] * b[i] + b[i] * c[i]", "= call [^\n]*@llvm%.fma%.f32"))
   end)
 
+  -- b[i] * c[i] has a multiplication less, that of the loop's counter is done once for all lanes.
+  it("fuses of two products the one that varies with the thread", function()
+    local text = [[extern "C" __global__ void k(const float *a, float *o, float f, int n) {
+      int i = threadIdx.x;
+      float sum = 0;
+      for (int j = 0; j < n; j++) sum += fabsf(%s);
+      o[i] = sum;
+    }]]
+    for _, expression in ipairs { "(j + 1) * f - a[i + j] * a[i]", "a[i + j] * a[i] - (j + 1) * f",
+      "-((j + 1) * f) + a[i + j] * a[i]" } do
+      local ir = after(text:format(expression), "contraction")
+      local products = {}
+      for product in ir:gmatch "= fmul [^\n]*" do products[#products + 1] = product end
+      assert.equal(1, #products, ir)
+      assert.is_truthy(products[1]:find("%%f[,\n ]") or products[1]:find("%%f$"), ir)
+    end
+  end)
+
+  -- In code for one block size they are constants.
+  it("leaves products of block sizes, so that code for one block size has the same bits", function()
+    local m = mw.compile [[
+      __global__ void k(float *o) {
+        float w = 1.f / blockDim.x;
+        o[threadIdx.x] = w * w + (float)threadIdx.x * 0.1f;
+        o[64 + threadIdx.x] = (float)threadIdx.x * 0.3f - (float)(3 * blockDim.x) * 0.1f;
+        o[128 + threadIdx.x] = (float)blockDim.x * 0.1f + (float)threadIdx.x * 0.3f;
+      }]]
+    local before, results = mw.limit "specialise", {}
+    for i, limit in ipairs { 1e15, 0 } do
+      local o = mw.zeros(192)
+      mw.limit("specialise", limit)
+      m.k(1, 37)(o)
+      results[i] = o:totable()
+    end
+    mw.limit("specialise", before)
+    assert.same(results[1], results[2])
+  end)
+
   it("leaves no sum for the code generator to contract", function()
     local text = [[extern "C" __global__ void k(const float *a, float *o) {
       float product = a[0] * a[1];

@@ -37,7 +37,7 @@ end
 describe("a loop with barriers and #pragma unroll", function()
   for _, options in ipairs { "", "--launch=_Z5stepsPiS_:512x1x1" } do
     it("is unrolled if that is little code " .. options, function()
-      local few, loop = lines_of(4, 4, options), lines_of(4, 1, options)
+      local few, loop = lines_of(6, 6, options), lines_of(6, 1, options)
       assert.is_true(few > 1.2 * loop, ("%d lines, %d as a loop"):format(few, loop))
     end)
 

@@ -97,6 +97,34 @@ describe("code for one block size", function()
     os.execute(("rm -r %s %s.cache"):format(folder, folder))
   end)
 
+  it("is made earlier for launches that take long, however few their threads", function()
+    local folder = os.tmpname()
+    local result = child { [==[
+      local mw = require "moonwarp"
+      local m = mw.compile [[
+        __global__ void walk(int n, unsigned *p) {
+          unsigned x = p[threadIdx.x];
+          for (int i = 0; i < n; i++) x = x * 1664525u + i;
+          p[threadIdx.x] = x;
+        }]]
+      local p = mw.zeros(64, "uint")
+      for _, n in ipairs { 10, 10 ^ 7 } do
+        local before, launches = mw.cache.misses, 0
+        repeat
+          m.walk(1, n < 100 and 32 or 64)(n, p)
+          mw.synchronize()
+          launches = launches + 1
+        until mw.cache.misses > before or launches == 40
+        print(launches)
+      end
+    ]==], environment = { MOONWARP_SPECIALISE = "65536", MOONWARP_BACKGROUND = "off",
+      XDG_CACHE_HOME = folder .. ".cache" } }
+    local short, long = result.output:match "^(%d+)\n(%d+)\n$"
+    assert.equal("40", short) -- of 1024 that are necessary
+    assert.is_true(tonumber(long) < 40, long) -- of 512
+    os.execute(("rm -r %s %s.cache"):format(folder, folder))
+  end)
+
   it("serves graphs that were captured before and after it was made", function()
     local before = mw.limit("specialise", 3000)
     local m = mw.compile [[

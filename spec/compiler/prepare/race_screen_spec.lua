@@ -12,7 +12,11 @@ local function is_screened(body, checks)
   return notes_cells("__global__ void k(int n, int *y) { int t = threadIdx.x;\n" .. body .. "\n}", checks)
 end
 
-local races, all = 16 + 2, 16 + 15
+local races, all, values = 16 + 2, 16 + 15, 16 + 8
+
+local function count(text, what)
+  return select(2, text:gsub(what, ""))
+end
 
 describe("screened code", function()
   it("is made of kernels with barriers, atomics, warp functions and fences", function()
@@ -48,6 +52,34 @@ __global__ void k(Matrix a, Matrix b) {
     assert.is_false(notes_cells([[
 struct Rows { float *at; };
 __global__ void k(Rows a) { if (threadIdx.x & 1) a.at += 32; a.at[threadIdx.x] = 1; }]], races))
+  end)
+
+  it("tests the values that a loop loads after the loop, and follows none of them", function()
+    local text = [[
+__global__ void k(int n, const float *x, float *y) {
+  float sum = 0;
+  for (int i = 0; i < n; i++) sum += x[i] * x[i + threadIdx.x];
+  y[threadIdx.x] = sum > 1 ? sum : 2 * sum;
+}]]
+    assert.equal(1, count(mwcc.after(text, "normal-form", "--checks=" .. values), "call void @__mw_check_event_if"))
+    assert.is_true(count(mwcc.after(text, "normal-form", "--checks=8"), "call void @__mw_check_event_if") > 1)
+  end)
+
+  it("has the shadows of local variables in registers", function()
+    for _, checks in ipairs { 8, values } do
+      local text = mwcc.after([[
+__device__ float scaled(float x, int *exponent) {
+  *exponent = (__float_as_int(x) >> 23) - 127;
+  int bits = *(int *)&x & 0x7fffff | 0x3f800000;
+  return *(float *)&bits;
+}
+__global__ void k(const float *x, float *y) {
+  int exponent;
+  float m = scaled(x[threadIdx.x], &exponent);
+  y[threadIdx.x] = m * exponent;
+}]], "normal-form", "--checks=" .. checks)
+      assert.equal(0, count(text, " = alloca "))
+    end
   end)
 
   it("is not made of kernels that print, or access memory that has no cells", function()

@@ -53,6 +53,32 @@ describe("neighbouring blocks", function()
     end)
   end
 
+  it("have their ids after blocks that are skipped, in grids of three dimensions", function()
+    local limit = mw.limit("specialise", 0)
+    local ids = mw.compile [[
+      __global__ void ids(int *out, int low, int z) {
+        int row = blockIdx.y * blockDim.y + threadIdx.y;
+        if (row < low || blockIdx.z == z) return;
+        int block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+        atomicAdd(&out[block], 1 + blockIdx.x + 100 * blockIdx.y + 10000 * blockIdx.z);
+      }]]
+    for _, grid in ipairs { { 5, 3, 4 }, { 1, 7, 3 }, { 33, 2, 1 }, { 7, 1, 6 }, { 1, 1, 9 } } do
+      for low = 0, grid[2] do
+        local out, expected = mw.zeros(grid[1] * grid[2] * grid[3], "int"), {}
+        ids.ids(grid, { 16, 4 })(out, 4 * low, 1)
+        for z = 0, grid[3] - 1 do
+          for y = 0, grid[2] - 1 do
+            for x = 0, grid[1] - 1 do
+              expected[#expected + 1] = (y >= low and z ~= 1) and 64 * (1 + x + 100 * y + 10000 * z) or 0
+            end
+          end
+        end
+        assert.same(expected, out:totable())
+      end
+    end
+    mw.limit("specialise", limit)
+  end)
+
   it("are distinguished in reports of faults", function()
     for _, block in ipairs { 0, 2, 11 } do
       local ok, message = pcall(function()

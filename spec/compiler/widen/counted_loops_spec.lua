@@ -132,4 +132,20 @@ describe("counted divergent loops", function()
       assert.same(expected(loops[1], 256, from, n, 1, numbers), o:totable())
     end
   end)
+
+  it("has no lanes that wrap, where these are far apart", function()
+    local source = [[
+      __global__ void apart(int n, const int *x, int *o) {
+        int most = min(n, 1 << 30), sum = 0;
+        for (int i = (int)threadIdx.x * 100000000 - 1000000000; i < most; i += 1048576) sum += x[(i >> 18) & 1023];
+        o[threadIdx.x] = sum;
+      }]]
+    local results = {}
+    for n, options in ipairs { {}, { "-G", "--width=1" } } do
+      local o = mw.zeros(16, "int")
+      mw.compile { source = source, options = options }.apart(1, 16)(2 ^ 30, x, o)
+      results[n] = o:bytes()
+    end
+    assert.is_true(results[1] == results[2])
+  end)
 end)

@@ -25,6 +25,20 @@ describe("the axis of the lanes", function()
     assert.is_true((turns(product, "8x32x1")))
   end)
 
+  it("has blocks run along blockIdx.y where they continue the rows of threads", function()
+    local body, along_y = "c[x * n + y] = a[x * n + y] + b[x];", "its blocks run along blockIdx%.y"
+    local _, text = turns(body, "16x16x1")
+    assert.matches(along_y, text)
+    assert.matches("adjacent blocks are interleaved row by row", text)
+    _, text = turns("x = blockIdx.y * blockDim.x + threadIdx.x, y = blockIdx.x * blockDim.y + threadIdx.y; " .. body,
+      "16x16x1")
+    assert.not_matches(along_y, text)
+    assert.matches("adjacent blocks are interleaved row by row", text)
+    _, text = turns("x = threadIdx.x, y = threadIdx.y; c += blockIdx.y * 999; " .. body, "16x16x1")
+    assert.not_matches(along_y, text)
+    assert.not_matches("adjacent blocks are interleaved row by row", text)
+  end)
+
   it("is x otherwise", function()
     assert.is_false((turns("c[y * n + x] = a[y * n + x] + b[x];", "16x16x1")))
     assert.is_false((turns("c[x * n + y] = a[y * n + x];", "16x16x1")))
@@ -61,6 +75,27 @@ describe("a kernel whose rows are counted by threadIdx.x", function()
         return out:totable()
       end
       assert.same(run(reference), run(tried))
+    end
+    mw.limit("specialise", before)
+  end)
+
+  it("names the block of a fault, in grids of three dimensions", function()
+    local before = mw.limit("specialise", 0)
+    local m = mw.compile [[
+      __global__ void far(float *a, int n, int bx, int by, int bz) {
+        int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+        long i = x * n + y;
+        if (blockIdx.x == bx && blockIdx.y == by && blockIdx.z == bz) i += 1L << 45;
+        a[i] = x;
+      }]]
+    local a = mw.zeros(5 * 8 * 3 * 16)
+    m.far({ 5, 3, 4 }, { 8, 16 })(a, 3 * 16, -1, 0, 0)
+    mw.synchronize()
+    for _, at in ipairs { { 3, 1, 2 }, { 4, 2, 3 }, { 0, 2, 0 } } do
+      m.far({ 5, 3, 4 }, { 8, 16 })(a, 3 * 16, (table.unpack or unpack)(at))
+      local _, err = pcall(mw.synchronize)
+      assert.equal("cudaErrorIllegalAddress", err.code)
+      assert.matches(("block (%d,%d,%d)"):format((table.unpack or unpack)(at)), err.message, 1, true)
     end
     mw.limit("specialise", before)
   end)

@@ -135,4 +135,67 @@ describe("a collective of structs or of a function of one's own", function()
       assert.equal(b[i // 8 * 8 + from[i + 1] % 8 + 1], y[i + 1])
     end
   end)
+
+  local pairs_moved = [[
+    #include <cooperative_groups.h>
+    namespace cg = cooperative_groups;
+    struct words { float a; unsigned b; };
+    extern "C" __global__ void pairs_moved(const float *a, const unsigned *b, float *x, unsigned *y) {
+      auto tile = cg::tiled_partition<WIDTH>(cg::this_thread_block());
+      words own = {a[threadIdx.x], b[threadIdx.x]};
+      words other = tile.MOVE(own, BY);
+      x[threadIdx.x] = other.a + own.a, y[threadIdx.x] = other.b;
+    }]]
+  local function moved(width, move, by)
+    return (pairs_moved:gsub("WIDTH", width):gsub("MOVE", move):gsub("BY", by))
+  end
+
+  it("moves a struct's words apart, by constant distances", function()
+    local text = mwcc.ir(moved(32, "shfl_up", 1), "pairs_moved:64x1x1")
+    assert.equal(0, mwcc.count(text, "x i64>"))
+    local partner = {
+      shfl_up = function(i, by, width) return i % width >= by and i - by or i end,
+      shfl_down = function(i, by, width) return i % width + by < width and i + by or i end,
+      shfl_xor = function(i, by) return i ~ by end,
+      shfl = function(i, by, width) return i // width * width + by % width end,
+    }
+    local a, b = {}, {}
+    for i = 1, 64 do a[i], b[i] = i / 8 - 3, i * 40000003 % 2 ^ 32 // 1 | 0 end
+    local from_a, from_b = mw.array(a), mw.array(b, "uint")
+    for move, from in pairs(partner) do
+      for _, width in ipairs { 4, 8, 16, 32 } do
+        for _, by in ipairs { 1, 2, 3, width - 1 } do
+          local x, y = mw.zeros(64), mw.zeros(64, "uint")
+          mw.compile(moved(width, move, by)).pairs_moved(1, 64)(from_a, from_b, x, y)
+          for i = 0, 63 do
+            local other = from(i, by, width) + 1
+            assert.equal(a[other] + a[i + 1], x[i + 1])
+            assert.equal(b[other], y[i + 1])
+          end
+        end
+      end
+    end
+  end)
+
+  it("has vectors of a tile's threads, if the tiles' rows would be gathered", function()
+    local function gang(tile)
+      local text = mwcc.run(([[
+        #include <cooperative_groups.h>
+        #include <cooperative_groups/reduce.h>
+        namespace cg = cooperative_groups;
+        extern "C" __global__ void rows(const float *x, float *out) {
+          auto tile = cg::tiled_partition<%d>(cg::this_thread_block());
+          int row = (blockIdx.x * blockDim.x + threadIdx.x) / %d;
+          float sum = 0;
+          for (int k = tile.thread_rank(); k < 64; k += %d) sum += x[64 * row + k];
+          sum = cg::reduce(tile, sum, cg::plus<float>());
+          if (tile.thread_rank() == 0) out[row] = sum;
+        }]]):format(tile, tile, tile), "--report --mcpu=x86-64-v4 --launch=rows:128x1x1")
+      return text:match "gangs of (%d+ x %d+) lanes"
+    end
+    assert.equal("8 x 4", gang(4))
+    assert.equal("4 x 8", gang(8))
+    assert.equal("2 x 16", gang(16))
+    assert.equal("2 x 16", gang(32))
+  end)
 end)

@@ -40,8 +40,9 @@ local columns = [[
 
 describe("regions between barriers", function()
   it("are run thread by thread where lanes would gather from rows of their own", function()
-    assert.is_true(runs_by_threads(rows, "16x1x1"))
-    assert.is_false(runs_by_threads(rows, "16x1x1", "--without=thread-regions"))
+    assert.is_true(runs_by_threads(rows, "16x1x1", "--without=tile-layout"))
+    assert.is_false(runs_by_threads(rows, "16x1x1"))
+    assert.is_false(runs_by_threads(rows, "16x1x1", "--without=tile-layout --without=thread-regions"))
     assert.is_false(runs_by_threads(columns, "64x1x1"))
   end)
 
@@ -53,7 +54,7 @@ describe("regions between barriers", function()
   end)
 
   it("recompute indices and addresses instead of saving them", function()
-    local ir = compiled(rows, "16x1x1", "--emit=ir")
+    local ir = compiled(rows, "16x1x1", "--emit=ir --without=tile-layout")
     -- What is saved is an array with an element for each thread.
     assert.is_nil(ir:match "alloca %[1 x i%d+%], i32 16")
     assert.is_nil(ir:match "alloca %[1 x ptr%], i32 16")

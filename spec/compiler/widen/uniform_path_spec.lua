@@ -35,6 +35,46 @@ describe("the uniform path", function()
     assert.equal(4, count(text, "\n  store <16 x float>")) -- where all lanes have reconverged
   end)
 
+  it("contains loops whose indices might pass 2^32, which it tests", function()
+    for _, type in ipairs { "unsigned", "size_t" } do
+      local text = ir(([[
+        __global__ void sum(N n, const float *x, float *o) {
+          float sum = 0;
+          for (N i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += 2 * gridDim.x * blockDim.x) sum += x[i];
+          o[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+        }]]):gsub("N ", type .. " "), ("_Z3sum%sPKfPf:256x1x1"):format(type == "size_t" and "m" or "j"))
+      assert.equal(4, count(text, "= load <16 x float>"))
+      assert.equal(4, count(text, "\n  store <16 x float>"))
+    end
+  end)
+
+  it("is not taken by gangs in which an index passes the largest number", function()
+    local source = [[
+      __global__ void steps(unsigned first, T n, unsigned by, unsigned *o) {
+        unsigned rounds = 0, at = blockIdx.x * blockDim.x + threadIdx.x, i = first + at;
+        for (; (T)i < n && rounds < 9; i += by) { rounds++; o[at] += 10 * i; }
+        o[at] += rounds;
+      }]]
+    local before = mw.limit("specialise", 0)
+    finally(function() mw.limit("specialise", before) end)
+    for type, cases in pairs {
+      unsigned = { { 0, 200, 64 }, { 2 ^ 32 - 100, 50, 2 ^ 31 }, { 2 ^ 32 - 300, 2 ^ 32 - 20, 100 },
+        { 2 ^ 32 - 512, 100, 37 }, { 2 ^ 32 - 90, 2 ^ 32 - 1, 2 ^ 32 - 60 } },
+      int = { { 2 ^ 31 - 100, 50, 2 ^ 31 }, { 2 ^ 31 - 300, 2 ^ 31 - 20, 100 }, { 2 ^ 32 - 100, 50, 9 },
+        { 2 ^ 31 - 90, -5, 2 ^ 32 - 60 } },
+    } do
+      local text = source:gsub("T ", type .. " "):gsub("%(T%)", "(" .. type .. ")")
+      local m = mw.compile(text)
+      local single = mw.compile { source = text, options = { "--width=1" } }
+      for _, case in ipairs(cases) do
+        local o, want = mw.zeros(512, "uint"), mw.zeros(512, "uint")
+        m.steps(2, 256)(case[1], case[2], case[3], o)
+        single.steps(2, 256)(case[1], case[2], case[3], want)
+        assert.same(want:totable(), o:totable())
+      end
+    end
+  end)
+
   describe("with loops that are long", function()
     -- Each block works on a row, as softmax does: by two short loops, and a long one between them.
     local rows = [[

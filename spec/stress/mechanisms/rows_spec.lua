@@ -7,7 +7,7 @@ local fuzz = require "support.mechanisms.fuzz"
 
 describe("a random kernel whose threads walk rows of their own", function()
   it("has the same results, bit for bit, in all ways to compile it", function()
-    fuzz.check(require "support.mechanisms.rows", 1, 8)
+    fuzz.check(require "support.mechanisms.rows", 25, 32) -- in 28 a store precedes a load of the same element
   end)
 
   -- The values that the kernels get: if they did not show the order of a sum, the comparison would not either.

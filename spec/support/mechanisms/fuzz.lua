@@ -4,8 +4,8 @@
 --   fuzz.check(generate, first, last [, ways])   an error names the first seed that differs, with its kernel
 --   lua5.4 spec/support/mechanisms/run.lua NAME FIRST LAST [--ways="--width=8,own"]   by hand: prints all that differ
 --
--- spec/support/mechanisms/NAME.lua returns the generator of mechanism NAME, a function of `draw`, a source of random
--- numbers, that returns
+-- spec/support/mechanisms/NAME.lua (or shared/NAME.lua, as shared.NAME) returns the generator of mechanism NAME, a
+-- function of `draw`, a source of random numbers, that returns
 --   source     CUDA C of one kernel, which is called NAME; it may have __device__ functions named NAME_…
 --   launches   list of { grid, block, arguments, [shared] }
 -- An argument is a number, or { type = "float", size = n [, values = list] }: an array of random values, or
@@ -69,12 +69,25 @@ end
 
 -- ---- running
 
--- Arrays filled anew, so that each way starts from the same.
-local function arguments_of(launch, seed)
-  local draw, list, arrays = fuzz.draw(seed + 1), {}, {}
+-- What the arguments are at first, as bytes.
+local function initial_bytes(launch, seed)
+  local draw, list = fuzz.draw(seed + 1), {}
   for i, argument in ipairs(launch.arguments) do
     if type(argument) == "table" and not argument.of then
-      arrays[i] = mw.array(argument.values or fuzz.values(draw, argument.type, argument.size), argument.type)
+      local array = mw.array(argument.values or fuzz.values(draw, argument.type, argument.size), argument.type)
+      list[i] = array:bytes()
+      array:free()
+    end
+  end
+  return list
+end
+
+-- Arrays filled anew, so that each way starts from the same.
+local function arguments_of(launch, bytes)
+  local list, arrays = {}, {}
+  for i, argument in ipairs(launch.arguments) do
+    if type(argument) == "table" and not argument.of then
+      arrays[i] = mw.from_bytes(bytes[i], argument.type)
       list[i] = arrays[i]
     else
       list[i] = argument
@@ -88,14 +101,17 @@ local function arguments_of(launch, seed)
   return list, arrays
 end
 
-local function results_of(kernel, launch, seed)
-  local list, arrays = arguments_of(launch, seed)
+local function results_of(kernel, launch, initial)
+  local list, arrays = arguments_of(launch, initial)
   local ok, why = pcall(function()
     kernel(launch.grid, launch.block, launch.shared)((table.unpack or unpack)(list, 1, #launch.arguments))
     mw.synchronize()
   end)
   local bytes = {}
-  for i, array in pairs(arrays) do bytes[i] = array:bytes() end
+  for i, array in pairs(arrays) do
+    bytes[i] = array:bytes()
+    array:free()
+  end
   return bytes, not ok and tostring(why) or nil
 end
 
@@ -117,14 +133,24 @@ local function describe(launch)
   return ("grid %s, block %s, (%s)"):format(dim(launch.grid), dim(launch.block), table.concat(words, ", "))
 end
 
-local function difference(case, reference, tried)
+-- The reference's results for each launch, with what the arguments were before it.
+local function references(case, reference)
+  local list = {}
   for number, launch in ipairs(case.launches) do
-    local seed = case.seed * 16 + number
-    local wanted, wrong = results_of(reference, launch, seed)
-    if wrong then return describe(launch) .. ": the reference fails: " .. wrong end
-    local got, why = results_of(tried, launch, seed)
+    local initial = initial_bytes(launch, case.seed * 16 + number)
+    local wanted, wrong = results_of(reference, launch, initial)
+    list[number] = { initial = initial, wanted = wanted, wrong = wrong }
+  end
+  return list
+end
+
+local function difference(case, expected, tried)
+  for number, launch in ipairs(case.launches) do
+    local e = expected[number]
+    if e.wrong then return describe(launch) .. ": the reference fails: " .. e.wrong end
+    local got, why = results_of(tried, launch, e.initial)
     if why then return describe(launch) .. ": " .. why end
-    for i, bytes in pairs(wanted) do
+    for i, bytes in pairs(e.wanted) do
       if bytes ~= got[i] then
         return ("%s: argument %d differs from byte %d"):format(describe(launch), i, first_difference(bytes, got[i]))
       end
@@ -166,13 +192,14 @@ function fuzz.each_difference(generate, first, last, ways, found)
   for start = first, last, fuzz.batch do
     local cases = {}
     for seed = start, math.min(start + fuzz.batch - 1, last) do cases[#cases + 1] = fuzz.make(generate, seed) end
-    local reference = compile(cases, { "-G", "--width=1" })
+    local reference, expected = compile(cases, { "-G", "--width=1" }), {}
+    for i, case in ipairs(cases) do expected[i] = references(case, reference[case.name]) end
     for _, name in ipairs(ways) do
       local way = fuzz.ways[name] or { name }
       in_way(way, function()
         local tried = compile(cases, way)
-        for _, case in ipairs(cases) do
-          local what = difference(case, reference[case.name], tried[case.name])
+        for i, case in ipairs(cases) do
+          local what = difference(case, expected[i], tried[case.name])
           if what then found(case.seed, name, what, case) end
         end
       end)

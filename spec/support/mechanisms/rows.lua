@@ -34,9 +34,14 @@ return function(draw)
     terms[s] = draw.pick { ("a%d[%s]"):format(s, at), ("a%d[%s] * x[%s]"):format(s, at, column),
       ("(%s)a%d[%s] * a1[(%s)i * %s + %s]"):format(total, s, at, index, ld, column) }
   end
+  local function own() -- within three elements
+    return ("c[(%s)i * (%s + 2) + k + %s]"):format(index, ld, draw.pick { "0", "1", "2", "k0", "k0", "k0" })
+  end
   local body = draw.pick {
     "s = s + SUM;", "s = s + SUM;", "if (k % 3 != 1) s = s + SUM;", "s = s + SUM; if (s == 77) break;",
     ("s = s + SUM; c[(%s)i * %s + k] = s;"):format(index, ld),
+    -- the row that is read is written, before or after
+    ("%s = s; s = s + SUM + %s;"):format(own(), own()), ("s = s + SUM + %s; %s = s;"):format(own(), own()),
   }:gsub("SUM", function() return table.concat(terms, " + ") end)
 
   local block = draw.pick { 8, 16, 32, 64, 100, 128 }
@@ -44,7 +49,7 @@ return function(draw)
   local threads = guard and "rows" or nil
   local blocks = math.ceil(rows / block)
   local held = (guard and rows or blocks * block) + 4
-  local size = held * ld_value + 64
+  local size = held * (ld_value + 2) + 64
   local source = ([[
 __global__ void NAME(const T *a1, const T *a2, const T *a3, const T *x, S *c, S *y, int n, int ld, int rows, int row0,
                      int k0, int last) {

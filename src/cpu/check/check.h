@@ -40,6 +40,10 @@ void cpu_check_unlock(const cpu_worker *worker);
 void cpu_check_pause(cpu_worker *worker);
 /* A kernel was abandoned: whether the session takes over the error and reports it as a finding. */
 bool cpu_check_keeps(cpu_worker *worker, const struct cpu_command *command, mw_error *error);
+/* Whether kernels that this one launches are checked: not if threads are followed, since nothing says what of a launch
+   happens before those that it launches. In a session: a kernel that is launched is not. */
+bool cpu_check_covers_children(const cpu_kernel *kernel);
+void cpu_check_leaves_out(cpu_worker *worker, const char *child);
 
 /* ---- launch_order.c: with the pool's lock ---- */
 
@@ -63,6 +67,7 @@ void cpu_check_block_end(cpu_worker *worker);
 void cpu_check_barrier(cpu_worker *worker);
 void cpu_check_warp(cpu_worker *worker, uint32_t first, uint32_t lanes);
 void cpu_check_named(cpu_worker *worker, const uint32_t *arrived, const uint32_t *waits, uint32_t warps);
+void cpu_check_cluster(cpu_worker *worker);        /* the cluster barrier was passed */
 void cpu_check_grid(cpu_worker *worker, bool all); /* the grid barrier was passed; not all: some blocks had ended */
 void cpu_checked_free(cpu_checked *block);
 /* mw_services.check_event */
@@ -119,7 +124,7 @@ bool cpu_check_is_freed(cpu_check *check, uint64_t address);
 uint64_t cpu_check_frees_count(const cpu_check *check);
 void cpu_check_malloced(cpu_worker *worker, uint64_t address, uint64_t bytes);
 bool cpu_check_malloc_freed(cpu_worker *worker, uint64_t address);
-/* Whether the address is in an array, a variable or a live block of malloc. */
+/* Whether the address is in an array, a variable, a live block of malloc, or shared memory of the block's cluster. */
 bool cpu_check_is_global(const cpu_worker *worker, uint64_t address);
 /* The live block of malloc in kernels that contains the address. */
 bool cpu_check_malloc_find(cpu_check *check, uint64_t address, uint64_t *base, size_t *bytes);

@@ -192,11 +192,12 @@ void cpu_check_block(cpu_worker *worker, uint32_t count) {
   self->launch = worker->command->checked;
   self->block = (uint32_t)worker->base.block;
   self->count = count;
-  self->epoch = self->grids = 0;
+  self->epoch = self->grids = self->clusters = 0;
   self->accesses = self->counted_count = self->unwritten_count = 0;
   memset(self->sites, 0, sizeof self->sites);
-  if (check_wants(check, MW_CHECK_INITIALISATION))
-    check_set_unwritten(check, (uint64_t)(uintptr_t)worker->base.shared, worker->command->kernel.shared);
+  uint64_t shared = (uint64_t)(uintptr_t)worker->base.shared, bytes = worker->command->kernel.shared;
+  if (check_wants(check, MW_CHECK_INITIALISATION)) check_set_unwritten(check, shared, bytes);
+  if (!check_is_own(worker, shared)) shadow_forget(check->global, shared, bytes);
 }
 
 void cpu_check_block_end(cpu_worker *worker) {
@@ -290,6 +291,10 @@ void cpu_check_named(cpu_worker *worker, const uint32_t *arrived, const uint32_t
   if (worker->holds_check && self->check) meet(self, arrived, waits, 0, warps);
 }
 
+void cpu_check_cluster(cpu_worker *worker) {
+  if (worker->holds_check && worker->checked->check) worker->checked->clusters++;
+}
+
 void cpu_check_grid(cpu_worker *worker, bool all) {
   if (!worker->holds_check || !worker->checked->check) return;
   worker->checked->grids++;
@@ -318,10 +323,6 @@ static void learn_copies(cpu_checked *self, uint32_t thread, uint32_t group, vie
   self->has_views = true;
 }
 
-static bool is_in_shared(const cpu_worker *worker, uint64_t address) {
-  return address >= (uint64_t)(uintptr_t)worker->base.shared && address < (uint64_t)(uintptr_t)worker->shared_end;
-}
-
 void cpu_check_event(mw_worker *base, mw_check_event event, uint64_t value) {
   CPU_SERVICE_ENTER(base);
   cpu_worker *worker = (cpu_worker *)base;
@@ -331,7 +332,7 @@ void cpu_check_event(mw_worker *base, mw_check_event event, uint64_t value) {
   worker->in_service = 1;
   uint32_t thread = checked_thread_of(worker);
   checked_thread *t = &self->threads[thread];
-  bool is_shared = is_in_shared(worker, value);
+  bool is_shared = check_is_own(worker, value);
   switch (event) {
   case MW_CHECK_FENCE: fence(self, thread, (unsigned)value); break;
   case MW_CHECK_WAITED: checked_acquire(self, thread, value, is_shared, false); break;
@@ -365,7 +366,7 @@ void checked_count(cpu_worker *worker, uint32_t thread, uint64_t barrier) {
   cpu_checked *self = worker->checked;
   check_counted c = {.barrier = barrier, .thread = thread, .phase = phase_of(barrier)};
   c.group = ++self->threads[thread].groups;
-  c.shared = is_in_shared(worker, barrier);
+  c.shared = check_is_own(worker, barrier);
   if (self->counted_count == CHECK_COUNTED)
     publish_counted(self, &c);
   else

@@ -2,6 +2,7 @@
  * of malloc in kernels, with what is left of them at the end. */
 #include "session.h"
 
+#include "cpu/execution/cluster.h"
 #include "cpu/memory/heap.h"
 
 #include <stdio.h>
@@ -73,6 +74,7 @@ bool cpu_check_is_freed(cpu_check *check, uint64_t address) {
 uint64_t cpu_check_frees_count(const cpu_check *check) { return atomic_load(&((cpu_check *)check)->frees); }
 
 bool cpu_check_is_global(const cpu_worker *worker, uint64_t address) {
+  if (cpu_cluster_has(worker, (const void *)(uintptr_t)address)) return true;
   if (cpu_heap_is_for_arrays(worker->device->heap, address)) return true;
   const check_range *range = check_range_of(cpu_check_of(worker->device), address);
   return range && range->live;

@@ -7,6 +7,7 @@
 #include "session.h"
 
 #include "cpu/memory/heap.h"
+#include "cpu/execution/cluster.h"
 #include "cpu/execution/warp.h"
 #include "cpu/schedule/stream.h"
 
@@ -26,7 +27,7 @@ enum { WRITES = 1, STRONG = 2, BLOCK_ONLY = 4, VOLATILE = 8, UPDATES = 16, HOST 
 typedef struct record {
   check_time time, fenced; /* fenced: of an atomic access that releases, the time that it passes on */
   uint32_t launch, block, lanes, site, next;
-  uint16_t grids;
+  uint16_t grids, clusters;
   uint8_t warp, bytes, flags; /* bytes: a set of 4 */
 } record;
 
@@ -148,6 +149,21 @@ typedef struct touch {
   uint32_t reported, latest_thread, latest_site, latest_block;
 } touch;
 
+static bool is_in_same_cluster(const touch *a, uint32_t block) {
+  const check_launch *launch = check_launch_at(a->check, a->me.launch);
+  uint32_t ours[3], theirs[3];
+  cpu_unfold(a->me.block, launch->grid, ours);
+  cpu_unfold(block, launch->grid, theirs);
+  for (int axis = 0; axis < 3; axis++)
+    if (ours[axis] / launch->cluster[axis] != theirs[axis] / launch->cluster[axis]) return false;
+  return true;
+}
+
+/* Of another block of the launch: whether all blocks, or those of the cluster, have met since. */
+static bool has_met(const touch *a, const record *r) {
+  return r->grids < a->me.grids || (r->clusters < a->me.clusters && is_in_same_cluster(a, r->block));
+}
+
 /* Whether the access of that lane in the record happens before the access `a`. */
 static bool happens_before(const touch *a, const record *r, uint32_t which) {
   const record *me = &a->me;
@@ -159,10 +175,10 @@ static bool happens_before(const touch *a, const record *r, uint32_t which) {
   if (!a->self) return true;
   if (is_agent) {
     bool same = r->block == me->block && 32u * me->warp + (uint32_t)__builtin_ctz(me->lanes) == thread;
-    if ((same && r->time == me->time) || (r->block != me->block && r->grids < me->grids)) return true;
+    if ((same && r->time == me->time) || (r->block != me->block && has_met(a, r))) return true;
   } else if (r->block == me->block) {
     if (thread == a->thread || check_epoch(r->time) < a->self->epoch) return true;
-  } else if (r->grids < me->grids) {
+  } else if (has_met(a, r)) {
     return true;
   }
   /* A thread that has acquired what an atomic write releases also comes after that write itself. */
@@ -171,8 +187,7 @@ static bool happens_before(const touch *a, const record *r, uint32_t which) {
 
 /* The first lane of the record whose access does not happen before this one; 32: none. */
 static uint32_t unordered_lane(const touch *a, const record *r) {
-  bool is_agent = 32u * r->warp >= AGENTS;
-  if (a->self && r->launch == a->me.launch && r->block == a->me.block && !is_agent &&
+  if (a->self && r->launch == a->me.launch && r->block == a->me.block && 32u * r->warp < AGENTS &&
       check_epoch(r->time) < a->self->epoch)
     return 32;
   for (uint32_t lanes = r->lanes; lanes; lanes &= lanes - 1) {
@@ -204,6 +219,8 @@ static const char *advice_of(const touch *a, const record *r) {
     return "one is an asynchronous copy that was not waited for: wait for it, then __syncthreads()";
   if (r->launch != me->launch)
     return "no event or synchronisation orders the two launches: record an event and wait for it, or use one stream";
+  if (r->block != me->block && me->clusters && is_in_same_cluster(a, r->block))
+    return "no cluster.sync() is between them";
   if (r->block != me->block)
     return "blocks run in any order: use an atomic, a second launch, or a fence (__threadfence) with an atomic flag";
   if ((r->flags | me->flags) & UPDATES) return "the other access is not atomic, and no __syncthreads() is between them";
@@ -250,7 +267,8 @@ static bool replaces(const record *me, const record *r) {
 
 static bool joins(const record *me, const record *r) {
   return r->launch == me->launch && r->block == me->block && r->warp == me->warp && r->time == me->time &&
-         r->flags == me->flags && r->bytes == me->bytes && r->grids == me->grids && r->site == me->site;
+         r->flags == me->flags && r->bytes == me->bytes && r->grids == me->grids && r->clusters == me->clusters &&
+         r->site == me->site;
 }
 
 /* Drop the oldest record of another block, of several. */
@@ -344,12 +362,16 @@ static void let_others_run(cpu_worker *worker, uint32_t thread, uint64_t address
   worker->call = call;
 }
 
+bool check_is_own(const cpu_worker *worker, uint64_t address) {
+  uint64_t low = (uint64_t)(uintptr_t)worker->base.shared, high = (uint64_t)(uintptr_t)worker->shared_end;
+  return address >= low && address < high && !cpu_cluster_has(worker, worker->base.shared);
+}
+
 void cpu_check_watch(cpu_worker *worker, uint64_t address, uint64_t bytes, uint64_t object, const char *name,
                      uint32_t flags) {
   cpu_checked *self = worker->checked;
   if (!worker->holds_check || !self->check || !check_wants(self->check, MW_CHECK_RACES)) return;
-  uint64_t low = (uint64_t)(uintptr_t)worker->base.shared, high = (uint64_t)(uintptr_t)worker->shared_end;
-  bool shared = address >= low && address < high;
+  bool shared = check_is_own(worker, address);
   if (!shared && !cpu_check_is_global(worker, address)) return;
   uint32_t thread = checked_thread_of(worker);
   bool strong = flags & (MW_ACCESS_ATOMIC | MW_ACCESS_VOLATILE);
@@ -380,6 +402,7 @@ void cpu_check_watch(cpu_worker *worker, uint64_t address, uint64_t bytes, uint6
                   .lanes = 1u << thread % 32,
                   .warp = (uint8_t)(thread / 32),
                   .grids = (uint16_t)self->grids,
+                  .clusters = (uint16_t)self->clusters,
                   .site = check_site_here(worker),
                   .flags = flags_of(flags)};
   if (strong && flags & MW_ACCESS_STORE && t->has_fenced && t->fenced_for[0]) {

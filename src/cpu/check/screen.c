@@ -42,7 +42,7 @@ struct cpu_cells {
 
 typedef struct written {
   uint64_t base, bytes, at; /* at: of its first piece */
-  bool noted;
+  bool noted, restored;
 } written;
 
 struct cpu_screen {
@@ -57,6 +57,9 @@ struct cpu_screen {
   unsigned char **values; /* of each piece: the shadow of its values, or NULL if all of it is written */
   mw_completion own;
 };
+
+enum { LANES = 16 };
+typedef uint32_t lanes __attribute__((vector_size(LANES * sizeof(uint32_t)), aligned(4), may_alias));
 
 /* ---- cells ---- */
 
@@ -119,26 +122,41 @@ static written *find_array(cpu_screen *s, uint64_t base) {
   return NULL;
 }
 
-/* The arrays that pointers of the parameter block point into. False: one is written through one pointer and accessed in
-   another way through another, or it is not known through which. */
-static bool find_arrays(cpu_screen *s, const cpu_kernel *kernel, const void *params) {
+/* Arrays that are not restored are not needed further. */
+static void count_pieces(cpu_screen *s) {
+  unsigned kept = 0;
+  for (unsigned i = 0; i < s->count; i++) {
+    if (!s->arrays[i].restored) continue;
+    s->arrays[kept] = s->arrays[i];
+    s->arrays[kept++].at = s->pieces;
+    s->pieces += (s->arrays[i].bytes + PIECE - 1) / PIECE;
+  }
+  s->count = kept;
+}
+
+/* The arrays that pointers of the parameter block point into. False: it is not known which arrays are written; or one is
+   written through one pointer and accessed in another way through another, and `noted`: only accesses of the same array
+   are compared. */
+static bool find_arrays(cpu_screen *s, const cpu_kernel *kernel, const void *params, bool noted) {
   uint64_t unknown = kernel->image->writes;
   for (int pass = 0; pass < 2; pass++) /* first those that are written */
     for (size_t i = 0; i < kernel->pointer_count; i++) {
       size_t bytes, word = kernel->pointers[i] / sizeof(uint64_t);
       uint64_t address, base, bit = word < MOST ? 1ull << word : 0;
       bool writes = kernel->image->writes & bit, notes = kernel->image->notes & bit;
+      bool restores = kernel->image->restores & bit;
       if (writes != (pass == 0)) continue;
       unknown &= ~bit;
       memcpy(&address, (const char *)params + kernel->pointers[i], sizeof address);
       bool found = cpu_heap_find(s->device->heap, address, &base, &bytes);
       if (!found && writes) return false;
-      const written *array = found ? find_array(s, base) : NULL;
-      if (array && !(array->noted && notes)) return false;
+      written *array = found ? find_array(s, base) : NULL;
+      if (array && noted && !(array->noted && notes)) return false;
+      if (array) array->restored = true; /* what one pointer reads may be written by the other */
       if (array || !writes) continue;
-      s->arrays[s->count++] = (written){base, bytes, s->pieces, notes};
-      s->pieces += (bytes + PIECE - 1) / PIECE;
+      s->arrays[s->count++] = (written){base, bytes, 0, notes, restores};
     }
+  count_pieces(s);
   return !unknown && s->pieces <= saved_most / PIECE;
 }
 
@@ -156,13 +174,15 @@ cpu_screen *cpu_screen_new(cpu_device *device, const mw_launch_request *request,
   const cpu_check *check = cpu_check_of(device);
   mw_frame frame = work->frame;
   if (!check || check->seed || !image->screened || request->watch || request->reference_count) return NULL;
-  if (image->info.reference_count || image->iterations || image->gangs > 1 || image->packed > 1) return NULL;
+  bool notes = check->kinds & (MW_CHECK_RACES | MW_CHECK_BARRIERS);
+  if (image->info.reference_count || (notes && (image->iterations || image->gangs > 1 || image->packed > 1)))
+    return NULL;
   if ((image->fits && !image->fits(&frame)) || !cpu_pointers_are_separate(screened, request->params)) return NULL;
   if (cpu_blocks_wait(&frame) || !cells_of(device)) return NULL;
   cpu_screen *s = mw_alloc(sizeof *s);
   s->device = device;
   s->number = atomic_fetch_add(&number, 1) + 1;
-  if (!set_bits(s, request) || !find_arrays(s, screened, request->params)) {
+  if (!set_bits(s, request) || !find_arrays(s, screened, request->params, notes)) {
     free(s);
     return NULL;
   }
@@ -221,12 +241,17 @@ static piece piece_at(const cpu_screen *s, uint64_t i) {
 
 static uint64_t end_of(const cpu_screen *s, uint64_t last) { return last < s->pieces ? last : s->pieces; }
 
+/* Arrays begin and end at multiples of a vector. */
 static bool is_zero(const unsigned char *bytes, uint64_t count) {
-  for (uint64_t i = 0, part; i < count; i += part) {
-    unsigned char any = 0;
-    part = count - i < 4096 ? count - i : 4096;
-    for (uint64_t k = 0; k < part; k++) any |= bytes[i + k];
-    if (any) return false;
+  enum { PART = 4096 };
+  for (uint64_t i = 0, end; i < count; i = end) {
+    lanes any[2] = {0};
+    end = i + PART < count ? i + PART : count;
+    for (uint64_t k = i; k < end; k += sizeof any)
+      for (int n = 0; n < 2; n++) any[n] |= ((const lanes *)(const void *)(bytes + k))[n];
+    any[0] |= any[1];
+    for (int n = 0; n < LANES; n++)
+      if (any[0][n]) return false;
   }
   return true;
 }
@@ -258,9 +283,6 @@ void cpu_screen_restore(void *context, uint64_t first, uint64_t last) {
       memset(bits, 0, p.bytes);
   }
 }
-
-enum { LANES = 16 };
-typedef uint32_t lanes __attribute__((vector_size(LANES * sizeof(uint32_t)), aligned(4), may_alias));
 
 static uint64_t sum_of(const lanes *counts) {
   uint64_t sum = 0;

@@ -57,6 +57,7 @@ int cpu_check_end(void *handle, mw_report **out) {
   check_lifetime_end(check);
   atomic_store(&device->check, NULL);
   *out = mw_report_new(check->findings, check->finding_count);
+  mw_report_say(*out, check->left_out.data);
   free_keys(check);
   free_sites(&check->sites);
   check_order_close(check);
@@ -93,6 +94,7 @@ void cpu_check_enter(cpu_worker *worker) {
   cpu_check_lock(worker);
   memcpy(launch->grid, worker->work->frame.grid, sizeof launch->grid);
   memcpy(launch->block, worker->work->frame.block, sizeof launch->block);
+  memcpy(launch->cluster, worker->work->frame.cluster, sizeof launch->cluster);
   worker->holds_check = checks_of(worker) & FOLLOWED;
   worker->base.shadow = check_shadow_distance(worker->session);
   if (!worker->holds_check) mw_unlock(&worker->session->lock);
@@ -118,6 +120,22 @@ void cpu_check_pause(cpu_worker *worker) {
   mw_unlock(lock);
   sched_yield();
   mw_lock(lock);
+}
+
+bool cpu_check_covers_children(const cpu_kernel *kernel) {
+  uint64_t checks = kernel->unit->image->checks;
+  return checks && !(checks & FOLLOWED);
+}
+
+void cpu_check_leaves_out(cpu_worker *worker, const char *child) {
+  cpu_check *check = worker->session;
+  if (!check) return;
+  char *line = mw_format("kernel %s, which kernel %s launched%s\n", child, worker->work->kernel->image->info.name,
+                         check->kinds & FOLLOWED ? "; runs that check memory and initialisation alone include it" : "");
+  cpu_check_lock(worker);
+  if (!check->left_out.data || !strstr(check->left_out.data, line)) mw_text_addf(&check->left_out, "%s", line);
+  cpu_check_unlock(worker);
+  free(line);
 }
 
 /* ---- places ---- */

@@ -28,7 +28,7 @@ typedef struct check_sites {
 
 typedef struct check_launch {
   mw_ordered_command order;
-  uint32_t grid[3], block[3];
+  uint32_t grid[3], block[3], cluster[3];
   bool stopped; /* by a failure: incomplete work is not a finding */
 } check_launch;
 
@@ -56,6 +56,7 @@ struct cpu_check {
   check_launch **launches; /* by number; [0] is unused */
   uint32_t launch_count, launch_capacity;
   mw_stream_clocks clocks;
+  mw_text left_out; /* lines of what was not checked */
   /* initialised.c: the shadow of the device's range; NULL: there was no room */
   uint8_t *values;
   uint64_t values_base, values_size;
@@ -152,7 +153,7 @@ enum { CHECK_COUNTED = 64 };
 /* The worker's current block. */
 struct cpu_checked {
   cpu_check *check;
-  uint32_t launch, block, grids; /* grids: barriers of the grid that it has passed */
+  uint32_t launch, block, grids, clusters; /* grids, clusters: barriers of these that it has passed */
   uint32_t epoch, count;
   bool has_views;
   view *known; /* of other blocks, by all its threads */
@@ -206,6 +207,8 @@ uint64_t check_shadow_distance(const cpu_check *check);
 void check_show_address(const cpu_worker *worker, uint64_t *address);
 
 /* race.c */
+/* Whether the address is in shared memory of the block's own. That of a cluster's blocks is common to them. */
+bool check_is_own(const cpu_worker *worker, uint64_t address);
 shadow *shadow_new(void);
 void shadow_clear(shadow *s);
 void shadow_free(shadow *s);

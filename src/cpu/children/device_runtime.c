@@ -1,5 +1,6 @@
 /* The device runtime's calls: launches from kernels, copies, streams, events. See children.h. */
 #include "children.h"
+#include "cpu/check/check.h"
 #include "cpu/memory/heap.h"
 
 #include <string.h>
@@ -162,7 +163,7 @@ static cpu_grid *new_grid(const job *j, size_t param_bytes) {
 /* The kernel with this number in the module that the running kernel is of. */
 static cpu_kernel *find_kernel(const cpu_worker *worker, uint64_t number) {
   const cpu_kernel *kernel = worker->work->kernel;
-  while (kernel->otherwise) kernel = kernel->otherwise;
+  while (kernel->otherwise && !cpu_check_covers_children(kernel)) kernel = kernel->otherwise;
   const cpu_unit *unit = kernel->unit;
   return number >= 1 && number <= unit->image->kernel_count ? &unit->kernels[number - 1] : NULL;
 }
@@ -192,6 +193,7 @@ static int launch(const job *j) {
                                      .owner = j->worker->work->owner};
   cpu_grid *grid = new_grid(j, r->param_bytes);
   if (!grid) return MW_MEMORY_ALLOCATION;
+  if (!kernel->unit->image->checks) cpu_check_leaves_out(j->worker, info->name);
   int code = cpu_launch_configure(j->worker->device, &request, &grid->work);
   if (code) return code;
   grid->work.param_bytes = r->param_bytes;
@@ -254,6 +256,18 @@ static int queue_event(const job *j) {
   return queue_grid(j, grid);
 }
 
+/* cudaLimitStackSize, cudaLimitPrintfFifoSize, cudaLimitMallocHeapSize, cudaLimitDevRuntimePendingLaunchCount */
+static int read_limit(const job *j) {
+  mw_device_request *r = j->request;
+  switch (r->value) {
+  case 0: r->bytes = (uint64_t)cpu_limit(j->worker->device, MW_LIMIT_STACK); return MW_SUCCESS;
+  case 1: r->bytes = 1 << 20; return MW_SUCCESS; /* any text is printed */
+  case 2: r->bytes = (uint64_t)cpu_limit(j->worker->device, MW_LIMIT_HEAP); return MW_SUCCESS;
+  case 4: r->bytes = (uint64_t)cpu_limit(j->worker->device, MW_LIMIT_LAUNCHES); return MW_SUCCESS;
+  default: return MW_UNSUPPORTED_LIMIT;
+  }
+}
+
 /* ---- the service ---- */
 
 static int answer(const job *j) {
@@ -278,6 +292,7 @@ static int answer(const job *j) {
   case MW_DEVICE_LAST_ERROR:
   case MW_DEVICE_PEEK_ERROR: return last_error(j);
   case MW_DEVICE_SYNCHRONIZE: return synchronize(j);
+  case MW_DEVICE_LIMIT: return read_limit(j);
   default: return MW_INVALID_VALUE;
   }
 }
@@ -300,5 +315,6 @@ uint32_t cpu_device_runtime(mw_worker *base, uint32_t call, mw_device_request *r
   cpu_service_call(base, run_job, &j);
   request->stream = copy.stream;
   request->event = copy.event;
+  request->bytes = copy.bytes;
   return (uint32_t)j.code;
 }

@@ -1,5 +1,6 @@
 /* Clusters: see cluster.h. */
 #include "cluster.h"
+#include "cpu/check/check.h"
 #include "cpu/children/children.h"
 #include "cpu/memory/heap.h"
 #include "warp.h"
@@ -262,6 +263,7 @@ void cpu_cluster_wait(mw_worker *base, uint32_t callers) {
     return;
   }
   wait(worker, MEMBER_AT_BARRIER);
+  cpu_check_cluster(worker);
   if (!worker->cluster->stuck) return;
   worker->finding = "barrier_divergence";
   cpu_service_fail(base, MW_LAUNCH_FAILURE, NULL, 0,

@@ -328,13 +328,19 @@ bool cpu_unit_symbol(void *argument, size_t i, mw_symbol_info *info) {
 
 /* Kernels of the simd tier that are not specialised already. Threads with loops take longer, and launches have fewer of
    them: by their number alone such kernels would run the general code for a long time, so their threads have more
-   weight. */
-unsigned cpu_specialises(void *argument) {
+   weight. And long launches count by their time, as far as the last launch shows it: a short thread of general code
+   takes about 80 ns. */
+uint64_t cpu_specialises(void *argument, uint64_t blocks, uint64_t threads) {
   enum { IN_LOOP = 2, IN_LOOPS = 8 };
-  const mw_mwo_kernel *image = ((const cpu_kernel *)argument)->image;
-  if (strcmp(image->info.tier, "simd") != 0 || image->fits) return 0;
-  if (!((const cpu_kernel *)argument)->unit->image->bitcode_bytes) return 0;
-  return image->loop_depth == 0 ? 1 : image->loop_depth == 1 ? IN_LOOP : IN_LOOPS;
+  static const double long_launch = 0.5e-3, of_thread = 80e-9; /* seconds */
+  const cpu_kernel *kernel = argument;
+  const mw_mwo_kernel *image = kernel->image;
+  if (strcmp(image->info.tier, "simd") != 0 || image->fits || image->launches) return 0;
+  if (!kernel->unit->image->bitcode_bytes) return 0;
+  double seconds = (double)blocks * atomic_load_explicit(&kernel->block_seconds, memory_order_relaxed);
+  uint64_t by_number = threads * (image->loop_depth == 0 ? 1 : image->loop_depth == 1 ? IN_LOOP : IN_LOOPS);
+  uint64_t by_time = seconds < long_launch ? 0 : (uint64_t)(seconds / of_thread);
+  return by_time > by_number ? by_time : by_number;
 }
 
 unsigned cpu_takes(void *argument) {

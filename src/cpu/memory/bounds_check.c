@@ -4,6 +4,7 @@
  * heap changes. A lookup takes the heap's lock, which code on a kernel's stack must not do, so it is a
  * cpu_service_call. */
 #include "heap.h"
+#include "cpu/execution/cluster.h"
 #include "cpu/check/check.h"
 #include "cpu/execution/services.h"
 #include "cpu/execution/worker.h"
@@ -159,7 +160,9 @@ void cpu_check_access(mw_worker *base, uint64_t object, uint64_t address, uint64
   cpu_worker *worker = (cpu_worker *)base;
   access_made a = {address, bytes, name, (flags & MW_ACCESS_STORE) != 0};
   if (flags & MW_ACCESS_UNBOUND) {
-    cpu_check_watch(worker, address, bytes, 0, name, flags);
+    bool reads = !(flags & (MW_ACCESS_STORE | MW_ACCESS_ATOMIC)); /* texels are read with others, as whole words */
+    if (!reads || cpu_cluster_has(worker, (const void *)(uintptr_t)address))
+      cpu_check_watch(worker, address, bytes, 0, name, flags);
     return;
   }
   if (flags >> MW_ACCESS_ALIGN_SHIFT && address & ((1u << (flags >> MW_ACCESS_ALIGN_SHIFT)) - 1))

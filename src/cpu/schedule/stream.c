@@ -82,7 +82,7 @@ bool cpu_stream_wait_until(cpu_stream *stream, uint64_t target) {
     }
   }
   if (helped) cpu_pool_wake(pool); /* other threads run the remaining work */
-  if (!held && target == stream->issued) cpu_check_synchronized(stream);
+  if (!held && target == stream->issued && !stream->closing) cpu_check_synchronized(stream);
   if (--stream->pins == 0 && stream->closing) pthread_cond_broadcast(&stream->moved);
   return !held;
 }
@@ -107,7 +107,6 @@ int cpu_stream_query(void *handle) {
   cpu_random_yield(pool);
   bool empty = atomic_load(&stream->retired) == stream->issued;
   if (!empty) cpu_pool_wake(pool); /* the caller probably polls */
-  if (empty) cpu_check_synchronized(stream);
   cpu_pool_unlock(pool);
   return empty ? MW_SUCCESS : MW_NOT_READY;
 }
@@ -126,8 +125,8 @@ void cpu_stream_free(void *handle) {
   cpu_device *device = stream->device;
   mw_lock(&pool->lock);
   /* Holds that were not released would block the stream for ever: finish them, so that its work runs. */
+  stream->closing = true; /* the program does not wait */
   while (!cpu_stream_wait_until(stream, stream->issued)) cpu_mark_finish(cpu_stream_hold_of(stream));
-  stream->closing = true;
   while (stream->pins > 0) cpu_pool_wait(pool, &stream->moved);
   cpu_stream **link = &device->streams;
   while (*link != stream) link = &(*link)->next;
@@ -276,6 +275,7 @@ static void launch_screened(cpu_stream *stream, const mw_launch_request *request
   cpu_kernel_work screened = *work;
   screened.kernel = kernel;
   screened.frame.symbols = kernel->unit->symbols;
+  screened.frame.iterations = kernel->image->iterations ? kernel->image->iterations(&screened.frame) : 0;
   push_step(stream, cpu_screen_begin, screen, 1);
   push_step(stream, cpu_screen_save, screen, pieces);
   cpu_command *command = new_launch(stream, request, &screened, (mw_completion){0});

@@ -64,7 +64,8 @@ enum __mw_device_call {
   __MW_EVENT_WAIT,
   __MW_LAST_ERROR,
   __MW_PEEK_ERROR,
-  __MW_SYNCHRONIZE
+  __MW_SYNCHRONIZE,
+  __MW_LIMIT
 };
 struct __mw_device_request {
   unsigned long long kernel, stream, event;
@@ -196,6 +197,26 @@ __mw_device cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t eve
   return (cudaError_t)__mw_device_runtime(__MW_EVENT_WAIT, &r);
 }
 
+__mw_device cudaError_t cudaDeviceGetLimit(size_t *value, cudaLimit limit) {
+  __mw_device_request r = {};
+  r.value = limit;
+  cudaError_t code = (cudaError_t)__mw_device_runtime(__MW_LIMIT, &r);
+  if (code == cudaSuccess) *value = r.bytes;
+  return code;
+}
+__mw_device cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache *config) {
+  *config = cudaFuncCachePreferNone;
+  return cudaSuccess;
+}
+__mw_device cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig *config) {
+  *config = cudaSharedMemBankSizeFourByte;
+  return cudaSuccess;
+}
+__mw_device cudaError_t cudaRuntimeGetVersion(int *version) {
+  *version = 11020; /* as on the host */
+  return cudaSuccess;
+}
+
 __mw_device cudaError_t cudaGetDevice(int *device) {
   *device = 0;
   return cudaSuccess;
@@ -225,6 +246,10 @@ __mw_device cudaError_t cudaGetDeviceCount(int *count) {
 
 #endif
 
+__mw_device cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream = 0, unsigned int = 0) {
+  return cudaEventRecord(event, stream);
+}
+
 /* Rows, one command each. */
 __mw_device cudaError_t cudaMemcpy2DAsync(void *target, size_t target_pitch, const void *source, size_t source_pitch,
                                           size_t width, size_t height, cudaMemcpyKind kind = cudaMemcpyDefault,
@@ -251,6 +276,20 @@ __mw_device cudaError_t cudaMemset3DAsync(cudaPitchedPtr target, int value, cuda
   for (size_t z = 0; z < extent.depth; z++) {
     char *slice = (char *)target.ptr + z * target.pitch * target.ysize;
     cudaError_t code = cudaMemset2DAsync(slice, target.pitch, value, extent.width, extent.height, stream);
+    if (code != cudaSuccess) return code;
+  }
+  return cudaSuccess;
+}
+/* Between pitched memory; there are no CUDA arrays in kernels. */
+__mw_device cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms *p, cudaStream_t stream = 0) {
+  if (p->srcArray || p->dstArray) return cudaErrorInvalidValue;
+  for (size_t z = 0; z < p->extent.depth; z++) {
+    const char *from = (const char *)p->srcPtr.ptr + p->srcPos.x +
+                       p->srcPtr.pitch * (p->srcPos.y + p->srcPtr.ysize * (p->srcPos.z + z));
+    char *to =
+        (char *)p->dstPtr.ptr + p->dstPos.x + p->dstPtr.pitch * (p->dstPos.y + p->dstPtr.ysize * (p->dstPos.z + z));
+    cudaError_t code = cudaMemcpy2DAsync(to, p->dstPtr.pitch, from, p->srcPtr.pitch, p->extent.width, p->extent.height,
+                                         p->kind, stream);
     if (code != cudaSuccess) return code;
   }
   return cudaSuccess;

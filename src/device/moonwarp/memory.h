@@ -50,6 +50,7 @@ __mw_device unsigned int __isGlobal(const void *address) { return __mw_memory_ki
 __mw_device unsigned int __isShared(const void *address) { return __mw_memory_kind(address) == 3; }
 __mw_device unsigned int __isConstant(const void *address) { return __mw_memory_kind(address) == 4; }
 __mw_device unsigned int __isLocal(const void *address) { return __mw_memory_kind(address) == 5; }
+__mw_device unsigned int __isCtaShared(const void *address) { return __isShared(address); }
 /* Shared memory of any block of the cluster. */
 __mw_device unsigned int __isClusterShared(const void *address) {
   unsigned int kind = __mw_memory_kind(address);
@@ -69,6 +70,7 @@ __mw_device void *__cvta_shared_to_generic(size_t address) { return (void *)addr
 __mw_device void *__cvta_global_to_generic(size_t address) { return (void *)address; }
 __mw_device void *__cvta_local_to_generic(size_t address) { return (void *)address; }
 __mw_device void *__cvta_constant_to_generic(size_t address) { return (void *)address; }
+__mw_device void *__cvta_grid_constant_to_generic(size_t address) { return (void *)address; }
 
 /* Loads and stores with cache hints (read-only cache, level, streaming, volatile) are plain accesses here. Volatile
    ones access words, since classes have no volatile copies. */

@@ -23,6 +23,10 @@ __mw_linked cudaError_t __cudaCDP2EventRecord(cudaEvent_t event, cudaStream_t st
 __mw_linked cudaError_t __cudaCDP2GetDevice(int *device);
 __mw_linked cudaError_t __cudaCDP2GetDeviceCount(int *count);
 __mw_linked cudaError_t __cudaCDP2DeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device);
+__mw_linked cudaError_t __cudaCDP2DeviceGetLimit(size_t *value, cudaLimit limit);
+__mw_linked cudaError_t __cudaCDP2DeviceGetCacheConfig(cudaFuncCache *config);
+__mw_linked cudaError_t __cudaCDP2DeviceGetSharedMemConfig(cudaSharedMemConfig *config);
+__mw_linked cudaError_t __cudaCDP2RuntimeGetVersion(int *version);
 /* mwcc makes these the library's, or, if the module launches nothing that could fail, 0 (src/mwcc/gpu/nvptx.c). */
 __mw_linked cudaError_t __mw_last_error();
 __mw_linked cudaError_t __mw_peek_error();
@@ -55,6 +59,16 @@ __mw_device cudaError_t cudaGetDeviceCount(int *count) { return __cudaCDP2GetDev
 __mw_device cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device) {
   return __cudaCDP2DeviceGetAttribute(value, attribute, device);
 }
+__mw_device cudaError_t cudaDeviceGetLimit(size_t *value, cudaLimit limit) {
+  return __cudaCDP2DeviceGetLimit(value, limit);
+}
+__mw_device cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache *config) {
+  return __cudaCDP2DeviceGetCacheConfig(config);
+}
+__mw_device cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig *config) {
+  return __cudaCDP2DeviceGetSharedMemConfig(config);
+}
+__mw_device cudaError_t cudaRuntimeGetVersion(int *version) { return __cudaCDP2RuntimeGetVersion(version); }
 
 /* GPUs' device runtime has no such function since CUDA 12. */
 __attribute__((device,

@@ -159,6 +159,16 @@ __mw_both cudaPitchedPtr make_cudaPitchedPtr(void *pointer, size_t pitch, size_t
 }
 __mw_both cudaExtent make_cudaExtent(size_t width, size_t height, size_t depth) { return {width, height, depth}; }
 __mw_both cudaPos make_cudaPos(size_t x, size_t y, size_t z) { return {x, y, z}; }
+struct cudaMemcpy3DParms {
+  struct cudaArray *srcArray;
+  cudaPos srcPos;
+  cudaPitchedPtr srcPtr;
+  struct cudaArray *dstArray;
+  cudaPos dstPos;
+  cudaPitchedPtr dstPtr;
+  cudaExtent extent;
+  cudaMemcpyKind kind;
+};
 
 /* Handles: device code passes them on and cannot look inside. */
 typedef struct CUstream_st *cudaStream_t;

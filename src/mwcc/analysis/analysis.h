@@ -26,6 +26,9 @@ bool is_named_barrier(const char *name);
 /* A wait for a phase of a cuda::barrier. Those that are not treated as barriers become loops (barrier_wait.c). */
 bool is_block_wait(LLVMValueRef instruction);
 bool takes_vectors(LLVMValueRef f); /* the variant of a cold helper that takes vectors */
+/* Whether it is code of a kernel in lanes, once that is marked by this attribute (codegen/lane_code.c). */
+#define LANE_CODE "mw.lanes"
+bool is_lane_code(const program *p, LLVMValueRef f);
 bool is_cold_helper(LLVMValueRef function);
 bool is_cold_call(LLVMValueRef call); /* a call of one */
 /* Whether a block may observe the progress of others there: block_independence.c. */

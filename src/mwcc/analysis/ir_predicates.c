@@ -99,3 +99,9 @@ bool takes_vectors(LLVMValueRef f) {
   return LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, COLD_VECTORS,
                                        sizeof COLD_VECTORS - 1);
 }
+
+bool is_lane_code(const program *p, LLVMValueRef f) {
+  return p->all_in_lanes || p->options->has_only || takes_vectors(f) ||
+         LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, LANE_CODE,
+                                       sizeof LANE_CODE - 1);
+}

@@ -98,7 +98,7 @@ static bool is_pure_call(LLVMValueRef call) {
                                       "llvm.minimum", "llvm.maximum", "llvm.fptosi.sat.", "llvm.fptoui.sat."};
   for (size_t i = 0; i < MW_COUNT(names); i++)
     if (starts_with(callee_name(call), names[i])) return true;
-  return false;
+  return is_launch_id(call);
 }
 
 bool is_pure(LLVMValueRef i) {

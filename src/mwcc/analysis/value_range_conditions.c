@@ -177,7 +177,7 @@ static range narrowed(const ranges *r, LLVMValueRef value, int at, int depth) {
 
 range range_at(const ranges *r, LLVMValueRef value, int at) { return narrowed(r, value, at, 3); }
 
-range range_where(const ranges *r, LLVMValueRef value, int at, LLVMValueRef condition, bool truth) {
+static range number_where(const ranges *r, LLVMValueRef value, int at, LLVMValueRef condition, bool truth) {
   comparison list[MOST_COMPARISONS];
   int count = 0;
   range mine = range_at(r, value, at);
@@ -187,6 +187,18 @@ range range_where(const ranges *r, LLVMValueRef value, int at, LLVMValueRef cond
       mine = compared_shifted(mine, integer_width(value), list[i].predicate, list[i].offset,
                               range_at(r, list[i].other, at));
   return mine;
+}
+
+/* Also of a sum with a constant, if its other term is compared: `i + 1` after `i < n`. */
+range range_where(const ranges *r, LLVMValueRef value, int at, LLVMValueRef condition, bool truth) {
+  range mine = number_where(r, value, at, condition, truth), all = full_range(integer_width(value));
+  if (!LLVMIsAInstruction(value) || LLVMGetInstructionOpcode(value) != LLVMAdd || is_never(mine)) return mine;
+  LLVMValueRef term = LLVMGetOperand(value, 1);
+  if (!LLVMIsAConstantInt(term) || !has_range(value)) return mine;
+  range from = number_where(r, LLVMGetOperand(value, 0), at, condition, truth);
+  wide by = LLVMConstIntGetSExtValue(term), low = from.low + by, high = from.high + by;
+  if (is_never(from) || low < all.low || high > all.high) return mine;
+  return meet_ranges(mine, (range){(int64_t)low, (int64_t)high});
 }
 
 range range_on_edge(const ranges *r, LLVMValueRef value, int from, int to) {

@@ -50,10 +50,12 @@ static range id_range(const ranges *r, const char *name) {
   const char *axis = strchr(name, '.');
   bool is_x = axis && axis[1] == 'x';
   unsigned known = axis ? block_size(r->graph->program, axis[1]) : 0;
+  bool is_long =
+      r->graph->program->turned_grid ? axis && axis[1] == 'y' : is_x; /* of blockIdx: what the source calls x */
   if (known && starts_with(name, "tid.")) return (range){0, known - 1};
   if (starts_with(name, "tid.z")) return (range){0, 63};
   if (starts_with(name, "ntid.z")) return (range){1, 64};
-  if (starts_with(name, "ctaid.") && !is_x) return (range){0, MOST_ROWS - 1};
+  if (starts_with(name, "ctaid.") && !is_long) return (range){0, MOST_ROWS - 1};
   if (starts_with(name, "nctaid.") && !is_x) return (range){1, MOST_ROWS};
   if (starts_with(name, "tid.")) return (range){0, 1023};
   if (starts_with(name, "ntid.")) return (range){1, 1024};

@@ -33,19 +33,8 @@ static void mark_general_cold(program *p, const kernel *k) {
    of loops and merges duplicates. LLVM's default pipelines take two to four times as long, mainly for unrolled copies
    of the loops over gangs and for vectorisation, which finds nothing, and the code is no faster. A second run of
    instcombine, the most expensive pass, finds nothing either. */
-static const char lanes_pipeline[] = "globaldce,always-inline,"
-                                     "function(sroa,loop-mssa(loop-rotate,licm),early-cse<memssa>,simplifycfg,adce),"
+static const char lanes_pipeline[] = "function(sroa,loop-mssa(loop-rotate,licm),early-cse<memssa>,simplifycfg,adce),"
                                      "globaldce";
-
-static bool is_one_lane(const kernel *k) {
-  return k->variant_count && k->variants[0].cut.lanes * k->variants[0].cut.vectors == 1;
-}
-
-static bool all_in_lanes(const program *p) {
-  for (size_t i = 0; i < p->kernel_count; i++)
-    if (!p->kernels[i].variant_count || is_one_lane(&p->kernels[i])) return false;
-  return p->kernel_count > 0;
-}
 
 /* Gangs of one lane are chosen where vector code is slow. LLVM's SLP vectoriser would make vectors of unrolled threads
    again, with gathers for their loads (column_cipher: 4.9 ms, 1.7 without). There is no option for a function or a
@@ -60,13 +49,21 @@ static void disable_slp(const program *p) {
 }
 
 void run_pipeline(program *p) {
-  static const char *const pipelines[] = {"always-inline,default<O0>", "globaldce,always-inline,default<O1>",
-                                          "globaldce,always-inline,default<O2>", "globaldce,always-inline,default<O3>"};
+  static const char *const pipelines[] = {"default<O0>", "default<O1>", "default<O2>", "default<O3>"};
   int level = p->options->level;
-  bool vectorises = level >= 2 && !(level == 2 && p->all_in_lanes);
-  if (vectorises) forbid_wrapped_strides(p);
-  run_passes(p, level == 2 && p->all_in_lanes ? lanes_pipeline : pipelines[level]);
-  if (vectorises) allow_wrapped_strides(p);
+  bool some_in_lanes = level == 2 && p->some_in_lanes, all_in_lanes = some_in_lanes && p->all_in_lanes;
+  run_passes(p, level ? "globaldce,always-inline" : "always-inline");
+  if (all_in_lanes) {
+    run_passes(p, lanes_pipeline);
+    return;
+  }
+  if (level >= 2) forbid_wrapped_strides(p);
+  if (some_in_lanes)
+    run_passes_on(p, false, pipelines[level]);
+  else
+    run_passes(p, pipelines[level]);
+  if (level >= 2) allow_wrapped_strides(p);
+  if (some_in_lanes) run_passes_on(p, true, lanes_pipeline);
 }
 
 /* The name of the function that runs on one thread's stack, whose depth is measured later; optimisation may delete the
@@ -79,7 +76,7 @@ static const char *thread_code(const kernel *k) {
 }
 
 void mark_cold_code(program *p) {
-  p->all_in_lanes = all_in_lanes(p);
+  mark_lane_code(p);
   disable_slp(p);
   for (size_t i = 0; i < p->kernel_count; i++) {
     p->kernels[i].thread_code = thread_code(&p->kernels[i]);

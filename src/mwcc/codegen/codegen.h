@@ -1,6 +1,7 @@
 /* Optimisation and code generation, by several threads.
  *
  *   codegen.c          LLVM's pipelines, code generation, output
+ *   lane_code.c        functions in lanes and others have pipelines of their own
  *   parallel.c         partitions the module: each partition is optimised and compiled by a thread of its own
  *   outline.c          moves a region of a large function to a function of its own, for another partition
  *   outline_region.c   chooses the region: single entry, single exit, few live values
@@ -15,6 +16,10 @@
 
 /* codegen.c: mark cold code, before anything else of this room; then run LLVM's pipeline */
 void mark_cold_code(program *p);
+bool is_one_lane(const kernel *k); /* lane_code.c: whether its gangs have one lane */
+void mark_lane_code(program *p);   /* for is_lane_code, in copies of the module as well */
+/* Run passes of LLVM on functions that are code in lanes, or on all others. */
+void run_passes_on(program *p, bool lanes, const char *passes);
 void run_pipeline(program *p);
 void write_stack_sizes(program *p); /* stack_depth.c: local_bytes of the kernels, and in the table */
 void emit(program *p);

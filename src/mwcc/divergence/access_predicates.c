@@ -1,5 +1,7 @@
 /* How lanes can reach memory: atomics that are done once for all of them, rows, waits that are barriers. */
 #include "access_predicates.h"
+#include "mwcc/analysis/analysis.h"
+#include "mwcc/support/predicates.h"
 
 enum { FEWEST_LANES = 4 };
 
@@ -56,4 +58,33 @@ const char *block_wait_objection(const shapes *s, LLVMValueRef wait) {
   if (memory_of(phase) != MEMORY_SHARED) return "a wait for a cuda::barrier outside of shared memory";
   if (shape_of(s, phase).kind > SHAPE_RACED) return "a wait for a cuda::barrier that differs between threads";
   return NULL;
+}
+
+/* Whether the value is computed from threadIdx and constants. */
+static bool depends_on_thread_alone(LLVMValueRef value, int depth) {
+  if (!LLVMIsAInstruction(value)) return LLVMIsAConstant(value) != NULL;
+  if (LLVMIsACallInst(value)) return starts_with(callee_name(value), "llvm.nvvm.read.ptx.sreg.tid.");
+  bool simple = is_integer_operation(value) || LLVMIsAGetElementPtrInst(value) || LLVMIsAAddrSpaceCastInst(value);
+  for (int i = 0; simple && i < LLVMGetNumOperands(value); i++)
+    simple = depth > 0 && depends_on_thread_alone(LLVMGetOperand(value, (unsigned)i), depth - 1);
+  return simple;
+}
+
+bool has_constant_places(const graph *g, const order *o, LLVMValueRef address, int n) {
+  enum { DEPTH = 8 };
+  return has_pass(g->program, PASS_LANE_FORWARDING) && o->innermost[n] < 0 && memory_of(address) == MEMORY_SHARED &&
+         depends_on_thread_alone(address, DEPTH);
+}
+
+bool follows_unless_wrapped(const shapes *s, LLVMValueRef access) {
+  LLVMValueRef address = LLVMGetOperand(access, LLVMIsALoadInst(access) ? 0 : 1);
+  LLVMTypeRef type = LLVMTypeOf(LLVMIsALoadInst(access) ? access : LLVMGetOperand(access, 0));
+  LLVMTargetDataRef layout = s->graph->program->layout;
+  if (!LLVMIsAGetElementPtrInst(address) || LLVMGetNumOperands(address) != 2) return false;
+  LLVMValueRef index = LLVMGetOperand(address, 1);
+  if (!LLVMIsASExtInst(index) && !LLVMIsAZExtInst(index)) return false;
+  shape narrow = shape_of(s, LLVMGetOperand(index, 0));
+  return (narrow.kind == SHAPE_AFFINE || narrow.kind == SHAPE_VECTOR_AFFINE) && narrow.stride == 1 &&
+         is_uniform_kind(shape_of(s, LLVMGetOperand(address, 0)).kind) &&
+         LLVMABISizeOfType(layout, LLVMGetGEPSourceElementType(address)) == LLVMABISizeOfType(layout, type);
 }

@@ -213,9 +213,9 @@ static bool has_known_trip_counts(const graph *g, const order *o) {
 }
 
 static bool is_long(const graph *g) {
-  int much = MUCH_CODE;
-  for (int n = 0; n < g->count; n++)
-    if (g->nodes[n].barrier) much = MUCH_CODE / 2;
+  int much = g->program->options->checks & MW_CHECK_INITIALISATION ? 2 * MUCH_CODE : MUCH_CODE; /* half is of shadows */
+  for (int n = 0, all = much; n < g->count; n++)
+    if (g->nodes[n].barrier) much = all / 2;
   size_t length = 0;
   for (int i = 0; i < g->value_count; i++)
     length += (size_t)operations_of(g->values[i]) + cold_call_length(g->values[i]);

@@ -12,6 +12,7 @@
  * divergent branch is run by half of the threads; in a block of several gangs by half of these, as neighbours often
  * take the same branch. */
 #include "access_pattern.h"
+#include "access_predicates.h"
 #include "mwcc/analysis/analysis.h"
 #include "mwcc/support/predicates.h"
 #include "mwcc/target/target.h"
@@ -25,6 +26,7 @@ enum {
   SHUFFLED = 20,
   GATHERED_LANE = 20,
   SCATTERED_LANE = 30,
+  QUICK = 4, /* tenths, of a register's lanes on Intel's processors */
   LANE_OF_RECORD = 3,
   SAVED = 6,
   RESUMED = 10,
@@ -38,8 +40,14 @@ static bool is_free(LLVMValueRef i) {
          (LLVMIsACallInst(i) && (starts_with(callee_name(i), "llvm.nvvm.read.ptx.sreg.") || is_barrier(i)));
 }
 
-/* The cost of an access by lanes. */
-static long cost_of_access(const shapes *s, LLVMValueRef i) {
+/* Whether it will be a shuffle of vectors that were stored before, mostly: in a block that is one gang. */
+static bool may_be_forwarded(const shapes *s, const order *o, LLVMValueRef address, int n) {
+  const unsigned *block = s->graph->program->block;
+  return block[0] * block[1] * block[2] <= (unsigned)s->cut.lanes && has_constant_places(s->graph, o, address, n);
+}
+
+/* The cost of an access by lanes, in node n. */
+static long cost_of_access(const shapes *s, const order *o, LLVMValueRef i, int n) {
   bool load = LLVMIsALoadInst(i) != NULL;
   LLVMTypeRef type = LLVMTypeOf(load ? i : LLVMGetOperand(i, 0));
   LLVMValueRef address = LLVMGetOperand(i, load ? 0 : 1);
@@ -49,10 +57,13 @@ static long cost_of_access(const shapes *s, LLVMValueRef i) {
   if (memory_of(address) == MEMORY_LOCAL) return VECTOR;
   if (at.kind < SHAPE_VARYING && (at.stride == bytes || at.stride == 0)) return VECTOR;
   if (follows_pattern(s, i) || (at.kind < SHAPE_VARYING && llabs(at.stride) <= 4 * bytes)) return SHUFFLED;
+  if (may_be_forwarded(s, o, address, n) || follows_unless_wrapped(s, i)) return SHUFFLED;
   if (is_member_of_record(s, i)) return SHUFFLED + s->cut.lanes * LANE_OF_RECORD;
   /* with full registers, code tests whether the addresses in shared memory are close together, and permutes one load */
   bool near = at.kind == SHAPE_VARYING && memory_of(address) == MEMORY_SHARED && s->cut.lanes >= LARGE;
-  return (load ? GATHERED_LANE : SCATTERED_LANE) * s->cut.lanes / (near ? 2 : 1);
+  long each = load ? GATHERED_LANE : SCATTERED_LANE;
+  if (s->cut.lanes >= LARGE && has_quick_gathers(s->graph->program)) each = each * QUICK / 10;
+  return each * s->cut.lanes / (near ? 2 : 1);
 }
 
 /* By node: whether a divergent branch decides whether a thread runs it. */
@@ -114,7 +125,7 @@ bool estimate_threads(const graph *g, const order *o, const shapes *s, const liv
       shape_kind kind = shape_of(s, i).kind;
       long times = times_of(g, o, i, n);
       if (LLVMIsALoadInst(i) || LLVMIsAStoreInst(i)) {
-        by_lanes += times * cost_of_access(s, i), by_threads += times * SCALAR * count;
+        by_lanes += times * cost_of_access(s, o, i, n), by_threads += times * SCALAR * count;
       } else if (!is_free(i) && kind > SHAPE_BLOCK) {
         by_lanes += times * (kind <= SHAPE_GANG ? SCALAR : VECTOR * operations_of(i));
         by_threads += times * SCALAR * count;
@@ -139,7 +150,7 @@ bool estimate_threads(const graph *g, const order *o, const shapes *s, const liv
 static bool is_gather(const shapes *s, LLVMValueRef i) {
   if (!LLVMIsALoadInst(i)) return false;
   shape at = shape_of(s, LLVMGetOperand(i, 0));
-  return at.kind == SHAPE_VARYING || at.stride > 8;
+  return (at.kind == SHAPE_VARYING && !follows_unless_wrapped(s, i)) || at.stride > 8;
 }
 
 static bool is_arithmetic(LLVMValueRef i) {

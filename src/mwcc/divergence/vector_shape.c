@@ -214,6 +214,8 @@ static shapes shapes_assuming(const shape_query *q, uint64_t assumed) {
 
 bool counts_towards(const shapes *s, LLVMValueRef index, LLVMValueRef limit) {
   shape counts = view_of(s, index).shape, to = view_of(s, limit).shape;
+  /* lanes that are past the limit must not wrap until lane 0 is */
+  if (span_of(s, counts).high > BOUND_EXTENT / 2) return false;
   if (counts.kind != SHAPE_AFFINE || counts.stride < 0 || counts.step < 0 || !counts.no_wrap) return false;
   return is_uniform_kind(to.kind) && range_of(&s->table->ranges, limit).high <= BOUND_EXTENT;
 }

@@ -8,7 +8,8 @@
  *               stride
  *   nsw         `nsw` bounds the sum in active lanes, and the operands' bases bound it on the side of lane 0
  *   alignment   a base that is a multiple of a power of two not less than the lanes' span keeps all lanes in one
- *               aligned piece */
+ *               aligned piece
+ *   masks       `x & 31` is between 0 and 31 and `x >> 5` not negative for any x, so also for that base */
 #include "vector_shape.h"
 
 /* ---- sums and products ---- */
@@ -84,6 +85,16 @@ static uint64_t bits_operation(LLVMOpcode opcode, uint64_t a, uint64_t c) {
   }
 }
 
+/* The range of `x & constant` or `x >> constant` for any x, so also for the base of an inactive lane 0. */
+static range range_of_bits(LLVMValueRef i, uint64_t constant) {
+  unsigned width = integer_width(i);
+  range all = full_range(width);
+  LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
+  if (opcode == LLVMAnd && constant <= (uint64_t)all.high) return (range){0, (int64_t)constant};
+  if (opcode == LLVMLShr && constant > 0 && constant < width) return (range){0, all.high >> (constant - 1)};
+  return all;
+}
+
 /* A bit operation with a constant, where base's low bits are 0 and hold everything that lanes add. The result of lane
    l's low bits is known; if that is linear in l, so is the result. */
 static view shape_of_bits_operation(const shapes *s, LLVMValueRef i, LLVMOpcode opcode, view a, uint64_t constant) {
@@ -104,7 +115,7 @@ static view shape_of_bits_operation(const shapes *s, LLVMValueRef i, LLVMOpcode 
       if (bits_operation(opcode, from, low) - first != l * stride + u * step) return varying;
     }
   view v = {.shape = {.kind = SHAPE_AFFINE, .stride = (int64_t)stride, .step = (int64_t)step},
-            .base = full_range(width)};
+            .base = range_of_bits(i, constant)};
   unsigned own = power_in(constant);
   if (shift)
     v.shape.align = align > constant ? align - (unsigned)constant : 0;

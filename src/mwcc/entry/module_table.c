@@ -144,6 +144,13 @@ static LLVMValueRef separate_table(program *p, const kernel *k) {
   return table;
 }
 
+/* If it only looks for values, its tier does not matter. But without loops, what has to be saved before costs more than
+   the code that follows values. */
+static bool runs_screened(const program *p, const kernel *k) {
+  if (notes_accesses(p->options)) return k->screened && strcmp(k->tier, "simd") == 0;
+  return k->screened && (k->loop_depth || !k->restores);
+}
+
 static LLVMValueRef kernel_entry(program *p, const kernel *k) {
   fields info = {.p = p}, f = {.p = p};
   put_text(&info, k->name);
@@ -179,9 +186,10 @@ static LLVMValueRef kernel_entry(program *p, const kernel *k) {
   put_pointer(&f, separate_table(p, k));
   put_i64(&f, k->separate_count);
   for (int i = 0; i < MW_MOST_CANDIDATES; i++) put_i32(&f, k->candidates[i]);
-  put_i32(&f, k->screened && strcmp(k->tier, "simd") == 0);
+  put_i32(&f, runs_screened(p, k));
   put_i64(&f, k->writes);
   put_i64(&f, k->notes);
+  put_i64(&f, k->restores);
   return twin(&f, sizeof(mw_mwo_kernel));
 }
 
@@ -329,7 +337,7 @@ void build_table(program *p) {
   put_text(&f, p->log.data ? p->log.data : "");
   put_text(&f, p->source.data ? p->source.data : "");
   put_text(&f, joined(&p->options->recorded));
-  bool again = !p->launches && !p->options->launch_kernel && !p->options->observe && !p->options->checks;
+  bool again = !p->options->launch_kernel && !p->options->observe && !p->options->checks;
   put_bytes(&f, again ? &p->bitcode : NULL);
   put_pointer(&f, site_table(p));
   put_i64(&f, p->site_count);

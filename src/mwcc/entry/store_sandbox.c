@@ -53,6 +53,7 @@ static unsigned vector_magnitude(LLVMValueRef value, int depth) {
   }
   for (unsigned i = 0; i < lanes; i++) {
     LLVMValueRef lane = LLVMGetAggregateElement(value, i);
+    if (lane && LLVMIsPoison(lane)) continue; /* an inactive lane's, or the address is poison already */
     if (!lane || !LLVMIsAConstantInt(lane)) return width;
     unsigned bits = magnitude(lane, 0);
     if (bits > most) most = bits;

@@ -6,6 +6,8 @@
  * clang has no C interface for it. */
 #include "clang_embedded.h"
 
+#include <clang/AST/DeclCXX.h>
+#include <clang/AST/Stmt.h>
 #include <clang/Basic/Diagnostic.h>
 #include <clang/Basic/DiagnosticOptions.h>
 #include <clang/CodeGen/CodeGenAction.h>
@@ -45,24 +47,52 @@ public:
   }
 };
 
+/* What both consumers do, the first one first. */
+static std::unique_ptr<ASTConsumer> joined(std::unique_ptr<ASTConsumer> first, std::unique_ptr<ASTConsumer> second) {
+  if (!second) return nullptr;
+  std::vector<std::unique_ptr<ASTConsumer>> both;
+  both.push_back(std::move(first));
+  both.push_back(std::move(second));
+  return std::make_unique<MultiplexConsumer>(std::move(both));
+}
+
 class PrecompileAction : public GeneratePCHAction {
 protected:
   std::unique_ptr<ASTConsumer> CreateASTConsumer(CompilerInstance &compiler, StringRef file) override {
-    auto writer = GeneratePCHAction::CreateASTConsumer(compiler, file);
-    if (!writer) return nullptr;
-    std::vector<std::unique_ptr<ASTConsumer>> both;
-    both.push_back(std::make_unique<ForgetChecked>());
-    both.push_back(std::move(writer));
-    return std::make_unique<MultiplexConsumer>(std::move(both));
+    return joined(std::make_unique<ForgetChecked>(), GeneratePCHAction::CreateASTConsumer(compiler, file));
+  }
+};
+} // namespace
+
+/* CCCL's cuda::barrier has a destructor, which marks its memory as no barrier any more. As a shared variable, nvcc accepts
+ * it and never calls the destructor; clang refuses such variables unless the destructor is empty. So it is. */
+namespace {
+class EmptyDestructors : public ASTConsumer {
+public:
+  void HandleInlineFunctionDefinition(FunctionDecl *function) override {
+    auto *destructor = dyn_cast<CXXDestructorDecl>(function);
+    if (!destructor) return;
+    const CXXRecordDecl *parent = destructor->getParent();
+    const auto *space = dyn_cast<NamespaceDecl>(parent->getEnclosingNamespaceContext());
+    while (space && space->isInline()) space = dyn_cast<NamespaceDecl>(space->getParent());
+    if (space && space->getName() == "cuda" && parent->getName() == "barrier")
+      destructor->setBody(CompoundStmt::CreateEmpty(destructor->getASTContext(), 0, false));
+  }
+};
+
+template <typename Action> class CompileAction : public Action {
+protected:
+  std::unique_ptr<ASTConsumer> CreateASTConsumer(CompilerInstance &compiler, StringRef file) override {
+    return joined(std::make_unique<EmptyDestructors>(), Action::CreateASTConsumer(compiler, file));
   }
 };
 } // namespace
 
 static std::unique_ptr<FrontendAction> make_action(frontend::ActionKind kind) {
   switch (kind) {
-  case frontend::EmitBC: return std::make_unique<EmitBCAction>();
+  case frontend::EmitBC: return std::make_unique<CompileAction<EmitBCAction>>();
   case frontend::GeneratePCH: return std::make_unique<PrecompileAction>();
-  case frontend::ParseSyntaxOnly: return std::make_unique<SyntaxOnlyAction>();
+  case frontend::ParseSyntaxOnly: return std::make_unique<CompileAction<SyntaxOnlyAction>>();
   case frontend::PrintPreprocessedInput: return std::make_unique<PrintPreprocessedAction>();
   default: return nullptr;
   }

@@ -224,19 +224,25 @@ static void add_narrow_functions(mw_text *text, const mw_text *source) {
 
 /* The functions of clusters, and of barriers with transaction counts. */
 static void add_cluster_functions(mw_text *text, const mw_text *source) {
-  static const char *const words[][2] = {{"cluster", "cluster"},
-                                         {"mapa", "cluster"},
-                                         {"mbarrier", "mbarrier"},
-                                         {"cuda/ptx", "cluster"},
-                                         {"cuda/ptx", "mbarrier"}};
+  static const char *const words[][2] = {
+      {"cluster", "cluster"},        {"mapa", "cluster"},     {"mbarrier", "mbarrier"},
+      {"cuda/barrier", "mbarrier"}, /* CCCL's, with -I */
+      {"cuda/pipeline", "mbarrier"}, {"cuda/ptx", "cluster"}, {"cuda/ptx", "mbarrier"}};
   for (size_t n = 0; source->data && n < MW_COUNT(words); n++)
     if (strstr(source->data, words[n][0]))
       mw_text_addf(text, "\n#line 1 \"<inline PTX>\"\n#include \"moonwarp/sync/ptx_%s.h\"\n", words[n][1]);
 }
 
+/* Whether the source includes headers that are not ours. */
+static bool includes_others(const options *o, const mw_text *source) {
+  bool has_folder = false;
+  for (size_t i = 0; i < o->front.count; i++) has_folder = has_folder || o->front.items[i][1] == 'I';
+  return strstr(source->data, "#include \"") || (has_folder && strstr(source->data, "#include"));
+}
+
 /* The functions that inline PTX is translated to, if the source or a header that it includes may contain some. */
-static void add_ptx_functions(mw_text *text, const mw_text *source) {
-  if (source->data && (strstr(source->data, "asm") || strstr(source->data, "#include \"")))
+static void add_ptx_functions(const options *o, mw_text *text, const mw_text *source) {
+  if (source->data && (strstr(source->data, "asm") || includes_others(o, source)))
     mw_text_addf(text, "\n#line 1 \"<inline PTX>\"\n#include \"moonwarp/ptx_functions.h\"\n");
   if (source->data && strstr(source->data, "asm")) add_narrow_functions(text, source);
   add_cluster_functions(text, source);
@@ -273,7 +279,7 @@ static mw_text make_text(const options *o, const unit *u, bool is_alone) {
     mw_text_add(&text, source.data, source.length);
   move_alignas(text.data + start, text.length - start);
   replace_launches(&text, start);
-  if (!o->gpu) add_ptx_functions(&text, &source); /* on a GPU, inline PTX stays as it is */
+  if (!o->gpu) add_ptx_functions(o, &text, &source); /* on a GPU, inline PTX stays as it is */
   add_instances(&text, o, &source, is_alone);
   add_guard_calls(&text, o);
   mw_text_free(&source);

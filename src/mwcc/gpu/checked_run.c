@@ -17,17 +17,8 @@
 
 /* ---- sites ---- */
 
-static void add_site(program *p, LLVMValueRef i, const char *name, uint64_t bytes) {
-  const char *file = NULL;
-  unsigned line = 0, column;
-  program_position(i, &file, &line, &column);
-  mw_text_addf(&p->followed_sites, "//mw\tsite\t%u\t%u\t%s\t%s\n", line, (unsigned)bytes, name ? name : "",
-               file ? file : "");
-}
-
 LLVMValueRef follow_site(follower *f, LLVMValueRef i, const char *name, uint64_t bytes) {
-  add_site(f->p, i, name, bytes);
-  return constant_i32(f->p, ++f->p->followed_site_count);
+  return constant_i32(f->p, add_followed_site(f->p, i, name, bytes));
 }
 
 LLVMValueRef follow_call_guard(follower *f, const char *name, LLVMValueRef *arguments, unsigned count) {
@@ -132,12 +123,11 @@ static unsigned place_flags(const follower *f, LLVMValueRef base) {
   return space == SHARED ? MW_FOLLOW_IN_SHARED : space == GLOBAL || is_parameter ? MW_FOLLOW_IN_GLOBAL : 0;
 }
 
-/* The function to call, which for initialisation alone is mostly in line and calls __mw_guard_follow itself. */
-static const char *name_of_access(const follower *f, const gpu_access *a, unsigned flags) {
-  enum { MOST = 16 };
-  uint64_t bytes = LLVMIsAConstantInt(a->bytes) ? LLVMConstIntGetZExtValue(a->bytes) : 0;
-  bool is_simple = bytes && bytes <= MOST && flags & (MW_FOLLOW_IN_SHARED | MW_FOLLOW_IN_GLOBAL);
-  return is_simple && !(f->uses & MW_FOLLOW_RACES) ? "__mw_guard_follow_written" : "__mw_guard_follow";
+/* Whether calls of prepare/values follow which bytes are written. */
+static bool is_shadowed(const follower *f, LLVMValueRef i) {
+  LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
+  bool known = opcode == LLVMLoad || opcode == LLVMStore || opcode == LLVMAtomicRMW || opcode == LLVMAtomicCmpXchg;
+  return f->uses & MW_FOLLOW_INITIALISATION && (known || LLVMIsAMemIntrinsic(i));
 }
 
 static void follow_access(follower *f, LLVMValueRef i, const gpu_access *a) {
@@ -146,17 +136,30 @@ static void follow_access(follower *f, LLVMValueRef i, const gpu_access *a) {
   if (!(f->uses & (MW_FOLLOW_RACES | MW_FOLLOW_INITIALISATION))) return;
   if (!find_accessed(f->p, a->address, &o) || LLVMIsAAllocaInst(o.base)) return;
   LLVMTypeRef type = LLVMTypeOf(o.base);
-  enum { CONSTANT = 4 };
+  enum { CONSTANT = 4, WORD = 4 };
   if (LLVMGetPointerAddressSpace(type) == CONSTANT) return;
   if (flags & MW_FOLLOW_ATOMIC && !is_exchange(i)) flags |= MW_FOLLOW_USED;
+  if (is_shadowed(f, i)) flags = (flags & ~(unsigned)MW_FOLLOW_USED) | MW_FOLLOW_SHADOWED;
+  if (flags & MW_FOLLOW_SHADOWED && !(f->uses & MW_FOLLOW_RACES)) return;
   if (!(f->uses & MW_FOLLOW_RACES) && !(flags & (MW_FOLLOW_USED | MW_FOLLOW_STORE))) return;
   flags |= place_flags(f, o.base);
   uint64_t bytes = LLVMIsAConstantInt(a->bytes) ? LLVMConstIntGetZExtValue(a->bytes) : 1;
+  if (bytes < WORD && !(flags & MW_FOLLOW_IN_GLOBAL) && f->uses & MW_FOLLOW_RACES) f->uses |= MW_FOLLOW_BYTES;
   LLVMPositionBuilderBefore(f->b, i);
   LLVMValueRef site = follow_site(f, i, o.name, bytes), address = generic_pointer(f, a->address);
-  LLVMValueRef arguments[] = {address, LLVMBuildZExt(f->b, a->bytes, f->p->i64, ""), generic_pointer(f, o.base), site,
-                              constant_i32(f->p, flags)};
-  follow_call_guard(f, name_of_access(f, a, flags), arguments, MW_COUNT(arguments));
+  int parameter = follow_parameter(f->p, o.base);
+  LLVMValueRef arguments[] = {address,
+                              LLVMBuildZExt(f->b, a->bytes, f->p->i64, ""),
+                              generic_pointer(f, o.base),
+                              site,
+                              constant_i32(f->p, flags),
+                              NULL};
+  if (f->read_only && parameter >= 0 && !(flags & (MW_FOLLOW_STORE | MW_FOLLOW_VOLATILE | MW_FOLLOW_COPIES))) {
+    arguments[5] = LLVMBuildAnd(f->b, f->read_only, constant_i32(f->p, 1u << parameter), "");
+    follow_call_guard(f, "__mw_guard_follow_read", arguments, 6);
+    return;
+  }
+  follow_call_guard(f, "__mw_guard_follow", arguments, 5);
   bool acquires = flags & MW_FOLLOW_ATOMIC || (flags & MW_FOLLOW_VOLATILE && !(flags & MW_FOLLOW_STORE));
   if (!acquires || !(f->uses & MW_FOLLOW_RACES)) return;
   position_after(f, i);
@@ -238,6 +241,7 @@ void follow_unknown(follower *f, LLVMValueRef i, unsigned what) {
 static void follow_inline(follower *f, LLVMValueRef i) {
   size_t length;
   const char *text = LLVMGetInlineAsmAsmString(LLVMGetCalledValue(i), &length);
+  follow_stores(f, i, text);
   if (strstr(text, "barrier.red.") && !follows_order(f)) return;
   if (strstr(text, "barrier.red.popc.aligned"))
     follow_counting(f, i, MW_FOLLOW_COUNT);
@@ -351,8 +355,20 @@ static void define_uses(follower *f) {
   LLVMSetLinkage(function, LLVMInternalLinkage);
 }
 
+/* The bits of a kernel's parameters to whose arrays it does not write, and no other kernel at the same time. */
+static void find_read_only(follower *f, LLVMValueRef function) {
+  const program *p = f->p;
+  f->read_only = NULL;
+  for (size_t n = 0; n < p->kernel_count && f->uses & MW_FOLLOW_RACES; n++) {
+    if (p->kernels[n].body != function || p->kernels[n].written_params == UINT32_MAX) continue;
+    guard_position_at_entry(f->b, function);
+    f->read_only = follow_call_guard(f, "__mw_guard_follow_read_only", NULL, 0);
+  }
+}
+
 static void follow_function(follower *f, LLVMValueRef function) {
   instructions list = instructions_of_function(function);
+  find_read_only(f, function);
   for (size_t n = 0; n < list.count; n++) follow_instruction(f, list.items[n]);
   free(list.items);
 }
@@ -398,6 +414,7 @@ void follow_kernels(program *p) {
                 .b = LLVMCreateBuilderInContext(p->context),
                 .uses = p->options->checks & MW_FOLLOW_KINDS,
                 .has_copies = reports_copies(p)};
+  find_read_parameters(p);
   EACH_FUNCTION(p, function) {
     if (!LLVMIsDeclaration(function) && !guard_is_ours(function)) follow_function(&f, function);
   }

@@ -6,7 +6,7 @@
  *   memory_accesses.c            which instructions access memory
  *   instrument.c, safepoints.c   --check-memory and --stoppable: bounds checks; loops poll for a request to end
  *   checked_run.c                --checks: calls before accesses, barriers and warp functions (mw.check)
- *   followed_arrivals.c, followed_copies.c   the same for barriers and asynchronous copies in inline PTX
+ *   followed_arrivals.c, followed_copies.c, followed_stores.c   the same for barriers, copies and stores in inline PTX
  *   measured_run.c               --observe: kernels count what their warps do (mw.measure)
  *   convergence.c, waiting_loops.c   where the lanes of a warp come together again */
 #ifndef GPU_H

@@ -16,6 +16,7 @@
 #include "instrument.h"
 #include "mwcc/prepare/prepare.h"
 #include "mwcc/read/read.h"
+#include "mwcc/support/predicates.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -301,10 +302,16 @@ static void check_found(checker *c, LLVMValueRef i, LLVMValueRef function, const
   LLVMBuildBr(c->b, rest);
 }
 
+/* Accesses to shadows of local variables (prepare/values/gpu_locals.c). */
+static bool is_shadow(LLVMValueRef address) {
+  size_t length;
+  return starts_with(LLVMGetValueName2(root_of(address), &length), "mw.shadow");
+}
+
 static void check(checker *c, LLVMValueRef i, LLVMValueRef function, const gpu_access *a) {
   accessed o, inner;
   unsigned alignment = a->alignment > 16 ? 16 : a->alignment ? a->alignment : 1;
-  if (!find_accessed(c->p, a->address, &o)) return;
+  if (is_shadow(a->address) || !find_accessed(c->p, a->address, &o)) return;
   if (c->p->options->checks && find_inner_array(c->p, c->b, a->address, &inner)) {
     inner.name = o.name;
     check_known(c, i, a, &inner, 1);
@@ -375,7 +382,10 @@ void guard_kernels(program *p) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
   checker c = {.p = p, .b = b};
   for (size_t i = 0; i < p->kernel_count; i++) number_kernel(p, b, &p->kernels[i]);
-  if (p->options->check_memory || p->options->checks)
+  check_values(p);
+  if (p->options->checks & MW_CHECK_INITIALISATION) /* what finds shadows is inlined later, and not checked itself */
+    run_passes(p, "function(sroa<modify-cfg>,early-cse)");
+  else if (p->options->check_memory || p->options->checks)
     run_passes(p, p->options->checks ? "always-inline,cgscc(inline),function(sroa<modify-cfg>,early-cse)"
                                      : "always-inline,cgscc(inline),function(sroa<modify-cfg>,early-cse,"
                                        "load-store-vectorizer)");

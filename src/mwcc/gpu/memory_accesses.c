@@ -85,14 +85,21 @@ static int find_inline(program *p, LLVMValueRef call, gpu_access *out) {
 
 /* ---- calls ---- */
 
+/* Of a pointer among a call's arguments. */
+static unsigned alignment_of(LLVMValueRef call, unsigned argument) {
+  unsigned kind = LLVMGetEnumAttributeKindForName("align", 5);
+  LLVMAttributeRef found = LLVMGetCallSiteEnumAttribute(call, argument + 1, kind);
+  return found ? (unsigned)LLVMGetEnumAttributeValue(found) : 1;
+}
+
 static int find_in_call(program *p, LLVMValueRef call, gpu_access out[2]) {
   const char *name = callee_name(call);
   bool copies = starts_with(name, "llvm.memcpy.") || starts_with(name, "llvm.memmove.");
   if (LLVMIsAInlineAsm(LLVMGetCalledValue(call))) return find_inline(p, call, out);
   if (copies || starts_with(name, "llvm.memset.")) {
     LLVMValueRef bytes = LLVMGetOperand(call, 2);
-    out[0] = (gpu_access){LLVMGetOperand(call, 0), bytes, 1, true};
-    if (copies) out[1] = (gpu_access){LLVMGetOperand(call, 1), bytes, 1, false};
+    out[0] = (gpu_access){LLVMGetOperand(call, 0), bytes, alignment_of(call, 0), true};
+    if (copies) out[1] = (gpu_access){LLVMGetOperand(call, 1), bytes, alignment_of(call, 1), false};
     return copies ? 2 : 1;
   }
   if (starts_with(name, "llvm.nvvm.ldg.") || starts_with(name, "llvm.nvvm.ldu."))

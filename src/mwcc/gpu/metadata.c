@@ -87,7 +87,8 @@ static void add_kernel(const program *p, numbers *n, const kernel *k, mw_text *o
                  k->params[i].name, number_of(n, type));
   }
   for (size_t i = 0; i < k->param_count && p->options->check_memory; i++)
-    if (has_passed_extent(k, i)) mw_text_addf(out, "//mw\tfound\t%zu\n", i);
+    if (has_passed_extent(k, i))
+      mw_text_addf(out, "//mw\tfound\t%zu\t%d\n", i, p->options->checks && i < 32 && !(k->written_params >> i & 1));
   for (size_t i = 0; i < k->reference_count; i++)
     mw_text_addf(out, "//mw\treads\t%s\n", p->variables[k->references[i]].linkage);
 }

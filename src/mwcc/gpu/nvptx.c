@@ -326,10 +326,19 @@ static void add_code(const program *p, mw_text *out, const char *text, size_t le
   }
 }
 
+/* Inline PTX may need a newer version than LLVM writes: products of 8-bit numbers with sums of half came with PTX 8.7. */
+static void raise_version(mw_text *out) {
+  static const char version[] = ".version ";
+  char *at = strstr(out->data, version);
+  bool has_half_sums = strstr(out->data, ".f16.e4m3.") || strstr(out->data, ".f16.e5m2.");
+  if (at && has_half_sums) memcpy(at + strlen(version), "8.7", 3);
+}
+
 static void write_ptx(program *p) {
   LLVMMemoryBufferRef buffer = generate(p, LLVMAssemblyFile);
   mw_text out = {0};
   add_code(p, &out, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer));
+  raise_version(&out);
   add_ptx_facts(p, &out);
   if (p->complaints) quit(1);
   write_output(p->options->output, out.data, out.length);

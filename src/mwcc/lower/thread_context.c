@@ -221,7 +221,7 @@ static LLVMValueRef trap(site *s, mw_trap kind) {
 
 /* The service finds the line of the call by its address, so LLVM must not merge calls. */
 static void check_access(site *s) {
-  if (is_screened(s->p)) { /* only vector code notes accesses */
+  if (notes_accesses(s->p->options)) { /* only vector code notes accesses */
     LLVMValueRef worker = load_worker(s), at = constant_i64(s->p, offsetof(mw_worker, suspicious));
     LLVMBuildStore(s->b, constant_i32(s->p, 1), LLVMBuildInBoundsGEP2(s->b, s->p->i8, worker, &at, 1, ""));
   }

@@ -4,6 +4,7 @@
  *   store_if_conversion.c, sparse_prefetch.c           loops that do little but gather, in the loop tier
  *   store_to_load_forwarding.c, dead_shared_stores.c   shared memory of blocks that are one gang: loads become
  *                                                      shuffles, and unread stores are deleted
+ *   lane_forwarding.c, shared_accesses.c               the same by lanes, whose places are constants
  *   predictive_commoning.c, commoned_loop_unroll.c     loops whose iterations load the same vectors: numbered,
  *                                                      unrolled and scheduled
  *   register_blocking.c, register_blocking_reroll.c    loops with more accumulators than registers
@@ -21,6 +22,7 @@
 void convert_all_stores(program *p);    /* store_if_conversion.c: of kernels that do little but gather */
 void prefetch_sparse_loops(program *p); /* sparse_prefetch.c: of the same */
 void forward_stores(program *p);        /* to loads that straddle stored vectors */
+void forward_lanes(program *p);         /* lane_forwarding.c: to gathers at constant places */
 /* dead_shared_stores.c: stores to shared memory that nothing reads before the block ends */
 void remove_dead_shared_stores(program *p);
 void common_overlapping_loads(program *p); /* predictive_commoning.c: vectors that several iterations load */

@@ -22,9 +22,9 @@
  *     that no index wraps in between. An inactive lane reads an active lane's row instead of its own.
  *   - Where rows seem to have the same distance, the test confirms it: then a few registers have all rows' addresses.
  *   - Iterations run in their order, with the same operations: sums are rounded as before.
- *   - Tiles are loaded before stores of earlier iterations of the strip. For each store that could be the same thread's,
- *     the test excludes that it writes an element that a later iteration of the strip reads. (What another thread writes
- *     in the loop, without a barrier, may be read before or after that.) */
+ *   - Tiles are loaded before the strip's stores. For each store that could be the same thread's, the test excludes that
+ *     it writes an element that the strip reads after it, in a later iteration or in the same one. (What another thread
+ *     writes in the loop, without a barrier, may be read before or after that.) */
 #ifndef ROW_TILES_H
 #define ROW_TILES_H
 

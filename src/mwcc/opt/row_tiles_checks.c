@@ -174,9 +174,10 @@ static span span_of(row_loop *l, LLVMValueRef first, LLVMValueRef iterations, in
   return s;
 }
 
-/* Whether a lane's store does not write what later iterations of the strip load from its row. */
+/* Whether a lane's store does not write what the strip loads from its row after it: in later iterations, and in the
+   same one if the store `precedes` the load. */
 static LLVMValueRef keeps_row(row_loop *l, const row_stream *s, const span *row, const span *stored, int64_t step,
-                              uint64_t bytes, bool by_lane) {
+                              uint64_t bytes, bool by_lane, bool precedes) {
   LLVMTypeRef type = LLVMTypeOf(row->begin);
   span other = *stored;
   other.low = by_lane ? other.low : lanes_of(l, other.low, s->lanes);
@@ -186,8 +187,9 @@ static LLVMValueRef keeps_row(row_loop *l, const row_stream *s, const span *row,
   if (!by_lane || step != s->step) return apart;
   /* they move together */
   int64_t element = (int64_t)LLVMABISizeOfType(l->p->layout, s->element), size = (int64_t)bytes;
-  int64_t low = step > 0 ? element - size : -(l->strip - 1) * element - size;
-  int64_t high = step > 0 ? l->strip * element : 0;
+  int64_t same = precedes ? element : 0;
+  int64_t low = step > 0 ? element - size - same : -(l->strip - 1) * element - size;
+  int64_t high = step > 0 ? l->strip * element : same;
   LLVMValueRef from = LLVMBuildSub(l->b, other.begin, row->begin, "");
   LLVMValueRef below = LLVMBuildICmp(l->b, LLVMIntSLE, from, as_shaped(l, constant_i64(l->p, (uint64_t)low), type), "");
   LLVMValueRef above =
@@ -213,7 +215,8 @@ static LLVMValueRef check_store(row_loop *l, LLVMValueRef store, LLVMValueRef it
     const row_stream *s = &l->streams[i];
     uint64_t element = LLVMABISizeOfType(l->p->layout, s->element);
     span row = span_of(l, s->first, iterations, s->step, element);
-    LLVMValueRef kept = keeps_row(l, s, &row, &stored, step, bytes, by_lane);
+    bool precedes = row_item(l, store) < row_item(l, s->gather);
+    LLVMValueRef kept = keeps_row(l, s, &row, &stored, step, bytes, by_lane, precedes);
     if (mask) kept = LLVMBuildSelect(l->b, mask, kept, LLVMConstAllOnes(LLVMTypeOf(kept)), "");
     ok = LLVMBuildAnd(l->b, ok, holds(l, kept, stream_mask(s)), "");
   }

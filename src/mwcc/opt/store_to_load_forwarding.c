@@ -10,6 +10,7 @@
  * atomic or volatile access. A barrier within one gang has no effect, and between two barriers no other thread may
  * change what this one stores. */
 #include "mwcc/mwcc.h"
+#include "mwcc/analysis/analysis.h"
 #include "mwcc/support/predicates.h"
 #include "opt.h"
 
@@ -304,7 +305,7 @@ static void forward_in(program *p, LLVMBuilderRef b, LLVMValueRef function) {
 void forward_stores(program *p) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
   EACH_FUNCTION(p, f) {
-    if (!LLVMIsDeclaration(f)) forward_in(p, b, f);
+    if (!LLVMIsDeclaration(f) && is_lane_code(p, f)) forward_in(p, b, f);
   }
   LLVMDisposeBuilder(b);
 }

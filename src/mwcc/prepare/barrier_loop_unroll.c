@@ -98,6 +98,7 @@ static size_t count_instructions(LLVMBasicBlockRef block) {
 typedef struct extent_of_loop {
   size_t size; /* instructions */
   bool waits, divides, locals;
+  bool nests; /* it contains another loop */
 } extent_of_loop;
 
 static void add_block(const blocks *all, size_t at, extent_of_loop *out) {
@@ -105,6 +106,26 @@ static void add_block(const blocks *all, size_t at, extent_of_loop *out) {
   out->waits = out->waits || all->waits[at];
   out->divides = out->divides || all->divides[at];
   out->locals = out->locals || all->locals[at];
+}
+
+/* Whether the blocks of the loop without its header have a cycle: those that nothing inside precedes are removed. */
+static bool contains_loop(const blocks *all, bool *inside, size_t header) {
+  enum { MOST = 200 }; /* it takes time that grows with the square */
+  if (all->count > MOST) return true;
+  inside[header] = false;
+  for (bool removed = true; removed;) {
+    removed = false;
+    for (size_t at = 0; at < all->count; at++) {
+      bool preceded = false;
+      for (size_t i = all->first_pred[at]; inside[at] && i < all->first_pred[at + 1]; i++)
+        preceded = preceded || inside[all->preds[i]];
+      if (!inside[at] || preceded) continue;
+      inside[at] = false, removed = true;
+    }
+  }
+  for (size_t at = 0; at < all->count; at++)
+    if (inside[at]) return true;
+  return false;
 }
 
 /* The extent of a natural loop: the blocks from which `latch` is reached without passing `header`. */
@@ -128,6 +149,7 @@ static extent_of_loop measure_loop(const blocks *all, size_t header, size_t latc
       stack[depth++] = before;
     }
   }
+  found.nests = contains_loop(all, inside, header);
   free(inside);
   free(stack);
   return found;
@@ -212,18 +234,21 @@ static bool is_too_much(const program *p, const extent_of_loop *found, size_t co
 }
 
 /* Without a request, no waiting loop is unrolled in code for any block size; in code for one, all whose unrolled code
-   is not longer than LONGEST. */
+   is not longer than LONGEST; or LONGEST_SMALL, where no loop is inside and a block is one gang, so that lanes' places in
+   shared memory become constants (opt/lane_forwarding.c). */
 static void decide(program *p, const blocks *all, size_t header, size_t latch) {
-  enum { LONGEST = TUNE_UNROLL_BARRIER_LOOP };
+  enum { LONGEST = TUNE_UNROLL_BARRIER_LOOP, LONGEST_SMALL = TUNE_UNROLL_SMALL_BLOCK, SMALL = TUNE_SMALL_BLOCK };
   static const char never[] = "llvm.loop.unroll.disable";
   LLVMValueRef end = LLVMGetBasicBlockTerminator(all->items[latch]);
   extent_of_loop found = measure_loop(all, header, latch);
   size_t iterations = trip_count(all->items[header], all->items[latch]);
+  const unsigned *block = p->options->launch_block;
+  size_t longest = block[0] * block[1] * block[2] <= SMALL && !found.nests ? LONGEST_SMALL : LONGEST;
   if (is_too_much(p, &found, requested_copies(p, end, iterations)))
     set_unroll(p, end, never, true);
   else if (found.waits && !p->options->launch_kernel)
     set_unroll(p, end, never, false);
-  else if (found.waits && iterations && iterations * found.size <= LONGEST)
+  else if (found.waits && iterations && iterations * found.size <= longest)
     set_unroll(p, end, "llvm.loop.unroll.full", false);
 }
 

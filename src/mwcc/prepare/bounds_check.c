@@ -18,6 +18,9 @@
 
 enum { STEPS = 6 };
 
+/* Called where blocks access each other's shared memory, at addresses that are computed as integers. */
+#define CLUSTER_SIZE "llvm.nvvm.read.ptx.sreg.cluster.nctaid.x"
+
 typedef struct checker {
   program *p;
   LLVMBuilderRef b;
@@ -44,11 +47,17 @@ static void call_check(checker *c, const accessed *o, LLVMValueRef address, LLVM
   LLVMBuildCall2(c->b, c->type, c->function, arguments, MW_COUNT(arguments), "");
 }
 
+static bool is_called(const program *p, const char *name) {
+  LLVMValueRef function = LLVMGetNamedFunction(p->module, name);
+  return function && LLVMGetFirstUse(function);
+}
+
 static void add_check(checker *c, LLVMValueRef access, LLVMValueRef address, LLVMValueRef bytes, uint32_t flags) {
   accessed o, inner = {0};
   if (!find_accessed(c->p, address, &o)) return;
   if (is_made_from_integer(o.base)) {
-    if (!(flags & MW_ACCESS_WATCHED) || !(flags & (MW_ACCESS_STORE | MW_ACCESS_ATOMIC))) return;
+    bool reads = !(flags & (MW_ACCESS_STORE | MW_ACCESS_ATOMIC));
+    if (!(flags & MW_ACCESS_WATCHED) || (reads && !is_called(c->p, CLUSTER_SIZE))) return;
     LLVMPositionBuilderBefore(c->b, access);
     call_check(c, &o, address, bytes, flags | MW_ACCESS_UNBOUND);
     return;
@@ -239,11 +248,6 @@ static void drop_events(program *p) {
   if (!LLVMGetFirstUse(function)) LLVMDeleteFunction(function);
 }
 
-static bool is_called(const program *p, const char *name) {
-  LLVMValueRef function = LLVMGetNamedFunction(p->module, name);
-  return function && LLVMGetFirstUse(function);
-}
-
 /* To LLVM a use after free is undefined, and it deletes both. */
 static void keep_memory_calls(program *p, const char *name) {
   LLVMValueRef function = LLVMGetNamedFunction(p->module, name);
@@ -265,23 +269,53 @@ void keep_calls(program *p) {
   keep_memory_calls(p, "free");
 }
 
-void check_memory(program *p) {
-  if (!p->options->check_memory) return;
-  if (is_screened(p)) choose_screened(p), drop_events(p);
+static checker open_checker(program *p) {
   LLVMTypeRef params[] = {p->pointer, p->pointer, p->i64, p->i64, p->pointer, p->i32, p->i32};
   checker c = {.p = p, .b = LLVMCreateBuilderInContext(p->context)};
   c.type = LLVMFunctionType(p->void_type, params, MW_COUNT(params), 0);
-  c.function = LLVMAddFunction(p->module, CHECK_ACCESS_FUNCTION, c.type);
+  c.function = LLVMGetNamedFunction(p->module, CHECK_ACCESS_FUNCTION);
+  if (!c.function) c.function = LLVMAddFunction(p->module, CHECK_ACCESS_FUNCTION, c.type);
   LLVMTypeRef event_params[] = {p->i32, p->i64};
   c.event_type = LLVMFunctionType(p->void_type, event_params, MW_COUNT(event_params), 0);
   c.event = LLVMGetNamedFunction(p->module, CHECK_EVENT_FUNCTION);
   if (!c.event) c.event = LLVMAddFunction(p->module, CHECK_EVENT_FUNCTION, c.event_type);
-  EACH_FUNCTION(p, f) {
-    if (LLVMIsDeclaration(f)) continue;
+  return c;
+}
+
+static void each_access(checker *c, void (*check)(checker *c, LLVMValueRef i)) {
+  EACH_FUNCTION(c->p, f) {
     instructions list = instructions_of_function(f);
-    for (size_t i = 0; i < list.count; i++) check_access(&c, list.items[i]);
+    for (size_t i = 0; i < list.count; i++) check(c, list.items[i]);
     free(list.items);
   }
-  LLVMDisposeBuilder(c.b);
-  verify_module(p, "bounds checks");
+  LLVMDisposeBuilder(c->b);
+  verify_module(c->p, "bounds checks");
+}
+
+static void check_member(checker *c, LLVMValueRef i) {
+  bool loads = LLVMIsALoadInst(i), stores = LLVMIsAStoreInst(i), updates = LLVMIsAAtomicRMWInst(i);
+  if (!loads && !stores && !updates) return;
+  LLVMValueRef address = LLVMGetOperand(i, stores ? 1 : 0);
+  LLVMTypeRef type = LLVMTypeOf(stores ? LLVMGetOperand(i, 0) : i);
+  accessed o, inner = {0};
+  LLVMPositionBuilderBefore(c->b, i);
+  if (!find_left_array(c->p, c->b, address, &inner)) return;
+  if (find_accessed(c->p, address, &o)) inner.name = o.name;
+  LLVMSetCurrentDebugLocation2(c->b, LLVMInstructionGetDebugLoc(i));
+  LLVMValueRef bytes = constant_i64(c->p, LLVMStoreSizeOfType(c->p->layout, type));
+  call_check(c, &inner, address, bytes, flags_of(c, i, !loads) | MW_ACCESS_INNER);
+}
+
+void check_members(program *p) {
+  if (!p->options->check_memory || !p->options->checks) return;
+  run_passes(p, "function(sroa<modify-cfg>)"); /* indices are values, of which nothing is computed yet */
+  checker c = open_checker(p);
+  each_access(&c, check_member);
+}
+
+void check_memory(program *p) {
+  if (!p->options->check_memory) return;
+  if (is_screened(p)) choose_screened(p), drop_events(p);
+  checker c = open_checker(p);
+  each_access(&c, check_access);
 }

@@ -6,6 +6,7 @@
  * lower_threads (built-ins are still intrinsics). */
 #include "mwcc/analysis/simt.h"
 #include "mwcc/analysis/analysis.h"
+#include "mwcc/support/checked_access.h"
 #include "prepare.h"
 
 #include <stdlib.h>
@@ -178,14 +179,27 @@ void promote_values(program *p) {
   if (!merge_pure_calls(p)) run_passes(p, "function(sroa<modify-cfg>,early-cse<memssa>)");
 }
 
+/* Tests of values (values/) that have turned out never to find anything: they would count as calls when loops are
+   unrolled. */
+static void drop_passed_tests(program *p) {
+  LLVMValueRef f = LLVMGetNamedFunction(p->module, CHECK_EVENT_IF);
+  for (LLVMUseRef use = f ? LLVMGetFirstUse(f) : NULL, next; use; use = next) {
+    LLVMValueRef call = LLVMGetUser(use), condition = LLVMGetOperand(call, 2);
+    next = LLVMGetNextUse(use);
+    if (LLVMIsAConstantInt(condition) && LLVMConstIntGetZExtValue(condition) == 0) LLVMInstructionEraseFromParent(call);
+  }
+}
+
 /* Branches that only choose between values become selects first, since instcombine would sink the computations of the
    values into them, and lanes would diverge. __builtin_constant_p is decided here. */
 void form_selections(program *p) {
   run_passes(p, "function(simplifycfg<no-switch-to-lookup>,instcombine<no-verify-fixpoint>,lower-constant-intrinsics,"
                 "simplifycfg<no-switch-to-lookup>,loop(loop-rotate))");
+  drop_passed_tests(p);
 }
 
 void normalise(program *p) {
   run_passes(p, "function(loop(loop-unroll-full),sroa<modify-cfg>,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
                 "simplifycfg<no-switch-to-lookup>,lower-switch,fix-irreducible,mergereturn,dce,loop-simplify,lcssa)");
+  drop_passed_tests(p);
 }

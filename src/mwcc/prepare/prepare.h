@@ -5,6 +5,7 @@
  *   launch_specialization.c             --launch: one kernel, for one block size (function specialisation)
  *   canonicalize.c                      the normal form that the analyses need (analysis/simt.h)
  *   barrier_loop_unroll.c               which loops with barriers are unrolled
+ *   nested_division.c                   quotients by products from quotients by factors
  *   contraction.c                       fused multiply-adds
  *   tier_selection.c                    how each kernel's threads run
  *   block_merge.c                       two adjacent blocks as one (thread-block merge)
@@ -35,7 +36,9 @@ void mark_pure_helpers(program *p); /* before anything is inlined; helper_cse.c 
 void mark_cold_helpers(program *p);
 void inline_cold(program *p);
 bool merge_pure_calls(program *p); /* after all other calls are inlined; true: values have been promoted to registers */
+void nest_divisions(program *p);   /* nested_division.c */
 void contract(program *p);         /* contraction.c */
+void yield_in_polls(program *p);   /* poll_loops.c */
 void choose_tiers(program *p);
 void keep_launched(program *p); /* removes all kernels but the one to launch */
 void fix_block(program *p);     /* makes blockDim a constant; for grids of one block all ids but threadIdx */
@@ -43,6 +46,7 @@ void merge_blocks(program *p);  /* block_merge.c: two adjacent blocks of a row a
 bool is_grid_index(const program *p, LLVMValueRef i); /* blockIdx.x * blockDim.x + threadIdx.x (block_merge.c) */
 void drop_scalar_code(program *p); /* deletes the kernel's code for single threads, which no launch runs */
 void check_memory(program *p);
+void check_members(program *p); /* before LLVM simplifies indices */
 /* "syncscope(\"block\")" of an atomic: LLVM's C interface has no name of a scope. */
 bool is_block_scope(LLVMValueRef atomic);
 /* race_screen.c: decides which kernels are screened, and the arrays whose accesses they note; whether an access is

@@ -21,7 +21,7 @@ typedef enum access_kind { READS, STORES, ATOMICS, ACCESS_KINDS } access_kind;
 typedef struct screen {
   const program *p;
   uint64_t arrays[ACCESS_KINDS]; /* by word of the parameter block */
-  bool can_screen;
+  bool can_screen, reads_unknown;
 } screen;
 
 static uint64_t bit_of(unsigned number) { return 1ull << (number - 1); }
@@ -49,6 +49,7 @@ static void note_address(screen *s, LLVMValueRef address, access_kind kind) {
   if (LLVMIsAAllocaInst(root) || (kind == READS && is_byval_parameter(address))) return;
   if (is_made_from_integer(root)) {
     s->can_screen = s->can_screen && (kind == READS || is_shadow(root));
+    s->reads_unknown = s->reads_unknown || !is_shadow(root);
     return;
   }
   bool found = find_accessed(s->p, address, &o);
@@ -126,6 +127,14 @@ static void note_instruction(screen *s, LLVMValueRef i) {
   }
 }
 
+/* Without checks of races, threads are not followed, and do the same when they run again: what they only write they write
+   again. But what atomics return depends on the order of threads. */
+static uint64_t restored(const screen *s, uint64_t writes) {
+  bool follows = s->p->options->checks & (MW_CHECK_RACES | MW_CHECK_BARRIERS);
+  bool repeats = !follows && !s->arrays[ATOMICS] && !s->reads_unknown;
+  return repeats ? writes & s->arrays[READS] : writes;
+}
+
 void choose_screened(program *p) {
   for (size_t k = 0; k < p->kernel_count; k++) {
     kernel *owner = &p->kernels[k];
@@ -137,6 +146,7 @@ void choose_screened(program *p) {
     owner->reads = s.arrays[READS];
     owner->writes = s.arrays[STORES] | s.arrays[ATOMICS];
     owner->notes = s.arrays[STORES] | (s.arrays[ATOMICS] & s.arrays[READS]);
+    owner->restores = restored(&s, owner->writes);
   }
 }
 

@@ -3,6 +3,7 @@
 #include "mwcc/analysis/analysis.h"
 #include "mwcc/analysis/simt.h"
 #include "mwcc/read/read.h"
+#include "mwcc/support/predicates.h"
 
 #include <llvm-c/DebugInfo.h>
 
@@ -83,9 +84,20 @@ static bool is_uniform(LLVMValueRef value, int depth) {
   return true;
 }
 
+/* Whether a number is computed from a pointer, such as one that is aligned. */
+static bool has_pointer(LLVMValueRef value, int depth) {
+  LLVMOpcode opcode = opcode_of(value);
+  if (opcode == LLVMPtrToInt) return true;
+  if (opcode == (LLVMOpcode)0 || opcode == LLVMLoad || opcode == LLVMCall || depth == 0) return false;
+  for (unsigned i = 0; i < (unsigned)LLVMGetNumOperands(value); i++)
+    if (has_pointer(LLVMGetOperand(value, i), depth - 1)) return true;
+  return false;
+}
+
+/* Whether the address is a number of its own: a handle, or what a texture's record has. */
 static bool is_from_integer(LLVMValueRef root) {
-  if (LLVMIsAConstantExpr(root)) return LLVMGetConstOpcode(root) == LLVMIntToPtr;
-  return LLVMIsAIntToPtrInst(root) != NULL;
+  enum { DEEP = 8 };
+  return opcode_of(root) == LLVMIntToPtr && !has_pointer(LLVMGetOperand(root, 0), DEEP);
 }
 
 static void set_access(program *p, watched_site *s, LLVMValueRef address, uint64_t bytes) {

@@ -234,8 +234,7 @@ bool ptx_translate_copy(ptx_statement *s, const ptx_instruction *i) {
   }
   LLVMValueRef arguments[] = {LLVMBuildAddrSpaceCast(s->b, to, p->pointer, ""),
                               LLVMBuildAddrSpaceCast(s->b, from, p->pointer, ""), ptx_read(s, i->operands[3], p->i32)};
-  ptx_call(&x, bytes == 4 ? "cp_async_4" : bytes == 8 ? "cp_async_8" : "cp_async_16", arguments, 3);
-  return true;
+  return ptx_call(&x, bytes == 4 ? "cp_async_4" : bytes == 8 ? "cp_async_8" : "cp_async_16", arguments, 3) != NULL;
 }
 
 /* isspacep.shared p, a */
@@ -243,8 +242,13 @@ bool ptx_translate_space(ptx_statement *s, const ptx_instruction *i) {
   static const struct {
     const char *name;
     unsigned kind;
-  } table[] = {{"global", MW_SPACE_GLOBAL},           {"shared", MW_SPACE_SHARED},  {"shared::cta", MW_SPACE_SHARED},
-               {"shared::cluster", MW_SPACE_CLUSTER}, {"const", MW_SPACE_CONSTANT}, {"local", MW_SPACE_LOCAL}};
+  } table[] = {{"global", MW_SPACE_GLOBAL},
+               {"shared", MW_SPACE_SHARED},
+               {"shared::cta", MW_SPACE_SHARED},
+               {"shared::cluster", MW_SPACE_CLUSTER},
+               {"const", MW_SPACE_CONSTANT},
+               {"local", MW_SPACE_LOCAL},
+               {"param", UINT8_MAX}}; /* parameters are no memory here, as __isGridConstant says */
   program *p = s->p;
   LLVMTypeRef type = LLVMFunctionType(p->i32, &p->pointer, 1, 0);
   for (size_t n = 0; n < MW_COUNT(table) && i->word_count == 2 && i->operand_count == 2; n++) {

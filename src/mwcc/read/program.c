@@ -3,6 +3,7 @@
  * Afterwards the module is as clang made it, except that only line tables are left of the debug information: types have
  * been read, and the host's code generator does not support the device's address spaces in it. */
 #include "mwcc/mwcc.h"
+#include "mwcc/target/tuning.h"
 #include "read.h"
 
 #include <llvm-c/BitReader.h>
@@ -221,7 +222,36 @@ void keep_reachable(program *p) {
   for (size_t i = 0; i < p->kernel_count; i++) LLVMSetLinkage(p->kernels[i].body, LLVMExternalLinkage);
 }
 
+/* A function that fetches from a texture, such as tex2D<float>: its linkage name is _ZL, a length, and tex…. */
+static bool is_fetch(LLVMValueRef f) {
+  size_t length;
+  const char *name = LLVMGetValueName2(f, &length);
+  if (!is_of_source(f) || !starts_with(name, "_ZL")) return false;
+  name += 3 + strspn(name + 3, "0123456789");
+  return starts_with(name, "tex1D") || starts_with(name, "tex2D") || starts_with(name, "tex3D") ||
+         starts_with(name, "texCubemap");
+}
+
+/* A fetch is hundreds of instructions, and the optimiser's time grows with the square of a function's size. So the
+   fetches of a source that has very many of them stay functions, and the kernel is not vectorised. */
+static void keep_many_fetches(program *p) {
+  enum { MOST = TUNE_INLINED_FETCHES };
+  size_t count = 0;
+  if (p->options->gpu) return;
+  EACH_FUNCTION(p, f) {
+    if (!is_fetch(f)) continue;
+    for (LLVMUseRef use = LLVMGetFirstUse(f); use; use = LLVMGetNextUse(use)) count++;
+  }
+  if (count <= MOST) return;
+  EACH_FUNCTION(p, f) {
+    if (!is_fetch(f)) continue;
+    remove_attribute(f, "alwaysinline");
+    add_attribute(p, f, "noinline");
+  }
+}
+
 void inline_helpers(program *p) {
+  keep_many_fetches(p);
   /* No simplification yet: operations that CUDA defines and LLVM does not are expanded later (retarget.c). Nor are
      values promoted to registers first, though that would save time, since inlining simplifies code with constant
      arguments. */
@@ -259,6 +289,15 @@ bool program_position(LLVMValueRef value, const char **file, unsigned *line, uns
   const char *name = LLVMGetDebugLocFilename(value, &length);
   *file = name && length ? mw_format("%.*s", (int)length, name) : "";
   return *line != 0;
+}
+
+unsigned add_followed_site(program *p, LLVMValueRef i, const char *name, uint64_t bytes) {
+  const char *file = NULL;
+  unsigned line = 0, column;
+  program_position(i, &file, &line, &column);
+  mw_text_addf(&p->followed_sites, "//mw\tsite\t%u\t%u\t%s\t%s\n", line, (unsigned)bytes, name ? name : "",
+               file ? file : "");
+  return ++p->followed_site_count;
 }
 
 void report_decision(const program *p, const kernel *k, LLVMValueRef instruction, const char *text) {

@@ -24,6 +24,8 @@ bool is_of_source(LLVMValueRef function);
 LLVMMetadataRef program_new_scope(program *p, const kernel *k, LLVMValueRef function);
 /* The source position of an instruction or function; false if it has none. */
 bool program_position(LLVMValueRef value, const char **file, unsigned *line, unsigned *column);
+/* The number of a place in a kernel that a checked run on a GPU names, of the named array or NULL. */
+unsigned add_followed_site(program *p, LLVMValueRef i, const char *name, uint64_t bytes);
 /* With --report, a line: what a pass did or did not do with an instruction of the kernel. */
 void report_decision(const program *p, const kernel *k, LLVMValueRef instruction, const char *text);
 /* The debug-information node of a variable; NULL if it has none. */

@@ -18,6 +18,11 @@
 /* Whether this is screened code, which runs before the code that follows each thread: race_screen.c. */
 static inline bool is_screened(const program *p) { return p->options->checks & MW_CHECKED_SCREEN; }
 
+/* Whether it notes accesses and warp functions. Else it only looks for values that nothing has written. */
+static inline bool notes_accesses(const options *o) {
+  return o->checks & MW_CHECKED_SCREEN && o->checks & (MW_CHECK_RACES | MW_CHECK_BARRIERS);
+}
+
 /* Marks stores to cells (widen/calls/race_screening.c), whose addresses are near those of accesses in bounds. */
 #define CELLS_METADATA "mw.cells"
 

@@ -62,6 +62,15 @@ void prefer_widest(program *p, LLVMValueRef function) { add_text_attribute(p, fu
 
 /* ---- kinds of instructions ---- */
 
+bool is_launch_id(LLVMValueRef call) {
+  static const char prefix[] = "llvm.nvvm.read.ptx.sreg.";
+  const char *name = LLVMIsACallInst(call) ? callee_name(call) : "";
+  if (!starts_with(name, prefix)) return false;
+  name += sizeof prefix - 1;
+  return starts_with(name, "tid.") || starts_with(name, "ctaid.") || starts_with(name, "ntid.") ||
+         starts_with(name, "nctaid.");
+}
+
 bool is_integer_operation(LLVMValueRef value) {
   switch (LLVMGetInstructionOpcode(value)) {
   case LLVMAdd:

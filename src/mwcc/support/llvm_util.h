@@ -31,6 +31,8 @@ void prefer_widest(program *p, LLVMValueRef function);
 bool memory_fact(LLVMValueRef call, uint64_t *bits);
 /* Whether the memory attribute excludes writes. */
 bool writes_no_memory(program *p, LLVMValueRef call);
+/* Whether it reads threadIdx, blockIdx, blockDim or gridDim, which do not change while a thread runs. */
+bool is_launch_id(LLVMValueRef value);
 /* Speculatable integer arithmetic and changes of width: not division, which may trap. */
 bool is_integer_operation(LLVMValueRef value);
 void run_passes(program *p, const char *passes);

@@ -171,6 +171,11 @@ bool has_fused_multiply_add(const program *p) {
    them). */
 bool has_slow_gathers(const program *p) { return !strstr(p->features, "+avx512f"); }
 
+/* Intel's with AVX-512 gather and scatter 16 lanes in less than half the time of a Zen 4. */
+bool has_quick_gathers(const program *p) {
+  return strstr(p->features, "+avx512f") && !starts_with(p->cpu, "znver") && !starts_with(p->cpu, "x86-64");
+}
+
 void make_machine(program *p) {
   char *message = NULL;
   LLVMTargetRef target;

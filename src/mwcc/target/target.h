@@ -13,8 +13,9 @@ void choose_target(program *p);            /* target.c: triple, processor, featu
 bool has_mask_registers(const program *p); /* masks of one bit per lane; otherwise a mask is a vector of whole lanes */
 bool has_half_units(const program *p);     /* 512-bit operations are done as two of 256 bits */
 bool has_fused_multiply_add(const program *p);
-bool has_slow_gathers(const program *p); /* gathers are slower than a scalar load for each lane */
-int register_lanes(const program *p);    /* 32-bit lanes of a vector register */
+bool has_slow_gathers(const program *p);  /* gathers are slower than a scalar load for each lane */
+bool has_quick_gathers(const program *p); /* gathers and scatters of a whole register are quick */
+int register_lanes(const program *p);     /* 32-bit lanes of a vector register */
 int vector_registers(const program *p);
 void make_machine(program *p);                /* LLVM's target machine, for the processor and the optimisation level */
 unsigned masked_alignment(LLVMValueRef call); /* of a gather or scatter */

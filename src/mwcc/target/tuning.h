@@ -83,6 +83,8 @@ enum {
   TUNE_STREAMED_LOADS = 4,     /* arrays that are compared at run time with one that is streamed (a guess) */
   TUNE_UNROLLED_LANES = 64,    /* lanes up to which serialised code is unrolled (not measured; a guess) */
   TUNE_SERIALISED_ATOMICS = 4, /* addresses that are computed before their serialised atomics (histogram) */
+  TUNE_GATHERED_LANES = 4,     /* up to which quick gathers are replaced by loads (not measured; a guess) */
+  TUNE_SCATTERED_LANES = 8,    /* the same of scatters (not measured; a guess) */
   TUNE_COPY_BYTES = 64,        /* bytes of a memcpy of each lane that is done by elements (not measured; a guess) */
   TUNE_PAIRED_STRIDE = 64,     /* bytes between lanes from which on two members are gathered as one (fft) */
 };
@@ -93,7 +95,18 @@ enum {
   TUNE_UNROLL_REQUESTED = 2000,   /* instructions, for loops with #pragma unroll (compile time: 7.7 s, now 0.3) */
   TUNE_UNROLL_GENERAL = 1000,     /* the same in code for any block size (compile time of the same kernel) */
   TUNE_UNROLL_BARRIER_LOOP = 400, /* instructions, for loops without a request in code for one block size (fft) */
-  TUNE_UNROLL_COPIES = 64,        /* copies that are assumed if the trip count is not known (a guess) */
+  TUNE_UNROLL_SMALL_BLOCK = 2000, /* the same where a block has at most so many threads (align_tile: 1300) */
+  TUNE_SMALL_BLOCK = 32,
+  TUNE_UNROLL_COPIES = 64, /* copies that are assumed if the trip count is not known (a guess) */
+};
+
+/* ---- Barriers (widen/barrier_rematerialization.c) ---- */
+
+enum {
+  /* Operations that are repeated after a barrier rather than saved: for gangs (layer_norm 1.5, fft and fourier_rows
+     1.13 with 4 and 8; fft 1.0 with 12), for single threads. */
+  TUNE_REMATERIALIZED_IN_GANGS = 4,
+  TUNE_REMATERIALIZED_IN_THREADS = 12,
 };
 
 /* ---- Grid-stride loops (grid_stride/) ---- */
@@ -131,6 +144,7 @@ enum {
       500, /* slots of a function from which on they begin where they are needed (a switch of 1,000 cases) */
   TUNE_PARTITION_INSTRUCTIONS = 150, /* instructions from which on another thread pays (bench/compiles.lua) */
   TUNE_PARTITION_COPY = 100,         /* cost of copying the module for a thread, in instructions (bench/compiles.lua) */
+  TUNE_INLINED_FETCHES = 24,         /* textures are fetched by inlined code at this many places at most (3 s) */
   TUNE_HUGE_FUNCTION = 8000,         /* instructions from which on a function is split (255 barriers with masks) */
   TUNE_SPLIT_MOST = 2000,            /* instructions of each part, at most (the same) */
   /* Instructions of each part, without cold ones, for each value that it takes or returns: from 3 to 7 in the loop of a

@@ -1,14 +1,17 @@
 /* Widening: rewriting one thread's code as a gang's (whole-function vectorisation, Karrenberg and Hack 2011). This
  * is the manual of the room, and what its files share. A gang has `width` lanes in each of `vectors` vectors.
  *
- * thread_regions.c: gangs of one lane, where lanes are slower.
+ * thread_regions.c: gangs of one lane, where lanes are slower. block_length.c: the code of a block that is one gang.
+ * barrier_rematerialization.c: what is recomputed after barriers rather than saved.
  *
  * flow/: the block function, its loops and the control flow of a gang; flow/emission.h lists its files.
  *
  * values/
  *   values.c               the forms and slots of values; masks
  *   transpose.c            tiles of a few elements of each lane, transposed in registers
- *   speculative_shapes.c   better shapes under a run-time test, which shape_test.c emits
+ *   speculative_shapes.c   better shapes under a run-time test, which shape_test.c emits; bounded_sum.c: of sums with
+ *                          loops' counters; clamp_users.c: of clamps in the lanes that use them
+ *   continued_division.c   quotients of the gang before, continued
  *
  * calls/
  *   instruction_widening.c                    instructions without side effects, on all lanes at once
@@ -107,6 +110,7 @@ typedef struct privatised_add {
   LLVMMetadataRef position;
 } privatised_add;
 
+typedef struct continued_divisions continued_divisions;
 typedef struct widener widener;
 struct widener {
   program *p;
@@ -127,15 +131,17 @@ struct widener {
   LLVMValueRef tid[3]; /* of the gang's lane 0, in slots: first_id reads them */
   bool tid_is_zero[3]; /* for all gangs of a block */
   LLVMValueRef ctaid[3], ntid[3];
-  LLVMValueRef watched_words;    /* watch_calls.c's: memory for a word of each lane, or NULL */
-  LLVMValueRef thread;           /* the context in memory with which one lane makes a call; or NULL */
-  LLVMValueRef gangs, gang;      /* the number of gangs in a block; the current one (slot) */
-  bool speculation_failed;       /* this code is for gangs that failed the test of speculative_shapes.c */
-  const speculation *speculated; /* on the speculative path: what it assumes; else NULL */
-  bool several_regions;          /* there are barriers between gangs */
-  uint64_t local_bytes;          /* of local arrays, for each lane */
-  uint64_t saved_bytes;          /* of values saved at barriers, for each lane */
-  const struct spilled *spilled; /* lane_serialization.c's own */
+  LLVMValueRef watched_words;     /* watch_calls.c's: memory for a word of each lane, or NULL */
+  LLVMValueRef thread;            /* the context in memory with which one lane makes a call; or NULL */
+  LLVMValueRef gangs, gang;       /* the number of gangs in a block; the current one (slot) */
+  bool speculation_failed;        /* this code is for gangs that failed the test of speculative_shapes.c */
+  bool rarely_fails;              /* which few gangs do: only such as bounds or clamped users exclude */
+  continued_divisions *continued; /* in gangs that run row by row: continued_division.c; or NULL */
+  const speculation *speculated;  /* on the speculative path: what it assumes; else NULL */
+  bool several_regions;           /* there are barriers between gangs */
+  uint64_t local_bytes;           /* of local arrays, for each lane */
+  uint64_t saved_bytes;           /* of values saved at barriers, for each lane */
+  const struct spilled *spilled;  /* lane_serialization.c's own */
   /* in serialised code: the position of the current lane's code among the copies in sequence */
   uint64_t lane_number;
   int lanes_after; /* how many copies follow it; 0: it is the last, or the only one */
@@ -180,6 +186,13 @@ bool widen_saved(widener *w, LLVMValueRef call);
 
 /* ---- atomic_privatization.c ---- */
 bool widen_private_add(widener *w, LLVMValueRef call, mask m); /* false: it is no such call */
+
+/* ---- block_length.c ---- */
+/* Operations of a kernel whose whole block is one gang, for vectors of so many lanes. `guarded`: also for vectors of
+   threads that do not run them by the guards of threadIdx.x. */
+size_t operations_of_block(LLVMValueRef function, const unsigned block[3], unsigned lanes, bool guarded);
+bool accesses_apart(const shapes *s,
+                    const order *o); /* whether some lanes are further apart than whole vectors serve */
 
 /* ---- block_loop.c ---- */
 void choose_lane_axis(program *p); /* lane_axis.c */
@@ -306,6 +319,9 @@ bool widen_copy(widener *w, LLVMValueRef call, mask m);
 /* ---- prefetch.c ---- */
 /* Called before a load by all lanes, of elements of so many bytes that are consecutive in each vector. */
 void prefetch_ahead(widener *w, LLVMValueRef load, uint64_t bytes);
+/* Whether it is in a loop with barriers, in a block that is one gang: then it is prefetched for most lanes, under
+   whatever mask. */
+bool reads_between_barriers(const widener *w, LLVMValueRef access);
 /* The same for a load outside of loops: of a block with barriers, for the next block; of an array that is loaded from
    at several places, for later blocks. */
 void prefetch_next_block(widener *w, LLVMValueRef load, uint64_t bytes);
@@ -341,6 +357,11 @@ bool stays_in_place(LLVMValueRef access);
 /* Whether gangs have one lane: with --width=1 if that is possible, or if `lanes` would be slower. Prepares the code for
    it. */
 bool run_by_threads(program *p, kernel *k, int lanes);
+
+/* ---- barrier_rematerialization.c ---- */
+/* Recompute after barriers what takes at most so many operations, instead of saving it. */
+void rematerialize_after_barriers(const graph *g, const liveness *live, int most);
+void rematerialize_in_gangs(program *p, kernel *k); /* the same for gangs of several lanes, where the pass is on */
 
 /* ---- speculative_shapes.c ---- */
 /* False: there are none, or no access is better for them. */

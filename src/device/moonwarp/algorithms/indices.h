@@ -20,18 +20,47 @@ __device__ inline void report(unsigned long long *wrong, long long position) {
   atomicMin(wrong, (unsigned long long)position);
 }
 
+template <bool CONDITION, typename A, typename B> struct choose {
+  typedef A type;
+};
+template <typename A, typename B> struct choose<false, A, B> {
+  typedef B type;
+};
+
+/* Whether an index names one of n; and its place from 0, or 0. This compiles to a comparison and a selection, in N's
+   bits where the index has no more. */
+template <typename N, typename I> __device__ inline bool is_inside(I index, N n, N &place) {
+  typedef typename choose<(sizeof(I) > sizeof(N)), long long, N>::type wide;
+  typedef typename choose<sizeof(wide) == 8, unsigned long long, unsigned>::type bits;
+  bits at = (bits)(wide)index + (I(-1) < I(0) && index < I(0) ? (bits)n : ~(bits)0);
+  bool inside = at < (bits)n;
+  place = inside ? (N)at : N(0);
+  return inside;
+}
+
+/* y[j] = x[index[j]]; N counts the elements of both. Every thread loads, and a wrong index reads the first element:
+   loads under a mask take longer. */
+template <typename N, typename E, typename I>
+__device__ void take_flat(N length, N count, const E *x, const I *index, E *y, unsigned long long *wrong) {
+  N j = (N)blockIdx.x * (N)blockDim.x + (N)threadIdx.x, at;
+  if (j >= count) return;
+  bool inside = is_inside(index[j], length, at);
+  if (length > 0) y[j] = x[at];
+  if (!inside) report(wrong, j);
+}
+
 /* y[o][j][i] = x[o][index[j]][i]; a thread for each (j, i), blockIdx.y the outer element. */
 template <typename E, typename I>
 __device__ void take(long long outer, long long length, long long inner, long long count, const E *x, const I *index,
                      E *y, unsigned long long *wrong) {
-  long long t = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  long long t = (long long)blockIdx.x * blockDim.x + threadIdx.x, at;
   if (t >= count * inner) return;
-  long long j = inner == 1 ? t : t / inner, i = inner == 1 ? 0 : t % inner, at = place_of(index[j], length);
-  if (at < 0) {
-    report(wrong, j);
-    return;
-  }
-  for (long long o = blockIdx.y; o < outer; o += gridDim.y) y[o * count * inner + t] = x[(o * length + at) * inner + i];
+  long long j = inner == 1 ? t : t / inner, i = inner == 1 ? 0 : t % inner;
+  bool inside = is_inside(index[j], length, at);
+  if (length > 0)
+    for (long long o = blockIdx.y; o < outer; o += gridDim.y)
+      y[o * count * inner + t] = x[(o * length + at) * inner + i];
+  if (!inside) report(wrong, j);
 }
 
 /* places[k] = the position that index k selects in the whole array. The indices have the array's dimensions except the

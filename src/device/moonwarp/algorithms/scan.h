@@ -62,6 +62,7 @@ __device__ inline typename Op::A rows_walk(long long first, long long end, const
     if (STORE && at == 0) a = Op::start(a);
     a = scan_warp<Op>(a);
     if (carried) a = Op::combine(carry, a);
+    if (STORE) __syncwarp(); /* y may be x, whose last element all lanes past the end have read */
     if (STORE && at < end) y[at] = Op::finish(a);
     carry = broadcast(a, end - k < 32 ? (int)(end - k) - 1 : 31);
     carried = true;
@@ -92,18 +93,24 @@ template <typename Op> struct of_accumulators {
 template <typename Op> __device__ void rows_prefixes(long long lines, long long chunks, typename Op::A *totals) {
   for (long long line = blockIdx.x; line < lines; line += gridDim.x) {
     typename Op::A *of = totals + line * chunks;
-    rows_walk<of_accumulators<Op>, true>(0, chunks, of, of[0], false, of);
+    rows_walk<of_accumulators<Op>, true>(0, chunks, of, typename Op::A(), false, of);
   }
 }
 
-template <typename Op>
+/* OF_TOTALS: `before` are the chunks' totals, not their prefixes. A block combines those before it, in the order of
+   rows_prefixes, which for few chunks takes less time than another launch. */
+template <typename Op, bool OF_TOTALS>
 __device__ void rows_scan(long long lines, long long length, long long chunk, const typename Op::T *x,
-                          const typename Op::A *prefixes, typename Op::R *y) {
+                          const typename Op::A *before, typename Op::R *y) {
+  typedef typename Op::A A;
   long long first = blockIdx.x * chunk, end = first + chunk < length ? first + chunk : length;
   for (long long line = blockIdx.y; line < lines; line += gridDim.y) {
     const typename Op::T *from = x + line * length;
+    const A *of = before + line * gridDim.x;
     bool carried = blockIdx.x > 0;
-    typename Op::A carry = carried ? prefixes[line * gridDim.x + blockIdx.x - 1] : Op::map(from[0], 0);
+    A carry = !carried    ? Op::map(from[0], 0)
+              : OF_TOTALS ? rows_walk<of_accumulators<Op>, false>(0, blockIdx.x, of, of[0], false, 0)
+                          : of[blockIdx.x - 1];
     rows_walk<Op, true>(first, end, from, carry, carried, y + line * length);
   }
 }

@@ -154,6 +154,13 @@ public:
     }
   }
 
+  /* Until the value is another one. Waiting threads poll, so that there is nothing to notify. */
+  __mw_member void wait(T old, memory_order order = memory_order_seq_cst) const {
+    while (to_bits(load(order)) == to_bits(old)) {}
+  }
+  __mw_member void notify_one() const {}
+  __mw_member void notify_all() const {}
+
   __mw_member operator T() const { return load(); }
   __mw_member T operator++() const { return fetch_add(1) + 1; }
   __mw_member T operator--() const { return fetch_sub(1) - 1; }

@@ -40,6 +40,8 @@ __mw_follow_inline void __mw_clear_slot(const __mw_self *self) {
     __mw_clear(block->warps, (threads + 31) / 32 * sizeof *block->warps, self);
   if (__mw_follows(MW_FOLLOW_RACES | MW_FOLLOW_ARRIVALS))
     __mw_clear(block->threads, threads * sizeof *block->threads, self);
+  if (self->launch->written_at)
+    __mw_clear((char *)block + self->launch->written_at, self->launch->shared_words + 3, self);
 }
 
 __mw_follow_inline void __mw_set_here(const mw_follow_launch *launch, mw_follow_block *block) {
@@ -159,6 +161,17 @@ __mw_follow_called void __mw_guard_follow(const void *address, __mw_u64 bytes, c
   if (strong && flags & MW_FOLLOW_STORE) __mw_publish(&a.self, __mw_word_key(&a.self, address));
 }
 
+__mw_follow_quick __mw_u32 __mw_guard_follow_read_only() {
+  const mw_follow_launch *launch = (const mw_follow_launch *)__mw_here()->launch;
+  return launch ? launch->read_only : ~0u;
+}
+
+/* A read of an array; read_only: to which nothing writes at that time. mwcc inlines it. */
+__mw_follow_quick void __mw_guard_follow_read(const void *address, __mw_u64 bytes, const void *object, __mw_u32 site,
+                                              __mw_u32 flags, __mw_u32 read_only) {
+  if (!read_only) __mw_guard_follow(address, bytes, object, site, flags);
+}
+
 /* After an atomic access or a volatile load. */
 __mw_follow_called void __mw_guard_follow_after(const void *address, __mw_u32 flags) {
   __mw_self self;
@@ -249,12 +262,15 @@ __mw_follow_called __mw_u32 __mw_guard_follow_shuffle(__mw_u32 mask, __mw_u32 by
   if (!__mw_follow_self(&self)) return mask;
   site += self.launch->first_site;
   __mw_u32 lanes = __mw_gather(&self, mask, site, true), from = __mw_source_lane(self.id % 32, by, clamp, mode);
-  if (!(lanes >> from & 1) && __mw_existing(&self) >> from & 1) {
-    /* Whether the value is used is not known. With all checks, the CPU device reports the use. */
-    if (__mw_follows(MW_FOLLOW_INITIALISATION))
-      __mw_note(self.session, MW_FOLLOW_READ_ABSENT);
-    else
-      __mw_found_here(&self, MW_FOLLOW_ABSENT, site, from);
+  bool is_absent = !(lanes >> from & 1);
+  if (__mw_follows(MW_FOLLOW_INITIALISATION)) { /* reported if the value is used */
+    __mw_u32 *absent = &__mw_warp_of(&self)->absent, bit = 1u << self.id % 32;
+    if (is_absent)
+      __mw_or(absent, bit);
+    else if (__mw_load(absent) & bit)
+      __mw_and(absent, ~bit);
+  } else if (is_absent && __mw_existing(&self) >> from & 1) {
+    __mw_found_here(&self, MW_FOLLOW_ABSENT, site, from);
   }
   return lanes;
 }
@@ -282,9 +298,23 @@ __mw_follow_called void __mw_guard_follow_grid() {
 
 /* ---- malloc and free ---- */
 
+/* All bytes of a block of malloc are written, or none; it begins at a multiple of 16. */
+__mw_follow_function void __mw_set_block(const __mw_self *self, __mw_u64 address, __mw_u64 bytes, bool is_written) {
+  for (__mw_u64 at = address & ~15ull, end = address + bytes, next; at < end; at = next) {
+    next = (at | ((1ull << MW_FOLLOW_PAGE_SHIFT) - 1)) + 1;
+    if (!is_written) __mw_make_page(self->session, at);
+    const mw_follow_page *page = __mw_page_of(self->session, at);
+    unsigned char *written = page ? (unsigned char *)__mw_load64(&page->written) : 0;
+    for (; written && at < end && at < next; at += 16)
+      *(volatile __mw_u32 *)(written + (at / 4 & (MW_FOLLOW_PAGE_WORDS - 1))) = is_written ? 0x0f0f0f0fu : 0;
+  }
+  __mw_order();
+}
+
 __mw_follow_called void __mw_guard_follow_given(void *pointer, __mw_u64 bytes, __mw_u32 site) {
   __mw_self self;
   if (!pointer || !__mw_follow_self(&self)) return;
+  if (__mw_follows(MW_FOLLOW_INITIALISATION)) __mw_set_block(&self, (__mw_u64)pointer, bytes, false);
   mw_follow_malloc *m = __mw_malloc_of(self.session, (__mw_u64)pointer, true);
   if (!m) {
     __mw_note(self.session, MW_FOLLOW_LIST_FULL);
@@ -315,6 +345,7 @@ __mw_follow_called void __mw_guard_follow_free(void *pointer, __mw_u32 site) {
   } else if (__mw_cas(&m->is_freed, 0, 1) != 0) {
     __mw_found_here(&self, MW_FOLLOW_FREED_TWICE, site, (__mw_u64)pointer);
   } else {
+    if (__mw_follows(MW_FOLLOW_INITIALISATION)) __mw_set_block(&self, (__mw_u64)pointer, m->bytes, true);
     free(pointer);
   }
 }

@@ -83,8 +83,9 @@ __mw_follow_inline bool __mw_conflict(const __mw_touch &a, __mw_u64 who, __mw_u6
    place of the code, and `place` stands for the missing fields. */
 __mw_follow_inline __mw_u64 __mw_record_at(const __mw_touch &a, __mw_u64 who, __mw_u64 what, int place) {
   if ((what >> 7 & 511) == (__mw_thread_of(who) & 511) && what >> 44) return what;
+  __mw_u32 strong = a.flags & (MW_FOLLOW_ATOMIC | MW_FOLLOW_VOLATILE);
   __mw_u32 flags = place == MW_FOLLOW_WRITE    ? MW_FOLLOW_STORE
-                   : place != MW_FOLLOW_UPDATE ? 0
+                   : place != MW_FOLLOW_UPDATE ? (strong ? MW_FOLLOW_VOLATILE : 0) /* a poll, for an atomic access */
                    : a.flags & MW_FOLLOW_STORE ? a.flags & ~MW_FOLLOW_VOLATILE | MW_FOLLOW_ATOMIC
                                                : MW_FOLLOW_VOLATILE;
   return (__mw_u64)a.site << 44 | (__mw_u64)(a.self.thread->step & 4095) << 32 |
@@ -127,7 +128,9 @@ __mw_follow_function void __mw_follow_word_of(const __mw_touch &a, mw_follow_cel
   __mw_u64 old = __mw_xchg(&cell->who[place], who),
            old_what = __mw_record_at(a, old, __mw_load64(&cell->what[place]), place);
   *(volatile __mw_u64 *)&cell->what[place] = what;
-  if (place == MW_FOLLOW_READ && old && __mw_thread_of(old) != a.self.id && !__mw_precedes(a, old, old_what)) {
+  /* A read in the place of another keeps that one; volatile ones are in the place of updates. */
+  bool keeps = place == MW_FOLLOW_READ || (!stores && !(old_what & MW_FOLLOW_STORE));
+  if (keeps && old && __mw_thread_of(old) != a.self.id && !__mw_precedes(a, old, old_what)) {
     *(volatile __mw_u64 *)&cell->who[MW_FOLLOW_READ_TOO] = old;
     *(volatile __mw_u64 *)&cell->what[MW_FOLLOW_READ_TOO] = old_what;
   }
@@ -144,19 +147,8 @@ __mw_follow_function void __mw_follow_word_of(const __mw_touch &a, mw_follow_cel
 
 /* ---- written bytes ---- */
 
-/* Shared memory: a word of run << 4 | bytes for each word. */
-__mw_follow_inline bool __mw_write_shared(const __mw_touch &a, __mw_u32 *written, __mw_u32 bytes) {
-  __mw_u32 tag = __mw_run(&a.self) << 4, old = __mw_load(written);
-  bool unwritten = a.flags & MW_FOLLOW_USED && (old >> 4 != tag >> 4 || (old & bytes) != bytes);
-  while (a.flags & MW_FOLLOW_STORE) {
-    __mw_u32 made = (old >> 4 == tag >> 4 ? old : tag) | bytes, found;
-    if (made == old || (found = __mw_cas(written, old, made)) == old) break;
-    old = found;
-  }
-  return unwritten;
-}
-
-__mw_follow_inline bool __mw_write_global(const __mw_touch &a, unsigned char *written, __mw_u32 bytes) {
+/* A byte for each word, with a bit for each of its bytes. */
+__mw_follow_inline bool __mw_write_bytes(const __mw_touch &a, unsigned char *written, __mw_u32 bytes) {
   __mw_u32 old = *(volatile unsigned char *)written;
   bool unwritten = a.flags & MW_FOLLOW_USED && (old & bytes) != bytes;
   if (a.flags & MW_FOLLOW_STORE && (old & bytes) != bytes) {
@@ -170,7 +162,7 @@ __mw_follow_inline bool __mw_write_global(const __mw_touch &a, unsigned char *wr
   return unwritten;
 }
 
-/* ---- accesses ---- */
+/* ---- pages ---- */
 
 __mw_follow_inline const mw_follow_page *__mw_page_of(const mw_follow_session *session, __mw_u64 address) {
   const mw_follow_page *pages = (const mw_follow_page *)session->pages;
@@ -183,13 +175,44 @@ __mw_follow_inline const mw_follow_page *__mw_page_of(const mw_follow_session *s
   return 0;
 }
 
+/* Give the page a shadow, if there is one left. */
+__mw_follow_inline void __mw_take_spare(mw_follow_session *session, mw_follow_page *page) {
+  __mw_u32 number = __mw_add(&session->spare_count, 1);
+  if (number >= session->spare_room) return;
+  *(volatile __mw_u64 *)&page->written = session->spare + (__mw_u64)number * MW_FOLLOW_PAGE_WORDS;
+  __mw_order();
+}
+
+/* The page of memory that malloc has returned gets a shadow, unless it has one. */
+__mw_follow_function void __mw_make_page(mw_follow_session *session, __mw_u64 address) {
+  enum { PATIENCE = 1000 };
+  mw_follow_page *pages = (mw_follow_page *)session->pages;
+  __mw_u64 number = address >> MW_FOLLOW_PAGE_SHIFT, at = number;
+  for (__mw_u32 tries = 0; tries < session->page_room; tries++, at++) {
+    mw_follow_page *page = &pages[at & (session->page_room - 1)];
+    __mw_u64 found = __mw_load64(&page->number);
+    if (!found) found = __mw_cas64(&page->number, 0, number);
+    if (!found) __mw_take_spare(session, page);
+    for (__mw_u32 waits = 0; found == number && waits < PATIENCE && !__mw_load64(&page->written); waits++)
+      __mw_wait_a_little();
+    if (!found || found == number) return;
+  }
+}
+
+/* ---- accesses ---- */
+
 __mw_follow_function bool __mw_follow_shared_word(const __mw_touch &a, __mw_u64 word, __mw_u32 bytes) {
   const mw_follow_launch *launch = a.self.launch;
   char *slot = (char *)a.self.block;
   if (word >= launch->shared_words) return false;
-  if (launch->cells_at && !__mw_load(&a.self.block->unfollowed))
-    __mw_follow_word_of(a, (mw_follow_cell *)(slot + launch->cells_at) + word, bytes);
-  bool unwritten = launch->written_at && __mw_write_shared(a, (__mw_u32 *)(slot + launch->written_at) + word, bytes);
+  mw_follow_cell *cells = (mw_follow_cell *)(slot + launch->cells_at);
+  if (launch->cells_at && !__mw_load(&a.self.block->unfollowed)) {
+    if (!__mw_follows(MW_FOLLOW_BYTES)) __mw_follow_word_of(a, cells + word, bytes);
+    for (__mw_u32 k = 0; k < 4 && __mw_follows(MW_FOLLOW_BYTES); k++)
+      if (bytes >> k & 1) __mw_follow_word_of(a, cells + 4 * word + k, 15);
+  }
+  if (a.flags & MW_FOLLOW_SHADOWED) return false;
+  bool unwritten = launch->written_at && __mw_write_bytes(a, (unsigned char *)slot + launch->written_at + word, bytes);
   return unwritten && !__mw_load(&a.self.block->unfollowed);
 }
 
@@ -198,7 +221,8 @@ __mw_follow_function bool __mw_follow_global_word(const __mw_touch &a, __mw_u64 
   __mw_u64 at = word & (MW_FOLLOW_PAGE_WORDS - 1);
   if (!page) return false;
   if (page->cells) __mw_follow_word_of(a, (mw_follow_cell *)page->cells + at, bytes);
-  return page->written && __mw_write_global(a, (unsigned char *)page->written + at, bytes);
+  if (a.flags & MW_FOLLOW_SHADOWED) return false;
+  return page->written && __mw_write_bytes(a, (unsigned char *)page->written + at, bytes);
 }
 
 __mw_follow_function void __mw_follow_bytes(const __mw_touch &a) {

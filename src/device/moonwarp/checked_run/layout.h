@@ -17,6 +17,7 @@ enum mw_follow_uses {
   MW_FOLLOW_KINDS = 15,
   MW_FOLLOW_WARPS = 16,
   MW_FOLLOW_ARRIVALS = 32, /* waits for arrivals: arrivals.h */
+  MW_FOLLOW_BYTES = 64,    /* accesses parts of words of shared memory, whose bytes then have cells each */
 };
 
 /* Properties of an access. */
@@ -31,9 +32,14 @@ enum mw_follow_flags {
   MW_FOLLOW_RELEASE = 64,
   MW_FOLLOW_IN_SHARED = 128, /* known to be so by the compiler */
   MW_FOLLOW_IN_GLOBAL = 256,
-  MW_FOLLOW_RELAXED = 512, /* of an atomic load: what it reads is acquired by a fence after it */
-  MW_FOLLOW_COPIES = 1024, /* in code with asynchronous copies */
+  MW_FOLLOW_RELAXED = 512,   /* of an atomic load: what it reads is acquired by a fence after it */
+  MW_FOLLOW_COPIES = 1024,   /* in code with asynchronous copies */
+  MW_FOLLOW_SHADOWED = 2048, /* which bytes are written is followed by other calls: written.h */
+  MW_FOLLOW_ALIGNED = 4096,  /* to its size, as the access has been checked to be */
 };
+
+/* Of an origin: of a value that a shuffle read from a lane that takes no part. */
+enum { MW_FOLLOW_FROM_SHUFFLE = 1 << 30 };
 
 /* The headers' reports (checked_events.h), which mwcc passes to __mw_guard_follow_event. */
 enum mw_follow_report {
@@ -48,13 +54,13 @@ enum mw_follow_vote { MW_FOLLOW_COUNT, MW_FOLLOW_AND, MW_FOLLOW_OR };
 
 /* Operations of a kernel that are not followed: bits of mw_follow_session.notes. */
 enum mw_follow_note {
-  MW_FOLLOW_NAMED = 1,        /* barriers of a part of a block in PTX that mwcc does not read */
-  MW_FOLLOW_CLUSTERS = 2,     /* shared memory and barriers of a cluster */
-  MW_FOLLOW_BULK = 4,         /* asynchronous copies by the hardware */
-  MW_FOLLOW_LOG_FULL = 8,     /* more fences and atomics than the log has room for */
-  MW_FOLLOW_LIST_FULL = 16,   /* more findings than the list has room for */
-  MW_FOLLOW_READ_ABSENT = 64, /* shuffles from lanes that take no part, where values are followed */
-  MW_FOLLOW_MASKS = 32        /* warp functions with more than 32 masks in one warp */
+  MW_FOLLOW_NAMED = 1,      /* barriers of a part of a block in PTX that mwcc does not read */
+  MW_FOLLOW_CLUSTERS = 2,   /* shared memory and barriers of a cluster */
+  MW_FOLLOW_BULK = 4,       /* asynchronous copies by the hardware */
+  MW_FOLLOW_LOG_FULL = 8,   /* more fences and atomics than the log has room for */
+  MW_FOLLOW_LIST_FULL = 16, /* more findings than the list has room for */
+  MW_FOLLOW_MASKS = 32,     /* warp functions with more than 32 masks in one warp */
+  MW_FOLLOW_STORES = 64     /* stores in PTX that mwcc does not read: what they write is not known */
 };
 
 enum mw_follow_kind {
@@ -71,7 +77,8 @@ enum mw_follow_kind {
   MW_FOLLOW_PAST_BLOCK,  /* an access outside of memory of malloc; value: its bytes */
   MW_FOLLOW_FREED_BLOCK, /* an access to freed memory */
   MW_FOLLOW_STUCK,       /* waits for arrivals, and all others of the block wait too or have returned */
-  MW_FOLLOW_GRID         /* waits for the grid, and blocks of it have ended */
+  MW_FOLLOW_GRID,        /* waits for the grid, and blocks of it have ended */
+  MW_FOLLOW_USED_ABSENT  /* a value that a shuffle read from a lane that does not take part is used */
 };
 
 /* The latest accesses to four bytes: two readers, a write, an atomic operation. who: run << 32 | epoch << 14 | thread
@@ -138,6 +145,9 @@ typedef struct mw_follow_session {
   unsigned long long pages, findings, pairs, log, heads, mallocs;
   unsigned int page_room, finding_room, pair_room, log_room, head_room, malloc_room;
   unsigned int pair_count, log_count, notes, malloc_count; /* malloc_count: 0, or 1 if there were blocks */
+  /* Shadows for pages of memory of malloc: all written, so many, and how many pages have asked for one. */
+  unsigned long long spare;
+  unsigned int spare_room, spare_count;
 } mw_follow_session;
 
 /* A launch, followed by a bit for each slot that says whether a block has it, and by the slots. slot_count: 0 if blocks
@@ -147,6 +157,8 @@ typedef struct mw_follow_launch {
       written_at; /* offsets in a slot: of shared memory's shadow */
   unsigned int slot_count, base, floor, blocks, threads, shared_words, kinds, first_site;
   unsigned int grid_arrived, grid_generation, ended; /* blocks at a barrier of the grid; blocks that have ended */
+  /* Bits of the first parameters: pointers to arrays of which all is written; to which nothing writes at that time. */
+  unsigned int whole, read_only;
 } mw_follow_launch;
 
 /* Lanes that are to call a warp function with the mask; entry of a hash table. */
@@ -157,6 +169,7 @@ typedef struct mw_follow_group {
 
 typedef struct mw_follow_warp {
   unsigned int exited, waits, gathers; /* lanes; waits: at a barrier of the block; gathers: in a group */
+  unsigned int absent;                 /* whose latest shuffle read a lane that takes no part */
   mw_follow_group groups[MW_FOLLOW_LANES];
 } mw_follow_warp;
 

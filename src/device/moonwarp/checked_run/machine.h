@@ -17,6 +17,7 @@ typedef unsigned long long __mw_u64;
 extern "C" __attribute__((device)) __mw_u32 __mw_guard_follow_uses();
 
 static __attribute__((shared)) mw_follow_here __mw_follow_state;
+static __attribute__((device)) mw_follow_page __mw_follow_no_page; /* for kernels outside of checked runs */
 
 __mw_follow_inline mw_follow_here *__mw_here() { return &__mw_follow_state; }
 __mw_follow_inline __mw_u32 __mw_follow_thread_id() {

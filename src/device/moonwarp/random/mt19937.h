@@ -2,9 +2,8 @@
  * uniform pseudo-random number generator", 1998)
  *
  * cuRAND has it in host generators only: 8192 states, 2^2048 steps apart, whose words come in rows. A row has 8 words
- * of each state in turn; 78 rows are the 624 words of a turn. On the CPU device, where a thread is a state, states
- * stand 32 together, word after word, so that lanes reach memory in order and a tile stays in a cache; on GPUs they
- * follow each other. */
+ * of each state in turn; 78 rows are the 624 words of a turn. On the CPU device states stand four together, a tile, as
+ * rows of 32 words in the order of the stream (streams/mt19937_rows.h); on GPUs they follow each other. */
 #ifndef MOONWARP_RANDOM_MT19937_H
 #define MOONWARP_RANDOM_MT19937_H
 
@@ -17,24 +16,33 @@
 
 #define __mw_mt_words  624
 #define __mw_mt_states 8192
-#ifdef __mw_mt_of_gpus
-#define __mw_mt_tile 1
-#else
-#define __mw_mt_tile 32
-#endif
-#define __mw_mt_row (8 * __mw_mt_states)
+#define __mw_mt_row    (8 * __mw_mt_states)
+#define __mw_mt_tile   (4 * __mw_mt_words)
 
-/* Word 0 of a state; word i is __mw_mt_tile * i further. */
-__mw_device_template unsigned int *__mw_mt_state(unsigned int *words, int state) {
-  return words + state / __mw_mt_tile * (__mw_mt_words * __mw_mt_tile) + state % __mw_mt_tile;
+/* Where word `i` of a state is. A turn's words are eight that go into the first row, and between them 11 blocks of
+ * seven rows: block b has words 7 p to 7 p + 6 of each place p, 0 to 7, one for each of its rows. */
+__mw_device_template int __mw_mt_index(int state, int i) {
+#ifdef __mw_mt_of_gpus
+  return state * __mw_mt_words + i;
+#else
+  int part = i / 227, block = (i - 227 * part) / 57, at = (i - 227 * part) % 57, row = 0, place;
+  if (part == 0 && block == 0) at = at == 0 ? 56 : at - 1; /* the first word is before its block, others after */
+  if (at == 56) {
+    place = 3 * part + block;
+  } else {
+    row = 1 + 7 * (4 * part + block) + at % 7;
+    place = at / 7;
+  }
+  return state / 4 * __mw_mt_tile + row * 32 + state % 4 * 8 + place;
+#endif
 }
 
 /* A state's first words, by the seed's lower half. */
-__mw_device_template void __mw_mt_begin(unsigned int seed, unsigned int *state) {
+__mw_device_template void __mw_mt_begin(unsigned int seed, unsigned int *words) {
   unsigned int word = seed;
   for (unsigned int i = 0; i < __mw_mt_words; i++) {
     if (i > 0) word = 1812433253u * (word ^ word >> 30) + i;
-    state[i * __mw_mt_tile] = word;
+    words[__mw_mt_index(0, i)] = word;
   }
 }
 
@@ -48,22 +56,6 @@ __mw_device_template unsigned int __mw_mt_tempered(unsigned int x) {
   x ^= x << 7 & 0x9d2c5680u;
   x ^= x << 15 & 0xefc60000u;
   return x ^ x >> 18;
-}
-
-/* The next 624 words in place. */
-__mw_device_template void __mw_mt_advance(unsigned int *state) {
-  unsigned int word = state[0];
-  for (int i = 0; i < 227; i++) {
-    unsigned int next = state[(i + 1) * __mw_mt_tile];
-    state[i * __mw_mt_tile] = __mw_mt_next(word, next, state[(i + 397) * __mw_mt_tile]);
-    word = next;
-  }
-  for (int i = 227; i < 623; i++) {
-    unsigned int next = state[(i + 1) * __mw_mt_tile];
-    state[i * __mw_mt_tile] = __mw_mt_next(word, next, state[(i - 227) * __mw_mt_tile]);
-    word = next;
-  }
-  state[623 * __mw_mt_tile] = __mw_mt_next(word, state[0], state[396 * __mw_mt_tile]);
 }
 
 /* Which of a turn's words is number `place`, 0 to 7, of row `row`: words come in blocks of 8 times 7, of which each row
@@ -90,14 +82,14 @@ __mw_device_template void __mw_mt_sort(const unsigned int *polynomial, int *star
   starts[0] = 0;
 }
 
-/* The polynomial in the step, of `state`, stored to `target`, by a block of no less than __mw_mt_sums threads;
+/* The polynomial in the step, of state `from`, stored to state `to`, by a block of no less than __mw_mt_sums threads;
  * `stretch` is memory for __mw_mt_stretch words of the sequence. Words at places whose bytes are equal are summed
  * first. */
-__mw_device_template void __mw_mt_jump(const int *starts, const int *places, const unsigned int *state,
-                                       unsigned int *target, unsigned int *stretch) {
+__mw_device_template void __mw_mt_jump(const int *starts, const int *places, unsigned int *words, int from, int to,
+                                       unsigned int *stretch) {
   __shared__ unsigned int sums[8][__mw_mt_sums];
   int t = threadIdx.x;
-  if (t < __mw_mt_words) stretch[t] = state[t * __mw_mt_tile];
+  if (t < __mw_mt_words) stretch[t] = words[__mw_mt_index(from, t)];
   for (int i = __mw_mt_words; i < __mw_mt_stretch; i += 227) {
     __syncthreads();
     int at = i - __mw_mt_words + t;
@@ -126,7 +118,7 @@ __mw_device_template void __mw_mt_jump(const int *starts, const int *places, con
   if (t < __mw_mt_words) {
     unsigned int word = 0;
     for (int bit = 0; bit < 8; bit++) word ^= sums[bit][t + bit];
-    target[t * __mw_mt_tile] = word;
+    words[__mw_mt_index(to, t)] = word;
   }
   __syncthreads();
 }

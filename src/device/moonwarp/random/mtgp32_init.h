@@ -12,7 +12,7 @@ __mw_device_template unsigned int __mw_mtgp_sum(const unsigned int *powers, unsi
   return (i & 1u ? powers[0] : 0u) ^ (i & 2u ? powers[1] : 0u) ^ (i & 4u ? powers[2] : 0u) ^ (i & 8u ? powers[3] : 0u);
 }
 
-/* Expand set `set` of the parameters; one thread for each. */
+/* Expand set `set` of the parameters; one thread for each. The thread of set 0 writes the mask, which all share. */
 __mw_device_template void __mw_mtgp_parameters(int set, mtgp32_kernel_params_t *k) {
   const unsigned int *numbers = __mw_mtgp_sets[set];
   k->pos_tbl[set] = numbers[0];
@@ -24,7 +24,7 @@ __mw_device_template void __mw_mtgp_parameters(int set, mtgp32_kernel_params_t *
     k->temper_tbl[set][i] = temper;
     k->single_temper_tbl[set][i] = temper >> 9 | 0x3f800000u;
   }
-  k->mask[0] = 0xfff80000u;
+  if (set == 0) k->mask[0] = 0xfff80000u;
 }
 
 /* Initialise state `set` from `seed`; one thread for each. Each word is a hash of the one before, combined with a

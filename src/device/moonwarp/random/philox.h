@@ -53,9 +53,11 @@ __mw_device_template Q four(Q counter, V key, W factor0, W factor1, W step0, W s
 
 /* philox4x32 whose words stay in the lower halves of 64 bits, where vector products of 32 bits leave and want them: what is
  * above is not used. */
-template <int Rounds> __mw_device_template uint4 four_in_64_bits(uint4 counter, uint2 key) {
+template <int Rounds>
+__mw_device_template uint4 four_in_64_bits(unsigned long long x, unsigned long long y, unsigned long long z,
+                                           unsigned long long w, uint2 key) {
   const unsigned long long low = 0xffffffffull;
-  unsigned long long x = counter.x, y = counter.y, z = counter.z, w = counter.w, k = key.x, l = key.y;
+  unsigned long long k = key.x, l = key.y;
 #pragma unroll
   for (int round = 0; round < Rounds; round++) {
     unsigned long long u = (x & low) * 0xd2511f53u, v = (z & low) * 0xcd9e8d57u;
@@ -78,7 +80,7 @@ template <int Rounds = 10> __mw_device_template uint4 philox4x32(uint4 counter, 
 #if defined __MW_NVPTX__ || defined __MW_NVRTC__
   return philox_details::four<Rounds>(counter, key, 0xd2511f53u, 0xcd9e8d57u, 0x9e3779b9u, 0xbb67ae85u);
 #else
-  return philox_details::four_in_64_bits<Rounds>(counter, key);
+  return philox_details::four_in_64_bits<Rounds>(counter.x, counter.y, counter.z, counter.w, key);
 #endif
 }
 template <int Rounds = 10> __mw_device_template ulonglong2 philox2x64(ulonglong2 counter, unsigned long long key) {

@@ -45,8 +45,8 @@ public:
   __mw_member void wait(arrival_token &&token) const { wait_behind(token.phase); }
   /* Phases are alternately even and odd. */
   __mw_member void wait_parity(bool odd) const { wait_while(1, odd); }
-  __mw_member bool try_wait(arrival_token &&token) const { return now() != token.phase; }
-  __mw_member bool try_wait_parity(bool odd) const { return (now() & 1) != odd; }
+  __mw_member bool try_wait(arrival_token &&token) const { return try_while(~0u, token.phase); }
+  __mw_member bool try_wait_parity(bool odd) const { return try_while(1, odd); }
   __mw_member void arrive_and_wait() { wait(arrive()); }
   /* The end of a phase is also that of the thread's copies so far. (async_copy.h) */
   __mw_member void track() const { __mw_report_track(&phase); }
@@ -73,6 +73,13 @@ private:
     __atomic_store_n(&pending, __atomic_load_n(&expected, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
     fence();
     __atomic_fetch_add(&phase, 1, __ATOMIC_RELAXED);
+  }
+  /* Programs try in a loop: others have to run. */
+  __mw_member bool try_while(unsigned int mask, unsigned int value) const {
+    if ((now() & mask) == value) __mw_let_others_run();
+    bool past = (now() & mask) != value;
+    fence();
+    return past;
   }
   __mw_member void wait_behind(unsigned int behind) const { wait_while(~0u, behind); }
   __mw_member void wait_while(unsigned int mask, unsigned int value) const {
@@ -146,7 +153,8 @@ __mw_device_template void init(barrier<Scope, Completion> *made, ptrdiff_t count
 }
 
 namespace std {
-template <typename Completion = details::nothing> using barrier = cuda::barrier<thread_scope_system, Completion>;
+template <typename Completion = ::cuda::details::nothing>
+using barrier = cuda::barrier<thread_scope_system, Completion>;
 }
 
 } // namespace cuda

@@ -12,8 +12,9 @@ __mw_ptx(mbarrier_arrive, __mw_m, (__mw_m * at, unsigned int count), __mw_mbarri
 __mw_ptx(mbarrier_arrive_drop, __mw_m, (__mw_m * at, unsigned int count), __mw_mbarrier_drop(at, count));
 __mw_ptx(mbarrier_expect_tx, void, (__mw_m * at, unsigned int bytes), __mw_mbarrier_expect(at, bytes));
 __mw_ptx(mbarrier_complete_tx, void, (__mw_m * at, unsigned int bytes), __mw_mbarrier_complete(at, bytes));
-__mw_ptx(mbarrier_test_wait, bool, (__mw_m * at, __mw_m state), __mw_mbarrier_test(at, state));
-__mw_ptx(mbarrier_test_wait_parity, bool, (__mw_m * at, unsigned int odd), __mw_mbarrier_test_parity(at, odd));
+/* Programs test in a loop, so that other threads have to run here as well. */
+__mw_ptx(mbarrier_test_wait, bool, (__mw_m * at, __mw_m state), __mw_mbarrier_try(at, state));
+__mw_ptx(mbarrier_test_wait_parity, bool, (__mw_m * at, unsigned int odd), __mw_mbarrier_try_parity(at, odd));
 __mw_ptx(mbarrier_try_wait, bool, (__mw_m * at, __mw_m state), __mw_mbarrier_try(at, state));
 __mw_ptx(mbarrier_try_wait_parity, bool, (__mw_m * at, unsigned int odd), __mw_mbarrier_try_parity(at, odd));
 __mw_ptx(mbarrier_await, void, (__mw_m * at, __mw_m state), __mw_mbarrier_wait(at, state));

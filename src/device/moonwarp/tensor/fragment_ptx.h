@@ -7,9 +7,16 @@
 namespace nvcuda {
 namespace wmma {
 
+/* Numbers of two bytes and fewer are read and written by the words that hold them. */
+#if defined __clang__
+typedef unsigned __attribute__((may_alias)) __mw_register_word;
+#else
+typedef unsigned __mw_register_word;
+#endif
+
 /* clang-format off */
 /* A fragment's registers, as words, floats or doubles, and as operands of asm. */
-#define __mw_words(f)       ((unsigned *)f.x)
+#define __mw_words(f)       ((__mw_register_word *)f.x)
 #define __mw_floats(f)      ((float *)f.x)
 #define __mw_doubles(f)     ((double *)f.x)
 #define __mw_out_words(x)   "=r"(x)

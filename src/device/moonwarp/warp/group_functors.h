@@ -18,6 +18,15 @@ __mw_functor(plus, a + b) __mw_functor(less, b < a ? b : a) /* the least */
         __mw_functor(bit_xor, a ^ b)
 #undef __mw_functor
 
+            namespace details {
+  /* Combines an atomic object's value with another one. Returns the value before. */
+  template <typename Atomic, typename T, typename F> __mw_device_template T update(Atomic & target, T with, F op) {
+    T before = target.load();
+    while (!target.compare_exchange_weak(before, op(before, with))) {}
+    return before;
+  }
+} // namespace details
+
 } // namespace cooperative_groups
 
 #endif

@@ -3,13 +3,15 @@
  * MemorySanitizer computes beside each value a shadow: a set bit is a bit that nothing has written. It tests shadows
  * where a value decides something: conditions, addresses, arguments. This pass adds tests where computed values are
  * stored, and where a number is copied to global memory; moving bytes, such as a struct's padding, is not a use. It
- * then turns MemorySanitizer's calls into those of the runtime (src/cpu/check/initialised.c).
+ * then turns MemorySanitizer's calls into those of the runtime (src/cpu/check/initialised.c), or on a GPU into those of
+ * moonwarp/checked_run/written.h (gpu_shadow.c).
  *
  * An origin is the line of the load that read the unwritten value from memory.
  *
  * Before: all calls are inlined, and variables are in memory. After: scalar variables are in registers, and nothing has
  * been simplified, since LLVM may replace an undefined value by any value. */
 #include "value_check.h"
+#include "mwcc/analysis/simt.h"
 #include "mwcc/prepare/prepare.h"
 
 #include <llvm-c/DebugInfo.h>
@@ -112,30 +114,6 @@ static void test_atomic(value_check *c, LLVMValueRef i) {
   if (is_exchange) return;
   LLVMValueRef old = LLVMBuildLoad2(c->b, type, LLVMGetOperand(i, 0), "");
   call_use(c, old);
-}
-
-/* A shuffle moves values, which MemorySanitizer does not know. A value from an absent lane is unwritten. */
-static void hide_shuffle(value_check *c, LLVMValueRef call) {
-  LLVMTypeRef type = LLVMTypeOf(call);
-  unsigned callee = (unsigned)LLVMGetNumOperands(call) - 1;
-  char *name = mw_format("%s %s", HIDDEN, callee_name(call));
-  LLVMValueRef hidden = LLVMGetNamedFunction(c->p->module, name);
-  if (!hidden) hidden = LLVMAddFunction(c->p->module, name, LLVMGetCalledFunctionType(call));
-  free(name);
-  LLVMSetOperand(call, callee, hidden);
-  LLVMTypeKind kind = LLVMGetTypeKind(type);
-  LLVMValueRef next = LLVMGetNextInstruction(call);
-  if ((kind != LLVMFloatTypeKind && kind != LLVMIntegerTypeKind) || !LLVMGetFirstUse(call)) return;
-  /* The result is xor-ed with 0 that may be unwritten; a placeholder keeps the new instructions' own uses of it. */
-  LLVMPositionBuilderBefore(c->b, next);
-  LLVMSetCurrentDebugLocation2(c->b, LLVMInstructionGetDebugLoc(call));
-  LLVMTypeRef word = kind == LLVMFloatTypeKind ? c->p->i32 : type;
-  LLVMValueRef placeholder = LLVMBuildLoad2(c->b, type, c->absent, "");
-  LLVMValueRef both =
-      LLVMBuildXor(c->b, LLVMBuildBitCast(c->b, placeholder, word, ""), LLVMBuildLoad2(c->b, word, c->absent, ""), "");
-  LLVMReplaceAllUsesWith(call, LLVMBuildBitCast(c->b, both, type, ""));
-  LLVMReplaceAllUsesWith(placeholder, call);
-  LLVMInstructionEraseFromParent(placeholder);
 }
 
 /* Functions of the C library become intrinsics, which MemorySanitizer knows. */
@@ -252,35 +230,74 @@ static bool has_functions(program *p) {
   return found;
 }
 
+/* On a GPU: inline all functions that can be, so that values are followed through them. */
+static void inline_all(const value_check *c) {
+  EACH_FUNCTION(c->p, f) {
+    if (is_checked_function(c, f)) remove_attribute(f, "noinline");
+  }
+  choose_inlined(c->p);
+  run_passes(c->p, "always-inline,cgscc(inline)");
+}
+
+/* MemorySanitizer knows the targets of hosts only; in its kernel form its calls are the same for all of them. */
+static void run_sanitizer(program *p) {
+  char *target = mw_strdup(LLVMGetTarget(p->module));
+  if (p->options->gpu) LLVMSetTarget(p->module, "x86_64-unknown-linux-gnu");
+  run_passes(p, "msan<recover;kernel;eager-checks;track-origins=1>");
+  LLVMSetTarget(p->module, target);
+  free(target);
+}
+
+/* The functions that the code calls instead of MemorySanitizer's, on the CPU device. */
+static void declare_calls(value_check *c) {
+  program *p = c->p;
+  LLVMTypeRef shadow[] = {p->i32, p->i64, p->i64, p->pointer}, event[] = {p->i32, p->i64};
+  c->shadow_type = LLVMFunctionType(p->void_type, shadow, MW_COUNT(shadow), 0);
+  c->shadow = LLVMAddFunction(p->module, CHECK_SHADOW_FUNCTION, c->shadow_type);
+  c->event_type = LLVMFunctionType(p->void_type, event, MW_COUNT(event), 0);
+  c->event = LLVMGetNamedFunction(p->module, CHECK_EVENT_FUNCTION);
+  if (!c->event) c->event = LLVMAddFunction(p->module, CHECK_EVENT_FUNCTION, c->event_type);
+}
+
 void check_values(program *p) {
   if (!(p->options->checks & MW_CHECK_INITIALISATION)) return;
-  p->follows = p->follows || has_functions(p);
+  bool gpu = p->options->gpu;
+  p->follows = !gpu && (p->follows || has_functions(p));
   value_check c = {.p = p, .b = LLVMCreateBuilderInContext(p->context)};
-  LLVMTypeRef words = LLVMArrayType2(p->i8, LONGEST), shadow[] = {p->i32, p->i64, p->i64, p->pointer};
-  LLVMTypeRef event[] = {p->i32, p->i64};
+  LLVMTypeRef words = LLVMArrayType2(p->i8, LONGEST);
   c.unwritten = LLVMAddGlobal(p->module, words, UNWRITTEN);
   c.absent = LLVMAddGlobal(p->module, words, ABSENT);
-  c.shadow_type = LLVMFunctionType(p->void_type, shadow, MW_COUNT(shadow), 0);
-  c.shadow = LLVMAddFunction(p->module, CHECK_SHADOW_FUNCTION, c.shadow_type);
-  c.event_type = LLVMFunctionType(p->void_type, event, MW_COUNT(event), 0);
-  c.event = LLVMGetNamedFunction(p->module, CHECK_EVENT_FUNCTION);
-  if (!c.event) c.event = LLVMAddFunction(p->module, CHECK_EVENT_FUNCTION, c.event_type);
+  c.given = LLVMAddGlobal(p->module, words, GIVEN);
+  c.taken = LLVMAddGlobal(p->module, words, TAKEN);
+  if (gpu)
+    inline_all(&c);
+  else
+    declare_calls(&c);
   hide_written_parameters(&c);
   EACH_FUNCTION(p, f) {
-    if (LLVMIsDeclaration(f)) continue;
+    if (!is_checked_function(&c, f)) {
+      if (!LLVMIsDeclaration(f)) add_attribute(p, f, "disable_sanitizer_instrumentation");
+      continue;
+    }
     show_callers(f);
     add_attribute(p, f, "sanitize_memory");
     begin_variables(&c, f);
   }
   make_registers(p);
-  EACH_FUNCTION(p, f) add_tests(&c, f);
+  EACH_FUNCTION(p, f) {
+    if (!is_checked_function(&c, f)) continue;
+    add_tests(&c, f);
+    if (gpu) find_gpu_locals(&c, f);
+  }
   ordered orders = {0};
   note_orders(p, &orders);
-  run_passes(p, "msan<recover;kernel;eager-checks;track-origins=1>");
+  run_sanitizer(p);
   restore_orders(&orders);
   make_shadows(&c);
   show_written_parameters(&c);
   LLVMDisposeBuilder(c.b);
   free(c.copies);
+  free(c.pointers);
+  free(c.roots);
   verify_module(p, "tests of values");
 }

@@ -22,7 +22,7 @@ void copy_memory(value_check *c, LLVMValueRef call, const char *what, alignments
   LLVMReplaceAllUsesWith(call, target);
 }
 
-static LLVMValueRef slot(value_check *c, LLVMValueRef call, unsigned bytes) {
+LLVMValueRef slot(value_check *c, LLVMValueRef call, unsigned bytes) {
   LLVMValueRef f = LLVMGetBasicBlockParent(LLVMGetInstructionParent(call));
   LLVMPositionBuilderBefore(c->b, LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(f)));
   LLVMValueRef made = LLVMBuildAlloca(c->b, LLVMArrayType2(c->p->i8, bytes), "");
@@ -81,39 +81,6 @@ static void call_shadow(value_check *c, mw_shadow_operation what, LLVMValueRef a
 
 /* ---- shadows in the code itself, of code that follows no threads ---- */
 
-static void make_context(value_check *c, LLVMValueRef call);
-
-static LLVMValueRef shadow_distance(value_check *c) {
-  program *p = c->p;
-  LLVMTypeRef type = LLVMFunctionType(p->i64, NULL, 0, 0);
-  LLVMValueRef f = LLVMGetNamedFunction(p->module, SHADOW_DISTANCE);
-  if (!f) {
-    f = LLVMAddFunction(p->module, SHADOW_DISTANCE, type);
-    LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                            LLVMCreateEnumAttribute(p->context, LLVMGetEnumAttributeKindForName("memory", 6), 0));
-    add_attribute(p, f, "nounwind");
-    add_attribute(p, f, "willreturn");
-  }
-  return LLVMBuildCall2(c->b, type, f, NULL, 0, "");
-}
-
-/* An element's shadow is the same element of its array's shadow, so that widening finds the same shape for both: an
-   index that may be contiguous is tested (widen/memory/tested_access.c). */
-static LLVMValueRef shadow_address(value_check *c, LLVMValueRef address) {
-  enum { MOST = 8 };
-  program *p = c->p;
-  LLVMValueRef indices[MOST];
-  unsigned count = LLVMIsAGetElementPtrInst(address) ? LLVMGetNumIndices(address) : 0;
-  if (count && count <= MOST && LLVMIsAArgument(LLVMGetOperand(address, 0))) {
-    for (unsigned i = 0; i < count; i++) indices[i] = LLVMGetOperand(address, i + 1);
-    LLVMValueRef array = shadow_address(c, LLVMGetOperand(address, 0));
-    return LLVMBuildGEP2(c->b, LLVMGetGEPSourceElementType(address), array, indices, count, "");
-  }
-  if (LLVMTypeOf(address) != p->pointer) address = LLVMBuildAddrSpaceCast(c->b, address, p->pointer, "");
-  LLVMValueRef number = LLVMBuildPtrToInt(c->b, address, p->i64, "");
-  return LLVMBuildIntToPtr(c->b, LLVMBuildAdd(c->b, number, shadow_distance(c), ""), p->pointer, "");
-}
-
 /* An array's shadow is where its memory is, at a distance; constants of the code and parameters are written. */
 static bool has_shadow(const value_check *c, LLVMValueRef root) {
   if (root == c->unwritten || root == c->absent) return false;
@@ -141,6 +108,11 @@ static void store_changed(value_check *c, LLVMValueRef store) {
   LLVMInstructionEraseFromParent(store);
 }
 
+static void collect_loads(value_check *c, LLVMValueRef shadow) {
+  for (LLVMUseRef use = LLVMGetFirstUse(shadow); use; use = LLVMGetNextUse(use))
+    if (LLVMIsALoadInst(LLVMGetUser(use))) collect_shadow(c, LLVMGetUser(use));
+}
+
 static void place_metadata(value_check *c, LLVMValueRef call, bool stores) {
   program *p = c->p;
   LLVMValueRef address = LLVMGetOperand(call, 0), root = root_of(address), shadow, stored = NULL;
@@ -161,6 +133,7 @@ static void place_metadata(value_check *c, LLVMValueRef call, bool stores) {
     if (is_shadow) {
       for (LLVMUseRef at = LLVMGetFirstUse(part); at && stores; at = LLVMGetNextUse(at))
         if (LLVMIsAStoreInst(LLVMGetUser(at))) stored = LLVMGetUser(at);
+      if (!stores && is_screened(p) && has_shadow(c, root)) collect_loads(c, part);
       LLVMReplaceAllUsesWith(part, shadow);
     } else {
       LLVMValueRef origin = slot(c, call, WIDEST);
@@ -170,7 +143,18 @@ static void place_metadata(value_check *c, LLVMValueRef call, bool stores) {
     }
     LLVMInstructionEraseFromParent(part);
   }
-  if (stored && has_shadow(c, root)) store_changed(c, stored);
+  bool is_array =
+      !is_shared_variable(p, root) && !LLVMIsAAllocaInst(root_of(stored ? LLVMGetOperand(stored, 1) : root));
+  if (stored && has_shadow(c, root) && is_array) store_changed(c, stored);
+}
+
+void call_event_if(value_check *c, LLVMValueRef value, LLVMValueRef condition) {
+  program *p = c->p;
+  LLVMTypeRef params[] = {p->i32, p->i64, p->i1}, type = LLVMFunctionType(p->void_type, params, 3, 0);
+  LLVMValueRef f = LLVMGetNamedFunction(p->module, CHECK_EVENT_IF);
+  if (!f) f = LLVMAddFunction(p->module, CHECK_EVENT_IF, type);
+  LLVMValueRef arguments[] = {constant_i32(p, MW_CHECK_UNWRITTEN), value, condition};
+  add_call_attribute(p, LLVMBuildCall2(c->b, type, f, arguments, 3, ""), "nomerge");
 }
 
 /* if (condition) warn(origin) -> a conditional event of the threads for which it is true. False: it has another
@@ -189,18 +173,12 @@ static bool make_event(value_check *c, LLVMValueRef call) {
       LLVMGetSuccessor(only, 1) != LLVMGetSuccessor(end, 0) ||
       LLVMIsAPHINode(LLVMGetFirstInstruction(LLVMGetSuccessor(end, 0))))
     return false;
-  LLVMTypeRef params[] = {p->i32, p->i64, p->i1}, type = LLVMFunctionType(p->void_type, params, 3, 0);
-  LLVMValueRef f = LLVMGetNamedFunction(p->module, CHECK_EVENT_IF);
-  if (!f) f = LLVMAddFunction(p->module, CHECK_EVENT_IF, type);
   LLVMPositionBuilderBefore(c->b, only);
   LLVMSetCurrentDebugLocation2(c->b, LLVMInstructionGetDebugLoc(call));
   LLVMValueRef origin = LLVMBuildZExt(c->b, LLVMGetOperand(call, 0), p->i64, "");
   origin = LLVMBuildShl(c->b, origin, constant_i64(p, 32), "");
-  LLVMValueRef arguments[] = {constant_i32(p, MW_CHECK_UNWRITTEN),
-                              LLVMBuildOr(c->b, origin, constant_i64(p, LLVMGetDebugLocLine(call)), ""),
-                              LLVMGetCondition(only)};
-  LLVMValueRef made = LLVMBuildCall2(c->b, type, f, arguments, 3, "");
-  add_call_attribute(p, made, "nomerge");
+  origin = LLVMBuildOr(c->b, origin, constant_i64(p, LLVMGetDebugLocLine(call)), "");
+  call_event_if(c, origin, LLVMGetCondition(only));
   LLVMBuildBr(c->b, LLVMGetSuccessor(end, 0));
   LLVMInstructionEraseFromParent(only);
   LLVMInstructionEraseFromParent(end); /* the call follows */
@@ -210,7 +188,7 @@ static bool make_event(value_check *c, LLVMValueRef call) {
 }
 
 /* All functions are inlined, so shadows of arguments and results are not used. */
-static void forget_state(LLVMValueRef address) {
+void forget_state(LLVMValueRef address) {
   for (LLVMUseRef use = LLVMGetFirstUse(address), next; use; use = next) {
     next = LLVMGetNextUse(use);
     LLVMValueRef user = LLVMGetUser(use);
@@ -275,7 +253,7 @@ static void make_metadata(value_check *c, LLVMValueRef call, bool stores) {
   }
 }
 
-static void make_context(value_check *c, LLVMValueRef call) {
+void make_context(value_check *c, LLVMValueRef call) {
   LLVMValueRef state = slot(c, call, CONTEXT);
   LLVMPositionBuilderBefore(c->b, LLVMGetNextInstruction(state));
   LLVMBuildMemSet(c->b, state, LLVMConstInt(c->p->i8, 0, 0), constant_i64(c->p, CONTEXT), 16);
@@ -319,14 +297,16 @@ static void begin_local(value_check *c, LLVMValueRef call, bool by_caller) {
 static bool rewrite(value_check *c, LLVMValueRef call) {
   const char *name = callee_name(call);
   if (starts_with(name, USE) || strcmp(name, "llvm.donothing") == 0) return true;
-  if (starts_with(name, HIDDEN)) {
-    LLVMValueRef shown = LLVMGetNamedFunction(c->p->module, name + sizeof HIDDEN);
-    LLVMSetOperand(call, (unsigned)LLVMGetNumOperands(call) - 1, shown);
-  }
+  if (starts_with(name, HIDDEN)) show_shuffle(c, call);
   if (!starts_with(name, "__msan_")) return false;
   const char *what = name + strlen("__msan_");
+  if (c->p->options->gpu) {
+    rewrite_gpu_call(c, call, what);
+    return true;
+  }
   LLVMPositionBuilderBefore(c->b, call);
   bool stores = starts_with(what, "metadata_ptr_for_store"), follows = c->p->follows;
+  if (starts_with(what, "metadata_ptr_for_") && make_shuffled(c, call)) return true;
   if (starts_with(what, "metadata_ptr_for_") && !follows)
     place_metadata(c, call, stores);
   else if (starts_with(what, "metadata_ptr_for_"))
@@ -401,11 +381,16 @@ static void drop_functions(program *p) {
 }
 
 void make_shadows(value_check *c) {
+  make_gpu_locals(c);
   EACH_FUNCTION(c->p, f) {
     rewrite_calls(c, f);
+    test_collected(c, f);
     remove_attribute(f, "sanitize_memory");
   }
   drop_global(c->unwritten);
   drop_global(c->absent);
+  drop_given(c);
+  drop_global(c->given);
+  drop_global(c->taken);
   drop_functions(c->p);
 }

@@ -1,6 +1,7 @@
 /* Instructions without side effects, on all lanes at once. See widen.h. */
 #include "mwcc/widen/widen.h"
 #include "division.h"
+#include "mwcc/widen/values/continued_division.h"
 #include "mwcc/support/predicates.h"
 #include "mwcc/analysis/analysis.h"
 #include "mwcc/lower/lower.h"
@@ -232,6 +233,13 @@ static bool compare_steps(widener *w, LLVMValueRef i) {
   return true;
 }
 
+/* A quotient of scalars that continues that of the gang before; NULL: it is none. */
+static LLVMValueRef continued_quotient(widener *w, LLVMValueRef i) {
+  if (!w->continued || !is_division(i) || !is_uniform(w, LLVMGetOperand(i, 1))) return NULL;
+  return continue_division(w, i, LLVMGetInstructionOpcode(i), value_scalar(w, LLVMGetOperand(i, 0)),
+                           value_scalar(w, LLVMGetOperand(i, 1)));
+}
+
 /* Widen the instruction in the form of its shape. */
 static void widen_plainly(widener *w, LLVMValueRef i, mask m) {
   vectors result = {0};
@@ -243,7 +251,8 @@ static void widen_plainly(widener *w, LLVMValueRef i, mask m) {
     for (int u = 0; u < w->vectors; u++) result.of[u] = on_scalars(w, i, m, u);
     set_value(w, i, result);
   } else {
-    set_scalar(w, i, on_scalars(w, i, m, -1));
+    LLVMValueRef quotient = continued_quotient(w, i);
+    set_scalar(w, i, quotient ? quotient : on_scalars(w, i, m, -1));
   }
 }
 

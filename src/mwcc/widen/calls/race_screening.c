@@ -348,7 +348,7 @@ static LLVMValueRef are_all_named(widener *w, LLVMValueRef named) {
 
 /* Suspicious unless no lane calls it, or all do and name all. */
 void screen_warp_call(widener *w, LLVMValueRef named, mask m) {
-  if (!is_screened(w->p)) return;
+  if (!notes_accesses(w->p->options)) return;
   LLVMValueRef whole = are_all_named(w, named);
   if (!m.all) {
     for (int u = 0; u < w->vectors; u++) m.lanes.of[u] = LLVMBuildFreeze(w->b, m.lanes.of[u], "");
@@ -370,7 +370,7 @@ static void pass_shared(widener *w) {
 }
 
 void screen_block(widener *w, LLVMValueRef block) {
-  if (!is_screened(w->p)) return;
+  if (!notes_accesses(w->p->options)) return;
   program *p = w->p;
   LLVMValueRef unit = load_invariant(p, w->b, p->i32, w->worker, offsetof(mw_worker, block_unit));
   LLVMValueRef number = LLVMBuildAdd(w->b, LLVMBuildTrunc(w->b, block, p->i32, ""), constant_i32(p, 1), "");
@@ -379,7 +379,7 @@ void screen_block(widener *w, LLVMValueRef block) {
 }
 
 void screen_barrier(widener *w) {
-  if (!is_screened(w->p)) return;
+  if (!notes_accesses(w->p->options)) return;
   program *p = w->p;
   LLVMValueRef at = field(w, offsetof(mw_worker, tag)), old = LLVMBuildLoad2(w->b, p->i32, at, "");
   LLVMValueRef threads = load_invariant(p, w->b, p->i32, w->worker, offsetof(mw_worker, thread_bits));

@@ -112,7 +112,7 @@ bool widen_check(widener *w, LLVMValueRef call, mask m) {
   bool common = is_uniform(w, object); /* and not an array of each lane's own */
   bool decides = is_uniform(w, bytes) && find_check_range(w->p, w->b, call, vector_scalar(w, object, 0),
                                                           value_scalar(w, bytes), w->worker, &where);
-  if (!decides && is_screened(w->p)) refuse(w, call, "an access is not to one array");
+  if (!decides && notes_accesses(w->p->options)) refuse(w, call, "an access is not to one array");
   if (!decides) return widen_call_by_lanes(w, call, m);
   uint64_t align = alignment_checked(call);
   LLVMValueRef leaves = common ? runs_leave(w, address, &where, align) : NULL;

@@ -140,15 +140,18 @@ static LLVMValueRef half_of(widener *w, LLVMValueRef numbers, bool upper) {
   return LLVMBuildTrunc(w->b, numbers, vector_type(w, w->p->i32), "");
 }
 
-/* Permutes the halves of 64-bit numbers: those that were combined from two words, as structs are, are split again. */
-static LLVMValueRef permute_wide(widener *w, vectors values, LLVMValueRef from) {
+/* Permutes words, or the halves of 64-bit numbers: those that were combined from two words, as structs are, are split
+   again. `known`: from constant lanes. */
+static LLVMValueRef permute_wide(widener *w, vectors values, LLVMValueRef from, bool known) {
   LLVMTypeRef type = LLVMTypeOf(values.of[0]), wide = vector_type(w, w->p->i64), words = vector_type(w, w->p->i32);
   bool is_word = LLVMSizeOfTypeInBits(w->p->layout, LLVMGetElementType(type)) == 32;
-  LLVMValueRef of[2], halves[2];
-  for (int u = 0; u < 2; u++) of[u] = LLVMBuildBitCast(w->b, values.of[u], is_word ? words : wide, "");
-  if (is_word) return LLVMBuildBitCast(w->b, permute_words(w, of[0], of[1], from), type, "");
+  LLVMValueRef halves[2];
+  vectors of = {0}, half = {0};
+  for (int u = 0; u < w->vectors; u++) of.of[u] = LLVMBuildBitCast(w->b, values.of[u], is_word ? words : wide, "");
+  if (is_word) return LLVMBuildBitCast(w->b, permute_words(w, of.of[0], of.of[1], from), type, "");
   for (int h = 0; h < 2; h++) {
-    halves[h] = permute_words(w, half_of(w, of[0], h), half_of(w, of[1], h), from);
+    for (int u = 0; u < w->vectors; u++) half.of[u] = half_of(w, of.of[u], h);
+    halves[h] = known ? shuffle_known(w, half, from) : permute_words(w, half.of[0], half.of[1], from);
     halves[h] = LLVMBuildZExt(w->b, halves[h], wide, "");
   }
   halves[1] = LLVMBuildShl(w->b, halves[1], splat(w, constant_i64(w->p, 32)), "");
@@ -171,15 +174,17 @@ static void shuffle(widener *w, LLVMValueRef call, const warp_call *kind, mask m
     return;
   }
   bool known = LLVMIsAConstantInt(lane) && LLVMIsAConstantInt(segments);
+  LLVMValueRef value = LLVMGetOperand(call, (unsigned)kind->value);
+  bool combined = LLVMIsABinaryOperator(value) && LLVMGetInstructionOpcode(value) == LLVMOr && type == w->p->i64;
   LLVMValueRef memory = known || has_wide_permute(w, type) ? NULL : laid_out(w, values);
   for (int u = 0; u < w->vectors; u++) {
     LLVMValueRef self =
         LLVMConstAdd(lane_numbers(w, w->p->i32), splat(w, constant_i32(w->p, (unsigned)(u * w->width))));
     from.of[u] = source_lanes(w, kind->call, self, value_vector(w, lane, u), value_vector(w, segments, u));
-    if (known)
+    if (known && !combined)
       result.of[u] = shuffle_known(w, values, from.of[u]);
     else
-      result.of[u] = memory ? pick(w, type, memory, from.of[u]) : permute_wide(w, values, from.of[u]);
+      result.of[u] = memory ? pick(w, type, memory, from.of[u]) : permute_wide(w, values, from.of[u], known);
   }
   set_value(w, call, result);
 }

@@ -4,6 +4,7 @@
 #include "mwcc/analysis/simt.h"
 #include "mwcc/analysis/analysis.h"
 #include "mwcc/read/read.h"
+#include "mwcc/divergence/access_predicates.h"
 #include "mwcc/divergence/division_method.h"
 
 #include <stdio.h>
@@ -168,6 +169,8 @@ static char *describe_access(const shapes *s, LLVMValueRef i) {
     free(place);
     return both;
   }
+  if (shape_of(s, LLVMGetOperand(i, load ? 0 : 1)).kind == SHAPE_VARYING && follows_unless_wrapped(s, i))
+    return mw_format("contiguous %s if no index wraps", what);
   return describe_place(s, LLVMGetOperand(i, load ? 0 : 1), bytes, what);
 }
 

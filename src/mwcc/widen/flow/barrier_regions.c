@@ -50,7 +50,7 @@ static void check_region(emission *e, const plan *p) {
   if (barriers && returns && diverges) e->can_die = true;
   if (barriers && raced) e->may_disagree = true;
   unsigned checks = e->w.p->options->checks;
-  if (is_screened(e->w.p) && (e->may_disagree || (e->can_die && checks & MW_CHECK_BARRIERS)))
+  if (notes_accesses(e->w.p->options) && (e->may_disagree || (e->can_die && checks & MW_CHECK_BARRIERS)))
     refuse(&e->w, NULL, "its threads may reach different barriers, or none");
 }
 

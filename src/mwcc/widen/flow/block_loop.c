@@ -13,11 +13,15 @@
 
 enum { MOST_TOGETHER = TUNE_BLOCK_ROWS };
 
-/* The size of the grid in blocks, or in merged blocks. */
-static LLVMValueRef grid_size(widener *w, unsigned axis) {
+static LLVMValueRef launched_grid(widener *w, unsigned axis) {
   LLVMValueRef size =
       load_invariant(w->p, w->b, w->p->i32, w->frame, offsetof(mw_frame, grid) + axis * sizeof(uint32_t));
-  size = LLVMBuildZExt(w->b, size, w->p->i64, "");
+  return LLVMBuildZExt(w->b, size, w->p->i64, "");
+}
+
+/* The size of the grid in blocks, or in merged blocks; of a transposed one (lane_axis.c) with x and y exchanged. */
+static LLVMValueRef grid_size(widener *w, unsigned axis) {
+  LLVMValueRef size = launched_grid(w, w->p->turned_grid && axis < 2 ? !axis : axis);
   return axis ? size : LLVMBuildUDiv(w->b, size, constant_i64(w->p, w->p->merged), "");
 }
 
@@ -27,8 +31,19 @@ static LLVMValueRef joined_from(widener *w, LLVMValueRef block) {
   return LLVMBuildUDiv(w->b, LLVMBuildAdd(w->b, block, before, ""), merged, "");
 }
 
+/* The number in the grid of the launch: of a transposed grid, from the ids. */
+static LLVMValueRef launched_number(widener *w, LLVMValueRef block) {
+  if (!w->p->turned_grid) return block;
+  LLVMValueRef ids[3], number;
+  for (unsigned axis = 0; axis < 3; axis++)
+    ids[axis] = LLVMBuildZExt(w->b, LLVMBuildLoad2(w->b, w->p->i32, w->ctaid[axis], ""), w->p->i64, "");
+  number = LLVMBuildAdd(w->b, LLVMBuildMul(w->b, ids[2], launched_grid(w, 1), ""), ids[0], "");
+  return LLVMBuildAdd(w->b, LLVMBuildMul(w->b, number, launched_grid(w, 0), ""), ids[1], "");
+}
+
 /* Fault reports and the runtime read the running block from the worker. */
 static void store_block(widener *w, LLVMValueRef block) {
+  block = launched_number(w, block);
   LLVMValueRef at = constant_i64(w->p, offsetof(mw_worker, block));
   LLVMBuildStore(w->b, block, LLVMBuildInBoundsGEP2(w->b, w->p->i8, w->worker, &at, 1, ""));
   report_block(w->p, w->b, w->frame, w->worker, w->k);
@@ -45,7 +60,7 @@ static bool has_rows(const cut *c, const unsigned block[3]) {
 bool takes_rows_of_blocks(const kernel *k, const shapes *s) {
   const options *o = s->graph->program->options;
   if (!has_pass(s->graph->program, PASS_BLOCK_ROWS)) return false;
-  if (s->graph->program->turned || s->graph->program->packed > 1) return false;
+  if (s->graph->program->rows_apart || s->graph->program->packed > 1) return false;
   if (!o->launch_kernel || !has_rows(&s->cut, s->graph->program->block) || s->order->loop_count) return false;
   if (k->waits || k->sees_warp || k->shared_bytes || k->dynamic_shared) return false;
   for (int i = 0; i < s->graph->value_count; i++)
@@ -54,6 +69,45 @@ bool takes_rows_of_blocks(const kernel *k, const shapes *s) {
 }
 
 /* ---- the loop ---- */
+
+/* Whether the ids are counted up from block to block, without divisions: where some blocks have nothing to do, and the
+   divisions take most of their time. Elsewhere they run along with the block before, and counters would be more values
+   to keep. The guard that is built here for any block is not used. */
+static bool counts_ids(emission *e) {
+  LLVMValueRef none = constant_i32(e->w.p, 0), ids[3] = {none, none, none};
+  return !e->shared_gangs && e->w.p->packed == 1 && build_block_guard(&e->w, ids);
+}
+
+static void store_ids(widener *w, LLVMValueRef block, LLVMValueRef slots[3]) {
+  LLVMValueRef gx = grid_size(w, 0), gy = grid_size(w, 1), rest = LLVMBuildUDiv(w->b, block, gx, "");
+  LLVMValueRef ids[3] = {LLVMBuildURem(w->b, block, gx, ""), LLVMBuildURem(w->b, rest, gy, ""),
+                         LLVMBuildUDiv(w->b, rest, gy, "")};
+  for (unsigned axis = 0; axis < 3; axis++)
+    LLVMBuildStore(w->b, LLVMBuildTrunc(w->b, ids[axis], w->p->i32, ""), slots[axis]);
+}
+
+/* The ids after `count` blocks, which are in one row of the grid. */
+static void count_ids(emission *e, const block_loop *l, LLVMValueRef count) {
+  widener *w = &e->w;
+  LLVMTypeRef i32 = w->p->i32;
+  LLVMValueRef more = LLVMBuildTrunc(w->b, count, i32, ""), none = constant_i32(w->p, 0);
+  for (unsigned axis = 0; axis < 3; axis++) {
+    LLVMValueRef id = LLVMBuildAdd(w->b, load_slot(e, i32, l->ids[axis]), more, "");
+    if (axis < 2) {
+      LLVMValueRef ends = LLVMBuildICmp(w->b, LLVMIntEQ, id, LLVMBuildTrunc(w->b, grid_size(w, axis), i32, ""), "");
+      id = LLVMBuildSelect(w->b, ends, none, id, "");
+      more = LLVMBuildZExt(w->b, ends, i32, "");
+    }
+    LLVMBuildStore(w->b, id, l->ids[axis]);
+  }
+}
+
+static void continue_blocks(emission *e, const block_loop *l, LLVMValueRef count) {
+  widener *w = &e->w;
+  if (l->ids[0]) count_ids(e, l, count);
+  LLVMBuildStore(w->b, LLVMBuildNUWAdd(w->b, load_slot(e, w->p->i64, l->slot), count, ""), l->slot);
+  LLVMBuildBr(w->b, l->head);
+}
 
 /* Continue with the next block, or with those after `count` gangs, if no thread of this one has anything to do. */
 static void skip_empty_block(emission *e, const block_loop *l, LLVMValueRef count) {
@@ -66,8 +120,7 @@ static void skip_empty_block(emission *e, const block_loop *l, LLVMValueRef coun
   LLVMBasicBlockRef skip = new_block(e, "block.skipped"), run = new_block(e, "block.run");
   LLVMBuildCondBr(w->b, some, run, skip);
   continue_at(e, skip);
-  LLVMBuildStore(w->b, LLVMBuildNUWAdd(w->b, load_slot(e, w->p->i64, l->slot), count, ""), l->slot);
-  LLVMBuildBr(w->b, l->head);
+  continue_blocks(e, l, count);
   continue_at(e, run);
 }
 
@@ -81,8 +134,11 @@ void begin_blocks(emission *e, block_loop *l) {
   LLVMBasicBlockRef body = new_block(e, "block");
   *l = (block_loop){.head = new_block(e, "blocks"), .done = new_block(e, "blocks.done")};
   l->slot = LLVMBuildAlloca(w->entry, p->i64, "block");
-  LLVMValueRef end = joined_from(w, e->end_block);
-  LLVMBuildStore(w->b, joined_from(w, e->first_block), l->slot);
+  LLVMValueRef end = joined_from(w, e->end_block), first = joined_from(w, e->first_block);
+  LLVMBuildStore(w->b, first, l->slot);
+  bool counts = counts_ids(e);
+  for (unsigned axis = 0; axis < 3 && counts; axis++) l->ids[axis] = LLVMBuildAlloca(w->entry, p->i32, "id");
+  if (counts) store_ids(w, first, l->ids);
   LLVMBuildBr(w->b, l->head);
   continue_at(e, l->head);
   LLVMValueRef block = load_slot(e, p->i64, l->slot);
@@ -90,31 +146,29 @@ void begin_blocks(emission *e, block_loop *l) {
   continue_at(e, body);
   l->count = e->shared_gangs ? begin_block_range(e, block, end, &block) : constant_i64(p, 1);
   if (p->packed > 1) l->count = constant_i64(p, p->packed);
-  store_block(w, p->packed > 1 ? LLVMBuildOr(w->b, block, constant_i64(p, MW_PACKED_BLOCKS), "")
-                               : LLVMBuildMul(w->b, block, constant_i64(p, p->merged), ""));
-  LLVMValueRef gx = grid_size(w, 0), gy = grid_size(w, 1), rest = LLVMBuildUDiv(w->b, block, gx, "");
-  LLVMValueRef ids[3] = {LLVMBuildURem(w->b, block, gx, ""), LLVMBuildURem(w->b, rest, gy, ""),
-                         LLVMBuildUDiv(w->b, rest, gy, "")};
-  for (unsigned axis = 0; axis < 3; axis++)
-    LLVMBuildStore(w->b, LLVMBuildTrunc(w->b, ids[axis], p->i32, ""), w->ctaid[axis]);
+  LLVMValueRef number = p->packed > 1 ? LLVMBuildOr(w->b, block, constant_i64(p, MW_PACKED_BLOCKS), "")
+                                      : LLVMBuildMul(w->b, block, constant_i64(p, p->merged), "");
+  if (!p->turned_grid) store_block(w, number);
+  if (!counts) store_ids(w, block, w->ctaid);
+  for (unsigned axis = 0; axis < 3 && counts; axis++)
+    LLVMBuildStore(w->b, load_slot(e, p->i32, l->ids[axis]), w->ctaid[axis]);
+  if (p->turned_grid) store_block(w, number);
   skip_empty_block(e, l, l->count);
   save_for_fallback(e);
   select_strip_block(w, LLVMBuildSub(w->b, block, e->first_block, ""));
   if (takes_rows_of_blocks(w->k, w->shapes)) {
-    LLVMValueRef left = lesser(w, LLVMBuildSub(w->b, gx, ids[0], ""), LLVMBuildSub(w->b, end, block, ""));
+    LLVMValueRef column = load_slot(e, p->i32, w->ctaid[0]), wide = LLVMBuildZExt(w->b, column, p->i64, "");
+    LLVMValueRef left = lesser(w, LLVMBuildSub(w->b, grid_size(w, 0), wide, ""), LLVMBuildSub(w->b, end, block, ""));
     l->count = lesser(w, left, constant_i64(p, MOST_TOGETHER));
     e->row_of_blocks = LLVMBuildAlloca(w->entry, p->i32, "adjacent");
     e->row_count = LLVMBuildTrunc(w->b, l->count, p->i32, "");
     e->row_first = block;
-    e->row_column = LLVMBuildTrunc(w->b, ids[0], p->i32, "");
+    e->row_column = column;
   }
 }
 
 void end_blocks(emission *e, const block_loop *l) {
-  widener *w = &e->w;
-  LLVMValueRef next = LLVMBuildNUWAdd(w->b, load_slot(e, w->p->i64, l->slot), l->count, "");
-  LLVMBuildStore(w->b, next, l->slot);
-  LLVMBuildBr(w->b, l->head);
+  continue_blocks(e, l, l->count);
   continue_at(e, l->done);
 }
 

@@ -77,6 +77,7 @@ static bool may_have_candidates(const program *p, const kernel *k) {
   if (!has_pass(p, PASS_CANDIDATES) || !has_pass(p, PASS_CONTRACTION)) return false;
   if (!all->launch_kernel || all->launch_one || all->width || !k->any_order || k->sees_warp || k->iterations_end)
     return false;
+  if (p->turned_grid) return false; /* other gangs would have other blocks of the same numbers: lane_axis.c */
   return p->gangs <= 1 && !(p->mergeable && p->merged > 1) && !k->reads_rows_in_place && !k->reads_tiles_in_place;
 }
 

@@ -130,6 +130,7 @@ void end_iterations(emission *e, const iteration_loop *l);
 typedef struct block_loop {
   LLVMBasicBlockRef head, done;
   LLVMValueRef slot, count; /* the first block of the current row, and how many it has */
+  LLVMValueRef ids[3];      /* its blockIdx (slots), where it is counted up; or NULL */
 } block_loop;
 void begin_blocks(emission *e, block_loop *l);
 void end_blocks(emission *e, const block_loop *l);

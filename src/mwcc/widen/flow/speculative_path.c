@@ -9,6 +9,7 @@
  * ended, and has at least one thread; the rest of a gang whose shapes are others is run as the general path would
  * have. */
 #include "emission.h"
+#include "mwcc/widen/values/continued_division.h"
 #include "mwcc/read/read.h"
 
 #include <stdlib.h>
@@ -118,15 +119,19 @@ static void emit_row_runs(emission *e, int entry) {
   forms before = copy_forms(w);
   LLVMValueRef at = load_slot(e, p->i32, w->tid[0]), left = LLVMBuildSub(w->b, limit, at, "");
   LLVMValueRef some = LLVMBuildICmp(w->b, LLVMIntULT, left, threads, "");
+  continued_divisions quotients = {.testing = true};
+  w->continued = &quotients;
   w->shapes = &e->speculation->rows_proved;
   LLVMValueRef length = build_row_test(w, x, LLVMBuildSelect(w->b, some, left, threads, ""), &holds);
   w->shapes = proved;
+  quotients.testing = false;
   build_likely(p, w->b, holds, run, rest);
   continue_at(e, run);
   mask lanes = lanes_before(w, length, true);
   e->end = next;
   emit_speculative_path(e, entry, run, x, lanes, before);
   e->end = region_end;
+  w->continued = NULL;
   free(w->table);
   w->table = kept.table, w->table_size = kept.size, w->table_used = kept.used;
   w->tid_is_zero[0] = is_zero;

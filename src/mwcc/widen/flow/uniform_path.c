@@ -3,17 +3,19 @@
  *
  * Conditions such as `i < n` agree in all lanes of most gangs and in most iterations of a loop over an array. For
  * these gangs the region is emitted a second time, with such branches as real ones. Each branch is preceded by a
- * run-time test whether all lanes agree. The test compares one or two scalars where the indices are affine; for a
- * loop that iterates until a number escapes or converges it combines the masks of all lanes. On the uniform path
- * masks are full, loops need none, and values that leave a loop are not blended. Where the second copy would be too
- * much code the longest loops are left out, and only their stores test whether all lanes are active
- * (mask_elision.c).
+ * run-time test whether all lanes agree. The test compares one or two scalars where the indices are affine. Where an
+ * index might pass the largest number, as an unsigned one that grows by the grid's size, it also compares whether that
+ * happens in this gang. For a loop that iterates until a number escapes or converges it combines the masks of all
+ * lanes. On the uniform path masks are full, loops need none, and values that leave a loop are not blended. Where the
+ * second copy would be too much code the longest loops are left out, and only their stores test whether all lanes are
+ * active (mask_elision.c).
  *
  * Where lanes disagree, a gang that has had no effect yet starts over in the fallback (divergent_fallback.c).
  * Otherwise it switches to the general path at that very branch. Masks there are full for all classes that all lanes
  * have passed, and empty for the others. The gang returns to the uniform path where all lanes have reconverged.
  * Values need no copying at a switch: both paths keep them in the same slots and in the same form. */
 #include "mwcc/widen/memory/memory.h"
+#include "mwcc/widen/values/shape_test.h"
 #include "emission.h"
 #include "mwcc/target/tuning.h"
 
@@ -27,14 +29,22 @@ static bool is_less(LLVMIntPredicate p) {
   return p == LLVMIntSLT || p == LLVMIntSLE || p == LLVMIntULT || p == LLVMIntULE;
 }
 
-/* Whether the value is affine over the gang, or the same in all lanes of each vector, without wrapping in the order
-   that the predicate compares by. */
+/* Whether a value that is affine over the gang, or the same in all lanes of each vector, is proved not to wrap in the
+   order that the predicate compares by. */
+static bool is_proved_ordered(const widener *w, LLVMValueRef value, LLVMIntPredicate p) {
+  shape s = shape_of(w->shapes, value);
+  bool lanes_alike = s.stride == 0 && is_vector_affine(w, value);
+  return is_uniform(w, value) || lanes_alike || (s.no_wrap && (is_signed(p) || s.positive));
+}
+
+/* Whether the lanes' order is proved, or is_ordered_here can test it: an unsigned index that grows by the grid's size
+   might pass 2^32. */
 static bool is_ordered_over_lanes(const widener *w, LLVMValueRef value, LLVMIntPredicate p) {
   if (is_uniform(w, value)) return true;
   if (is_varying(w, value)) return false;
   shape s = shape_of(w->shapes, value);
-  bool lanes_alike = s.stride == 0 && is_vector_affine(w, value);
-  return (s.no_wrap || lanes_alike) && (is_signed(p) || s.positive || lanes_alike);
+  bool small = llabs(s.stride) < LONG_STEP && llabs(s.step) < LONG_STEP;
+  return is_proved_ordered(w, value, p) || (small && LLVMGetIntTypeWidth(LLVMTypeOf(value)) >= 32);
 }
 
 /* Whether the value is a uniform limit, but not a constant: a constant limit divides the threads of every block in the
@@ -115,24 +125,41 @@ static bool is_likely_uniform(const widener *w, LLVMValueRef condition, int n, i
   return is_comparison(w, condition) || is_convergence_test(w, condition, n);
 }
 
-/* The value of the lane of vector u that holds the least or the greatest one; of all vectors where the value is affine
-   over the gang. */
-static LLVMValueRef extreme(widener *w, LLVMValueRef value, int u, bool greatest) {
-  LLVMValueRef first = vector_scalar(w, value, u);
+/* What the lane of vector u that holds the least or the greatest value adds to the vector's first one; of all vectors
+   where the value is affine over the gang. */
+static LLVMValueRef extreme_distance(const widener *w, LLVMValueRef value, bool greatest) {
   shape s = shape_of(w->shapes, value);
-  if (is_uniform(w, value)) return first;
   int64_t lanes = (w->width - 1) * s.stride, steps = is_vector_affine(w, value) ? 0 : (w->vectors - 1) * s.step,
           distance = 0;
   if ((lanes > 0) == greatest) distance += lanes;
   if ((steps > 0) == greatest) distance += steps;
-  return LLVMBuildAdd(w->b, first, LLVMConstInt(LLVMTypeOf(value), (uint64_t)distance, 1), "");
+  return LLVMConstInt(LLVMTypeOf(value), (uint64_t)distance, 1);
+}
+
+static LLVMValueRef extreme(widener *w, LLVMValueRef value, int u, bool greatest) {
+  LLVMValueRef first = vector_scalar(w, value, u);
+  return is_uniform(w, value) ? first : LLVMBuildAdd(w->b, first, extreme_distance(w, value, greatest), "");
+}
+
+/* Whether no lane's value wraps in the predicate's order, and `all` holds. All values lie between the extremes, which
+   are less than 2^31 from the first value: an extreme that wraps is on its other side. */
+static LLVMValueRef is_ordered_here(widener *w, LLVMValueRef all, LLVMValueRef value, LLVMIntPredicate p, int u) {
+  if (is_proved_ordered(w, value, p)) return all;
+  LLVMValueRef first = vector_scalar(w, value, u);
+  for (int greatest = 0; greatest < 2; greatest++) {
+    if (LLVMIsNull(extreme_distance(w, value, greatest))) continue;
+    LLVMIntPredicate below = is_signed(p) ? LLVMIntSLE : LLVMIntULE, above = is_signed(p) ? LLVMIntSGE : LLVMIntUGE;
+    LLVMValueRef one = LLVMBuildICmp(w->b, greatest ? above : below, extreme(w, value, u, greatest), first, "");
+    all = LLVMBuildAnd(w->b, all, one, "");
+  }
+  return all;
 }
 
 static LLVMValueRef and_then(widener *w, LLVMValueRef a, LLVMValueRef b) {
   return LLVMBuildSelect(w->b, a, b, LLVMConstNull(w->p->i1), ""); /* select: b may be poison where a is false */
 }
 
-/* Whether the comparison is `truth` in all lanes: the lane nearest to the limit decides. */
+/* Whether the comparison is `truth` in all lanes: the lane nearest to the limit decides. False where lanes wrap. */
 static LLVMValueRef compare_extremes(widener *w, LLVMValueRef i, bool truth) {
   LLVMIntPredicate p = LLVMGetICmpPredicate(i);
   LLVMValueRef a = LLVMGetOperand(i, 0), b = LLVMGetOperand(i, 1), all = NULL;
@@ -141,6 +168,7 @@ static LLVMValueRef compare_extremes(widener *w, LLVMValueRef i, bool truth) {
   for (int u = 0; u < count; u++) {
     LLVMValueRef one = LLVMBuildICmp(w->b, p, extreme(w, a, u, greatest), extreme(w, b, u, !greatest), "");
     if (!truth) one = LLVMBuildNot(w->b, one, "");
+    one = is_ordered_here(w, is_ordered_here(w, one, a, p, u), b, p, u);
     all = all ? LLVMBuildAnd(w->b, all, one, "") : one;
   }
   return all;

@@ -65,7 +65,7 @@ static char *explain_size(const variant_query *q, const cut *c) {
                     : q->vectors_why ? q->vectors_why
                                      : "code for blocks of any size";
   const char *lanes = "";
-  if (!is_set && !k->sees_warp && q->lanes_why)
+  if (!is_set && q->lanes_why)
     lanes = q->lanes_why;
   else if (!is_set && !k->sees_warp && c->lanes < native)
     lanes = lanes_for(q->p, k) < native
@@ -162,6 +162,25 @@ static cut warp_cut(const variant_query *q, int lanes, const unsigned block[3]) 
   return c;
 }
 
+/* The lanes of a warp's vectors. Tiles of fewer threads than a vector has lanes often have rows of their own, which are
+   contiguous in vectors of one tile alone. */
+static int lanes_of_warp(variant_query *q, int lanes) {
+  enum { FEWEST = 4, GAIN = 2 };
+  const unsigned *block = q->p->options->launch_kernel ? q->p->block : NULL;
+  int best = lanes, gathers = 0;
+  if (!q->k->sees_warp || q->p->options->width || notes_accesses(q->p->options)) return lanes;
+  for (int count = lanes; count >= FEWEST; count /= 2) {
+    shapes s = shapes_at_best(q->g, q->o, warp_cut(q, count, block));
+    int found = count_gathers(&s);
+    shapes_free(&s);
+    if (count < lanes && found * GAIN >= gathers) continue;
+    best = count, gathers = found;
+    if (!found) break;
+  }
+  if (best < lanes) q->lanes_why = ", with fewer lanes, whose rows are contiguous";
+  return best;
+}
+
 /* How blocks are cut, where their size is known and where not. */
 static cut choose_cut(variant_query *q, int lanes, int vector_count) {
   enum { LONG_RUNS = 4 };
@@ -191,7 +210,7 @@ static void add_watched_variants(variant_query *q, int lanes) {
 
 static bool pays(variant_query *q, const shapes *s) {
   q->k->gather_bound =
-      !q->k->waits && !is_screened(q->p) && !q->p->options->width && mostly_gathers(q->k, q->g, q->o, s);
+      !q->k->waits && !notes_accesses(q->p->options) && !q->p->options->width && mostly_gathers(q->k, q->g, q->o, s);
   q->k->vectorisable = q->k->gather_bound && has_pass(q->p, PASS_THREAD_LOOPS) &&
                        has_vectorisable_loops(q->g, q->o, s, &q->k->stores_rows);
   if (q->k->gather_bound)
@@ -244,6 +263,17 @@ static uint32_t depth_of_loops(const order *o) {
   return (uint32_t)deepest;
 }
 
+/* Whether a whole block as one gang would be too much code, apart from code that threadIdx.x guards or with it. Where
+   registers are small the limit is by threads: there, gangs that wait for each other cost as much as the additional code
+   of whole blocks. */
+static bool is_much_code(const program *p, const kernel *k, int lanes, bool guarded) {
+  enum { MOST = TUNE_ONE_GANG_CODE, LARGE = 16, MOST_BY_THREADS = TUNE_ONE_GANG_CODE_SMALL };
+  bool large = register_lanes(p) >= LARGE;
+  size_t count = operations_of_block(k->body, p->block, large ? (unsigned)lanes : 1, guarded);
+  if (p->options->checks & MW_CHECK_INITIALISATION) count /= 2; /* the other half is of shadows */
+  return count > (large ? MOST : MOST_BY_THREADS);
+}
+
 static bool widen_with_cut(program *p, kernel *k, int lanes, int vector_count, bool seamless) {
   graph g;
   variant_query q = {.p = p, .k = k, .g = &g};
@@ -263,7 +293,9 @@ static bool widen_with_cut(program *p, kernel *k, int lanes, int vector_count, b
   q.blocks_registers = suits_register_blocking(&g, &o, &s);
   bool may_be_wider = p->options->launch_kernel && !p->options->width && !seamless;
   if (may_be_wider) lanes = lanes_that_pay(&g, &o, &s, p->block, k->waits, &q.lanes_why);
+  lanes = lanes_of_warp(&q, lanes);
   bool too_wide = seamless && suits_small_gangs(&g, &o, &s, vector_count);
+  too_wide = too_wide || (seamless && is_much_code(p, k, lanes, true) && accesses_apart(&s, &o));
   if (!too_wide && pays(&q, &s)) {
     add_watched_variants(&q, lanes);
     add_variant(&q, choose_cut(&q, lanes, vector_count));
@@ -321,23 +353,6 @@ static void widen_packed(program *p, kernel *k, int lanes) {
   end_packing(p);
 }
 
-static size_t count_operations(LLVMValueRef function) {
-  size_t count = 0;
-  instructions all = instructions_of_function(function);
-  for (size_t i = 0; i < all.count; i++) count += (size_t)operations_of(all.items[i]);
-  free(all.items);
-  return count;
-}
-
-/* Whether a whole block as one gang would be too much code. Where registers are small the limit is by threads: there,
-   gangs that wait for each other cost as much as the additional code of whole blocks. */
-static bool is_much_code(const program *p, const kernel *k, unsigned threads, int vector_count) {
-  enum { MOST = TUNE_ONE_GANG_CODE, LARGE = 16, MOST_BY_THREADS = TUNE_ONE_GANG_CODE_SMALL };
-  size_t count = count_operations(k->body);
-  if (register_lanes(p) >= LARGE) return count * (size_t)vector_count > MOST;
-  return count * threads > MOST_BY_THREADS;
-}
-
 /* The number of vectors of a whole block as one gang; 0: it cannot be one, or is too much code. */
 static int vectors_of_block(const program *p, const kernel *k, int lanes) {
   enum { MOST_THREADS = TUNE_ONE_GANG_THREADS };
@@ -346,7 +361,7 @@ static int vectors_of_block(const program *p, const kernel *k, int lanes) {
   unsigned threads = block[0] * block[1] * block[2];
   cut c = cut_block(block, lanes, MOST_VECTORS);
   if (threads > MOST_THREADS || c.kind == CUT_ROW || (unsigned)(c.lanes * c.vectors) != threads) return 0;
-  return is_much_code(p, k, threads, c.vectors) ? 0 : c.vectors;
+  return is_much_code(p, k, c.lanes, false) ? 0 : c.vectors;
 }
 
 /* A whole block as one gang: no gang waits for another, and nothing has to be saved at barriers. Where registers are
@@ -365,8 +380,9 @@ static int whole_block(const program *p, const kernel *k, int *lanes) {
 static void widen_one(program *p, kernel *k, int lanes, int vector_count) {
   if ((run_by_threads(p, k, lanes) && widen_with_cut(p, k, 1, 1, false)) || lanes == 1) return;
   /* notes of a whole block's accesses would be much code */
-  int block_lanes = lanes, whole = is_screened(p) ? 0 : whole_block(p, k, &block_lanes);
+  int block_lanes = lanes, whole = notes_accesses(p->options) ? 0 : whole_block(p, k, &block_lanes);
   if (whole && widen_with_cut(p, k, block_lanes, whole, true)) return;
+  rematerialize_in_gangs(p, k);
   if (!widen_with_cut(p, k, lanes, vector_count, false)) {
     if (p->options->report) printf("kernel %s: %s: %s\n", k->name, k->tier, k->tier_reason);
   } else if (can_pack_blocks(p, k, lanes)) {

@@ -132,7 +132,8 @@ vectors load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
     result = load_tested(w, at, &index, wide, m);
   } else {
     if (common) m = any_vector(w, m);
-    if (contiguous && (m.all || w->mostly_full) && LLVMIsALoadInst(at->by) && !at->is_volatile)
+    bool read = m.all || w->mostly_full || (contiguous && reads_between_barriers(w, at->by));
+    if (contiguous && read && LLVMIsALoadInst(at->by) && !at->is_volatile)
       (common ? prefetch_shared_row : prefetch_ahead)(w, at->by, bytes_of(w, type));
     if (contiguous && LLVMIsALoadInst(at->by) && !at->is_volatile) prefetch_next_block(w, at->by, bytes_of(w, type));
     int count = common ? 1 : w->vectors;
@@ -195,9 +196,18 @@ static LLVMValueRef last_active(widener *w, vectors lanes, mask m) {
   return last;
 }
 
+/* Where the lanes' addresses differ, one may be aligned for a vector of which it is the first element, as in
+   `if (x % 4 == n) *(float4 *)(a + x - n)`. Its neighbours are not, nor is a vector of lanes that begins with one. */
+static unsigned lanes_alignment(widener *w, LLVMValueRef access, LLVMValueRef address, LLVMTypeRef type) {
+  unsigned align = LLVMGetAlignment(access);
+  if (!is_element(type) || has_stride(w, address, 0) || align < bytes_of(w, type)) return align;
+  return (unsigned)bytes_of(w, type);
+}
+
 void widen_plain_load(widener *w, LLVMValueRef load, mask m) {
-  place at = {LLVMGetOperand(load, 0), 0, LLVMGetAlignment(load), stays_in_place(load), load};
+  LLVMValueRef address = LLVMGetOperand(load, 0);
   LLVMTypeRef type = LLVMTypeOf(load);
+  place at = {address, 0, lanes_alignment(w, load, address, type), stays_in_place(load), load};
   bool alike = has_stride(w, at.address, 0), uniform = is_uniform(w, load);
   vectors result = {0};
   if (!is_element(type) && !(alike && uniform)) {
@@ -222,8 +232,8 @@ void widen_plain_load(widener *w, LLVMValueRef load, mask m) {
 }
 
 void widen_plain_store(widener *w, LLVMValueRef store, mask m) {
-  LLVMValueRef value = LLVMGetOperand(store, 0);
-  place at = {LLVMGetOperand(store, 1), 0, LLVMGetAlignment(store), stays_in_place(store), store};
+  LLVMValueRef value = LLVMGetOperand(store, 0), address = LLVMGetOperand(store, 1);
+  place at = {address, 0, lanes_alignment(w, store, address, LLVMTypeOf(value)), stays_in_place(store), store};
   if (!is_element(LLVMTypeOf(value)) && !(is_uniform(w, at.address) && is_uniform(w, value))) {
     refuse(w, store, "it stores something that is neither a number nor a pointer");
     return;

@@ -84,6 +84,7 @@ typedef struct tested_index {
   bool clamps;                         /* lanes may be clamped to an edge */
   bool swaps;                          /* bits are flipped: neighbours may be exchanged */
   bool contiguous, runs, near, window; /* the tests that are made */
+  bool follows;                        /* lanes follow each other, unless one wraps before it is extended */
 } tested_index;
 
 /* The index of an address that is a uniform base plus one varying index of the element's size. */

@@ -207,6 +207,14 @@ static int iteration_arithmetic(const widener *w, int which) {
   return count * w->vectors;
 }
 
+bool reads_between_barriers(const widener *w, LLVMValueRef access) {
+  const order *o = w->shapes->order;
+  int which = w->g->seamless ? o->innermost[graph_node_of(w->g, access)] : -1;
+  for (int i = 0; i < w->g->value_count && which >= 0; i++)
+    if (o->loops[which].contains[w->g->node_of[i]] && is_barrier(w->g->values[i])) return true;
+  return false;
+}
+
 /* Whether iterations load near each other but are too long for out-of-order execution to reach the next one's loads in
    time. */
 static bool is_beyond_lookahead(const stride_query *q, LLVMValueRef load, address_stride stride) {
@@ -324,7 +332,8 @@ void prefetch_ahead(widener *w, LLVMValueRef load, uint64_t bytes) {
     defer_rows(w, load, bytes, stride);
     prefetch_columns(w, address, bytes, stride);
   }
-  bool is_near = is_beyond_lookahead(&q, load, stride), is_short = !is_near && iteration_length(w, q.loop) < LONG;
+  bool is_near = is_beyond_lookahead(&q, load, stride), waits = reads_between_barriers(w, load);
+  bool is_short = !is_near && !waits && iteration_length(w, q.loop) < LONG;
   if (!is_affine(w, address) || !(is_near || is_far(stride))) return;
   if (is_short && (!w->gang_begins || !follows_neighbour(q, address, bytes) || is_loaded_again(q, address))) return;
   if (is_short && (bytes_each >= LINE || !is_whole_block(w))) {
@@ -337,6 +346,10 @@ void prefetch_ahead(widener *w, LLVMValueRef load, uint64_t bytes) {
       (lane_prefetches){.load = load, .distance = LLVMBuildMul(w->b, stride.by, constant_i64(w->p, ITERATIONS), "")};
   for (int u = 0; u < w->vectors; u += vectors_of_line(w, bytes, step))
     w->prefetched.calls.of[w->prefetched.count++] = prefetch(w, vector_scalar(w, address, u), w->prefetched.distance);
+  if (!waits || step != (int64_t)bytes_each) return;
+  /* rows begin anywhere in a line, and the last vector may end in another line */
+  LLVMValueRef last = LLVMBuildAdd(w->b, w->prefetched.distance, constant_i64(w->p, whole - 1), "");
+  prefetch(w, vector_scalar(w, address, 0), last);
 }
 
 void prefetch_shared_row(widener *w, LLVMValueRef load, uint64_t bytes) {

@@ -3,7 +3,8 @@
  * An index that is clamped to an edge, or flipped by an exclusive or, is contiguous in most gangs though not in all.
  * Where it is made by such operations alone, the first of these that all vectors of the gang pass decides:
  *
- *   contiguous   lane l's index is lane 0's plus l: whole vectors
+ *   contiguous   lane l's index is lane 0's plus l: whole vectors. Where 32-bit lanes follow each other, and may only
+ *                wrap before they are extended, lane 0's alone is compared
  *   two runs     each lane's index is lane 0's plus l, or the last lane's minus the distance to it, as where one lane is
  *                clamped: two masked loads
  *   near         loads: within two vectors' lengths; stores: lanes that change places in pairs (tested_butterfly.c)
@@ -63,33 +64,68 @@ static bool is_often_affine(search *s, LLVMValueRef value, int depth) {
   }
 }
 
-/* Which tests pay. Runs are accessed under masks, which is slow where there are no mask registers, and are common where
-   lanes are clamped in shared memory, since that is so in every block. A gang that failed the test of
-   speculative_shapes.c is not contiguous. */
-static void choose_tests(widener *w, const place *at, LLVMTypeRef type, bool loads, tested_index *x) {
+/* An index before it is extended to 64 bits. */
+static LLVMValueRef narrow_index(LLVMValueRef index) {
+  return LLVMIsASExtInst(index) || LLVMIsAZExtInst(index) ? LLVMGetOperand(index, 0) : index;
+}
+
+/* Which tests pay. Where lanes follow each other but for wrapping, only that is tested: of a scalar. Runs are accessed
+   under masks, which is slow where there are no mask registers, and are common where lanes are clamped in shared
+   memory, since that is so in every block. A gang that failed the test of speculative_shapes.c is not contiguous, and
+   where few do, the code for tests is not worth its compile time. */
+static void choose_tests(widener *w, const place *at, LLVMTypeRef type, bool one_row, tested_index *x) {
+  shape narrow = shape_of(w->shapes, narrow_index(x->index));
+  x->follows = (narrow.kind == SHAPE_AFFINE || narrow.kind == SHAPE_VECTOR_AFFINE) && narrow.stride == 1;
+  x->contiguous = x->follows;
+  if (x->follows) return;
   bool masks = has_quick_masked_access(w->p, LLVMABISizeOfType(w->p->layout, type));
-  x->window = loads && may_be_window(w, at, type);
+  x->window = x->loads && may_be_window(w, at, type) && !(w->speculation_failed && w->rarely_fails);
   x->runs = x->window && x->clamps && masks && memory_of(at->address) == MEMORY_SHARED && has_pass(w->p, PASS_RUNS);
   /* a volatile load reads what its own lane does, once */
-  x->near = x->swaps && may_be_near(w, type) && !(loads && at->is_volatile);
+  x->near = one_row && x->swaps && may_be_near(w, type) && !(x->loads && at->is_volatile);
   x->window = x->window && !x->near;
   x->contiguous = !x->window && !w->speculation_failed;
+}
+
+/* Whether the lanes of a vector have the same value. Rows of a block's tile differ between vectors alone. */
+static bool is_same_in_vectors(const widener *w, LLVMValueRef value) {
+  bool known = is_affine(w, value) || is_vector_affine(w, value);
+  return is_uniform(w, value) || (known && shape_of(w->shapes, value).stride == 0);
+}
+
+/* The type of the element of which the last index alone differs between the lanes of a vector, as of `tile[row][lane]`;
+   NULL: others may differ as well. *one_row: the others are the same for the gang. */
+static LLVMTypeRef element_of_row(const widener *w, LLVMValueRef gep, bool *one_row) {
+  unsigned last = (unsigned)LLVMGetNumIndices(gep);
+  LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
+  *one_row = true;
+  for (unsigned n = 0; n < last; n++) {
+    LLVMValueRef operand = LLVMGetOperand(gep, n);
+    if (!is_same_in_vectors(w, operand)) return NULL;
+    *one_row = *one_row && is_uniform(w, operand);
+  }
+  if (last > 1 && !(LLVMIsAConstantInt(LLVMGetOperand(gep, 1)) && LLVMIsNull(LLVMGetOperand(gep, 1)))) return NULL;
+  for (unsigned n = 1; n < last; n++) {
+    if (LLVMGetTypeKind(type) != LLVMArrayTypeKind) return NULL;
+    type = LLVMGetElementType(type);
+  }
+  return type;
 }
 
 tested_index index_to_test(widener *w, const place *at, LLVMTypeRef type, bool loads) {
   tested_index none = {0}, x = {.loads = loads};
   int64_t distance; /* the same for all lanes */
   LLVMValueRef gep = base_of(w, at->address, &distance);
-  if (!LLVMIsAGetElementPtrInst(gep) || local_unit(w->g, gep) || !is_uniform(w, LLVMGetOperand(gep, 0))) return none;
-  LLVMTypeRef unit = element_of(gep);
+  bool one_row;
+  if (!LLVMIsAGetElementPtrInst(gep) || local_unit(w->g, gep)) return none;
+  LLVMTypeRef unit = element_of_row(w, gep, &one_row);
   if (!unit || LLVMABISizeOfType(w->p->layout, unit) != LLVMABISizeOfType(w->p->layout, type)) return none;
   x.index = LLVMGetOperand(gep, (unsigned)LLVMGetNumIndices(gep));
   search s = {w, &x, 0};
   if (!is_varying(w, x.index) || !is_often_affine(&s, x.index, DEPTH)) return none;
-  choose_tests(w, at, type, loads, &x);
+  choose_tests(w, at, type, one_row, &x);
   if (!x.contiguous && !x.runs && !x.near && !x.window) return none;
-  bool extends = LLVMIsASExtInst(x.index) || LLVMIsAZExtInst(x.index);
-  return is_available(w, at, extends ? LLVMGetOperand(x.index, 0) : x.index) ? x : none;
+  return is_available(w, at, narrow_index(x.index)) ? x : none;
 }
 
 /* ---- the tests ---- */
@@ -128,9 +164,13 @@ static LLVMValueRef start_of_run(widener *w, LLVMValueRef starts, int lane) {
 }
 
 static void test_vector(widener *w, const place *at, const tested_index *x, mask m, int u, tests *t) {
-  LLVMValueRef narrow = x->index;
-  bool is_unsigned = LLVMIsAZExtInst(narrow) != NULL;
-  if (LLVMIsASExtInst(narrow) || is_unsigned) narrow = LLVMGetOperand(narrow, 0);
+  LLVMValueRef narrow = narrow_index(x->index);
+  bool is_unsigned = LLVMIsAZExtInst(x->index) != NULL;
+  if (x->follows) {
+    LLVMValueRef lane = LLVMBuildFreeze(w->b, vector_scalar(w, narrow, u), "");
+    t->contiguous = both(w, t->contiguous, has_room(w, lane, is_unsigned, (unsigned)w->width));
+    return;
+  }
   /* freeze: an inactive lane may be poison, on which no branch may depend */
   LLVMValueRef lanes = LLVMBuildFreeze(w->b, value_vector(w, narrow, u), "");
   LLVMValueRef starts = LLVMBuildSub(w->b, lanes, lane_numbers(w, LLVMTypeOf(narrow)), "");

@@ -4,6 +4,7 @@
  * Most tests are of scalars. Lane 0's number is computed as the program computes it, and with the known distances of
  * the other lanes, the least or the greatest shows that no lane is clamped, flipped or in another row. */
 #include "mwcc/divergence/division_method.h"
+#include "mwcc/widen/values/continued_division.h"
 #include "mwcc/widen/values/shape_test.h"
 #include "mwcc/support/predicates.h"
 
@@ -11,12 +12,12 @@
 
 enum { MOST_KNOWN = 64 };
 
-static void compute(widener *w, LLVMValueRef value, mask m) {
+void compute_at_start(widener *w, LLVMValueRef value, mask m) {
   if (!LLVMIsAInstruction(value)) return;
   widened *k = widened_of(w, value);
   if (k->local.of[0] && k->node_stamp == w->stamp) return;
   int count = is_launch_id(value) ? 0 : LLVMIsACallInst(value) ? 2 : LLVMGetNumOperands(value);
-  for (int n = 0; n < count; n++) compute(w, LLVMGetOperand(value, (unsigned)n), m);
+  for (int n = 0; n < count; n++) compute_at_start(w, LLVMGetOperand(value, (unsigned)n), m);
   w->widen(w, value, m);
 }
 
@@ -37,27 +38,6 @@ typedef struct shape_test {
   int known_count;
 } shape_test;
 
-static bool is_speculated(const speculation *x, LLVMValueRef value) {
-  for (int i = 0; i < x->count; i++)
-    if (x->list[i].value == value) return true;
-  return false;
-}
-
-/* +1: the lesser of two signed numbers, -1: the greater, 0: neither. */
-static int extreme_sign(LLVMValueRef value) {
-  const char *name = is_extreme(value) ? callee_name(value) + 5 : "";
-  return starts_with(name, "smin.") ? 1 : starts_with(name, "smax.") ? -1 : 0;
-}
-
-/* Split the operands into the one that differs between lanes and the one that is uniform. */
-static bool split(const widener *w, LLVMValueRef value, LLVMValueRef *counting, LLVMValueRef *common) {
-  for (unsigned n = 0; n < 2; n++) {
-    *counting = LLVMGetOperand(value, n), *common = LLVMGetOperand(value, 1 - n);
-    if (is_uniform(w, *common) && !is_uniform(w, *counting)) return true;
-  }
-  return false;
-}
-
 /* How lanes differ in a value that is affine, if it and its operands have their speculated shapes. */
 static bool counts_by(shape_test *l, LLVMValueRef value, shape *out) {
   LLVMValueRef counting, common;
@@ -69,12 +49,19 @@ static bool counts_by(shape_test *l, LLVMValueRef value, shape *out) {
   }
   LLVMOpcode opcode = LLVMIsAInstruction(value) ? LLVMGetInstructionOpcode(value) : LLVMRet;
   if (opcode == LLVMFreeze) return counts_by(l, LLVMGetOperand(value, 0), out);
-  if ((opcode != LLVMAdd && opcode != LLVMSub) || !split(l->w, value, &counting, &common)) return false;
+  if ((opcode != LLVMAdd && opcode != LLVMSub) || !split_operands(l->w, value, &counting, &common)) return false;
   return (opcode == LLVMAdd || counting == LLVMGetOperand(value, 0)) && counts_by(l, counting, out);
 }
 
+static bool is_signed(LLVMValueRef division) {
+  LLVMOpcode opcode = LLVMGetInstructionOpcode(division);
+  return opcode == LLVMSDiv || opcode == LLVMSRem;
+}
+
 /* The quotient or remainder, without a trap where the program would not have divided. */
-static LLVMValueRef divided(shape_test *l, LLVMOpcode opcode, LLVMValueRef a, LLVMValueRef b) {
+static LLVMValueRef divided(shape_test *l, LLVMValueRef i, LLVMOpcode opcode, LLVMValueRef a, LLVMValueRef b) {
+  LLVMValueRef continues = continue_division(l->w, i, opcode, a, b);
+  if (continues) return continues;
   LLVMTypeRef type = LLVMTypeOf(b);
   LLVMBuilderRef to = l->w->b;
   LLVMValueRef one = LLVMConstInt(type, 1, 0), unsafe = LLVMBuildICmp(to, LLVMIntEQ, b, LLVMConstNull(type), "");
@@ -88,7 +75,7 @@ static LLVMValueRef divided(shape_test *l, LLVMOpcode opcode, LLVMValueRef a, LL
 static LLVMValueRef common_divisor(shape_test *l, LLVMValueRef i) {
   LLVMValueRef divisor = LLVMGetOperand(i, 1);
   if (!is_uniform(l->w, divisor)) return NULL;
-  compute(l->w, divisor, l->m);
+  compute_at_start(l->w, divisor, l->m);
   return value_scalar(l->w, divisor);
 }
 
@@ -100,7 +87,7 @@ static LLVMValueRef first_of(shape_test *l, LLVMValueRef value) {
   LLVMValueRef counting, common, of[3] = {0};
   widener *w = l->w;
   if (!LLVMIsAInstruction(value) || !is_varying(w, value)) {
-    compute(w, value, l->m);
+    compute_at_start(w, value, l->m);
     return vector_scalar(w, value, l->vector);
   }
   for (int i = 0; i < l->known_count; i++)
@@ -108,7 +95,7 @@ static LLVMValueRef first_of(shape_test *l, LLVMValueRef value) {
   LLVMOpcode opcode = LLVMGetInstructionOpcode(value);
   bool speculated = is_speculated(l->x, value);
   LLVMValueRef same = opcode == LLVMFreeze ? LLVMGetOperand(value, 0) : NULL, result = NULL;
-  if (speculated && extreme_sign(value) && split(w, value, &counting, &common)) same = counting;
+  if (speculated && extreme_sign(value) && split_operands(w, value, &counting, &common)) same = counting;
   if (same) return first_of(l, same);
   int count = LLVMIsACallInst(value) ? 2 : LLVMGetNumOperands(value);
   bool simple = is_integer_operation(value) || LLVMIsAICmpInst(value) || LLVMIsASelectInst(value) ||
@@ -117,7 +104,7 @@ static LLVMValueRef first_of(shape_test *l, LLVMValueRef value) {
   if (!simple) return NULL;
   LLVMTypeRef type = LLVMTypeOf(value);
   if (is_division(value))
-    result = divided(l, opcode, of[0], of[1]);
+    result = divided(l, value, opcode, of[0], of[1]);
   else if (LLVMIsACallInst(value))
     result = LLVMBuildCall2(w->b, LLVMGetCalledFunctionType(value), LLVMGetCalledValue(value), of, 2, "");
   else if (LLVMIsACastInst(value))
@@ -150,9 +137,11 @@ static LLVMValueRef farthest(shape_test *l, const shape *s, int sign, LLVMValueR
   return LLVMBuildAdd(l->w->b, first, LLVMBuildMul(l->w->b, last, stride, ""), "");
 }
 
-/* Whether no lane is clamped: the lane that is farthest on the bound's side is not. Numbers near 0 do not wrap. */
-static LLVMValueRef clamps_no_lane(shape_test *l, const shape *s, int sign, LLVMValueRef first, LLVMValueRef bound) {
-  LLVMValueRef far = farthest(l, s, sign, first);
+/* Whether no lane that uses the clamp is clamped: the farthest on the bound's side is not. Numbers near 0 do not wrap. */
+static LLVMValueRef clamps_no_lane(shape_test *l, LLVMValueRef clamp, const shape *s, LLVMValueRef counting,
+                                   LLVMValueRef first, LLVMValueRef bound) {
+  int sign = extreme_sign(clamp);
+  LLVMValueRef far = farthest_user(l->w, clamp, counting, sign, farthest(l, s, sign, first));
   return LLVMBuildICmp(l->w->b, sign > 0 ? LLVMIntSLE : LLVMIntSGE, far, bound, "");
 }
 
@@ -185,14 +174,19 @@ static LLVMValueRef test_division(shape_test *l, LLVMValueRef i, LLVMValueRef *f
   shape from;
   LLVMValueRef by = common_divisor(l, i), lane0 = first_of(l, LLVMGetOperand(i, 0));
   if (!by || !lane0 || !counts_by(l, LLVMGetOperand(i, 0), &from)) return NULL;
-  LLVMValueRef none = LLVMConstNull(LLVMTypeOf(lane0)), rest = divided(l, remainder, lane0, by);
+  LLVMValueRef none = LLVMConstNull(LLVMTypeOf(lane0)), rest = divided(l, i, remainder, lane0, by);
+  *first = opcode == remainder ? rest : divided(l, i, opcode, lane0, by);
+  /* The tested lanes end with the row: lanes_of_row. */
+  if (l->active && from.stride > 0) {
+    LLVMValueRef natural = LLVMBuildICmp(b, LLVMIntSGE, lane0, none, ""),
+                 rows = LLVMBuildICmp(b, LLVMIntSGT, by, none, "");
+    return LLVMBuildAnd(b, LLVMBuildAnd(b, natural, is_small(l, lane0), ""), rows, "");
+  }
   LLVMValueRef least = farthest(l, &from, -1, rest);
   LLVMValueRef alike = LLVMBuildICmp(b, LLVMIntSLT, farthest(l, &from, 1, rest), by, "");
   if (least != rest) alike = LLVMBuildAnd(b, alike, LLVMBuildICmp(b, LLVMIntSGE, least, none, ""), "");
   alike = LLVMBuildAnd(b, alike, LLVMBuildICmp(b, LLVMIntSGE, lane0, none, ""), "");
-  alike = LLVMBuildAnd(b, alike, is_small(l, lane0), "");
-  *first = opcode == remainder ? rest : divided(l, opcode, lane0, by);
-  return alike;
+  return LLVMBuildAnd(b, alike, is_small(l, lane0), "");
 }
 
 /* No lane is negative as a signed number, nor much greater than lane 0. */
@@ -210,12 +204,20 @@ static LLVMValueRef test_difference(shape_test *l, LLVMValueRef i, LLVMValueRef 
   LLVMValueRef from = first_of(l, LLVMGetOperand(i, 0)), by = LLVMGetOperand(i, 1);
   shape s;
   if (!from || !is_uniform(l->w, by) || !counts_by(l, LLVMGetOperand(i, 0), &s)) return NULL;
-  compute(l->w, by, l->m);
+  compute_at_start(l->w, by, l->m);
   LLVMValueRef least = farthest(l, &s, -1, from), other = value_scalar(l->w, by);
   LLVMValueRef above = LLVMBuildICmp(l->w->b, LLVMIntSGE, least, other, "");
   LLVMValueRef positive = LLVMBuildICmp(l->w->b, LLVMIntSGE, other, LLVMConstNull(LLVMTypeOf(other)), "");
   *first = LLVMBuildSub(l->w->b, from, other, "");
   return LLVMBuildAnd(l->w->b, LLVMBuildAnd(l->w->b, above, positive, ""), is_small(l, from), "");
+}
+
+/* Whether the lanes are so close to each other that none of a small number's wraps. Numbers that are only compared may
+   have any stride: a hash is a product of the index. */
+static bool are_near(shape_test *l, const shape *s, LLVMValueRef number) {
+  unsigned bits = LLVMGetIntTypeWidth(LLVMTypeOf(number));
+  int64_t most = (bits < 32 ? (int64_t)1 << bits : BOUND_EXTENT) / 4;
+  return llabs(s->stride) < most / l->w->width && llabs(s->step) < most / l->w->vectors;
 }
 
 /* All lanes compare alike: an affine number with one that is above, below or, for equality, outside of all of them.
@@ -226,11 +228,11 @@ static LLVMValueRef compares_uniformly(shape_test *l, LLVMValueRef condition) {
   LLVMValueRef counting, common;
   shape s;
   if (is_uniform(w, condition)) return LLVMConstInt(w->p->i1, 1, 0);
-  if (!LLVMIsAICmpInst(condition) || !split(w, condition, &counting, &common)) return NULL;
-  if (!counts_by(l, counting, &s)) return NULL;
+  if (!LLVMIsAICmpInst(condition) || !split_operands(w, condition, &counting, &common)) return NULL;
+  if (!counts_by(l, counting, &s) || !are_near(l, &s, counting)) return NULL;
   LLVMValueRef from = first_of(l, counting), other;
   if (!from) return NULL;
-  compute(w, common, l->m);
+  compute_at_start(w, common, l->m);
   other = value_scalar(w, common);
   LLVMValueRef least = farthest(l, &s, -1, from), most = farthest(l, &s, 1, from);
   LLVMIntPredicate p = LLVMGetICmpPredicate(condition);
@@ -275,19 +277,20 @@ static LLVMValueRef test_by_scalars(shape_test *l, LLVMValueRef value, const sha
     return *first ? LLVMConstInt(l->w->p->i1, 1, 0) : NULL;
   }
   if (is_division(value)) return test_division(l, value, first);
+  if (LLVMIsAICmpInst(value)) return *first = compares_uniformly(l, value);
   if (is_clamped_difference(value)) return test_difference(l, value, first);
   if (LLVMIsAInstruction(value) && LLVMIsASelectInst(value)) return test_choice(l, value, s, first);
   bool flips = LLVMIsAInstruction(value) && LLVMGetInstructionOpcode(value) == LLVMXor;
   int sign = extreme_sign(value);
-  if ((!flips && !sign) || !split(l->w, value, &counting, &common)) return NULL;
+  if ((!flips && !sign) || !split_operands(l->w, value, &counting, &common)) return NULL;
   LLVMValueRef from = first_of(l, counting), found = NULL;
   if (!from) return NULL;
-  compute(l->w, common, l->m);
+  compute_at_start(l->w, common, l->m);
   LLVMValueRef other = value_scalar(l->w, common);
   if (flips)
     found = flips_no_lane(l, counting, other);
   else
-    found = clamps_no_lane(l, s, sign, from, other);
+    found = clamps_no_lane(l, value, s, counting, from, other);
   *first = flips ? LLVMBuildXor(l->w->b, from, other, "") : from;
   return found;
 }
@@ -299,7 +302,7 @@ static LLVMValueRef test_by_vectors(shape_test *l, LLVMValueRef value, const sha
   if (l->active) return *first = NULL;
   LLVMTypeRef type = LLVMTypeOf(value);
   LLVMValueRef same = NULL;
-  compute(w, value, l->m);
+  compute_at_start(w, value, l->m);
   vectors lanes = value_vectors(w, value);
   *first = LLVMBuildExtractElement(w->b, lanes.of[l->vector], constant_i32(w->p, 0), "");
   int end = s->kind == SHAPE_VECTOR_AFFINE ? l->vector + 1 : w->vectors;
@@ -319,13 +322,19 @@ static LLVMValueRef both(widener *w, LLVMValueRef a, LLVMValueRef b) { return a 
    as vector_shape.c assumes. Tests by scalars are joined to *all, those by vectors to *lanes. */
 static void test_value(shape_test *l, const given *value, LLVMValueRef *all, LLVMValueRef *lanes) {
   widener *w = l->w;
-  LLVMValueRef first = NULL, follows = test_by_scalars(l, value->value, &value->shape, &first);
+  LLVMValueRef first = NULL, follows;
+  if (is_bounded_sum(w->shapes, value->value)) {
+    *all = both(w, *all, build_bound_test(w, value->value, l->m, l->vector));
+    return;
+  }
+  follows = test_by_scalars(l, value->value, &value->shape, &first);
   if (follows)
     *all = both(w, *all, follows);
   else if ((follows = test_by_vectors(l, value->value, &value->shape, &first)))
     *lanes = both(w, *lanes, follows);
   if (!first) *all = LLVMConstNull(w->p->i1);
-  if (first && value->shape.no_wrap) *all = both(w, *all, is_small(l, first));
+  /* a remainder or quotient is not greater than its dividend */
+  if (first && value->shape.no_wrap && !is_division(value->value)) *all = both(w, *all, is_small(l, first));
 }
 
 /* Whether all divisors that are not constant are at least that large. It is the same for all gangs, so the branch is
@@ -358,23 +367,34 @@ LLVMValueRef build_row_choice(widener *w, const speculation *x) {
 /* The lanes from lane 0 to the end of its row: at least 1, as the remainder is less than the divisor. */
 static LLVMValueRef lanes_of_row(shape_test *l, LLVMValueRef i) {
   LLVMBuilderRef b = l->w->b;
-  LLVMOpcode opcode = LLVMGetInstructionOpcode(i);
-  bool is_signed = opcode == LLVMSDiv || opcode == LLVMSRem;
   shape from;
   LLVMValueRef by = common_divisor(l, i), lane0 = first_of(l, LLVMGetOperand(i, 0));
   if (!by || !lane0 || !counts_by(l, LLVMGetOperand(i, 0), &from) || from.stride <= 0) return NULL;
   LLVMTypeRef type = LLVMTypeOf(by);
-  LLVMValueRef rest = divided(l, is_signed ? LLVMSRem : LLVMURem, lane0, by), left = LLVMBuildSub(b, by, rest, "");
+  LLVMValueRef rest = divided(l, i, is_signed(i) ? LLVMSRem : LLVMURem, lane0, by),
+               left = LLVMBuildSub(b, by, rest, "");
   if (from.stride == 1) return left;
   left = moved_by(l, left, from.stride - 1);
   return LLVMBuildUDiv(b, left, LLVMConstInt(type, (uint64_t)from.stride, 0), "");
+}
+
+/* Whether a division before number `end` has the same rows. */
+static bool has_same_rows(const speculation *x, int end, LLVMValueRef division) {
+  for (int i = 0; i < end; i++) {
+    LLVMValueRef other = x->list[i].value;
+    if (is_division(other) && LLVMGetOperand(other, 0) == LLVMGetOperand(division, 0) &&
+        LLVMGetOperand(other, 1) == LLVMGetOperand(division, 1) && is_signed(other) == is_signed(division))
+      return true;
+  }
+  return false;
 }
 
 LLVMValueRef build_row_test(widener *w, const speculation *x, LLVMValueRef left, LLVMValueRef *holds) {
   shape_test l = new_test(w, x);
   LLVMValueRef all = NULL, lanes = NULL;
   for (int i = 0; i < x->count; i++) {
-    LLVMValueRef row = is_division(x->list[i].value) ? lanes_of_row(&l, x->list[i].value) : NULL;
+    LLVMValueRef value = x->list[i].value;
+    LLVMValueRef row = is_division(value) && !has_same_rows(x, i, value) ? lanes_of_row(&l, value) : NULL;
     if (!row) continue;
     LLVMValueRef wide = LLVMBuildIntCast2(w->b, left, LLVMTypeOf(row), 0, "");
     LLVMValueRef ends = LLVMBuildICmp(w->b, LLVMIntULT, row, wide, "");
@@ -419,31 +439,4 @@ LLVMValueRef build_shape_test(widener *w, const speculation *x) {
   LLVMBuildBr(w->b, tested);
   LLVMPositionBuilderAtEnd(w->b, tested);
   return LLVMBuildLoad2(w->b, w->p->i1, result, "");
-}
-
-LLVMValueRef unclamped_operand(const widener *w, LLVMValueRef value) {
-  LLVMValueRef counting, common;
-  if (!w->speculated || !extreme_sign(value) || !is_speculated(w->speculated, value)) return NULL;
-  if (!split(w, value, &counting, &common)) return NULL;
-  bool affine = is_affine(w, value) && is_affine(w, counting),
-       parted = is_vector_affine(w, value) && is_vector_affine(w, counting);
-  return affine || parted ? counting : NULL;
-}
-
-LLVMValueRef unclamped_base(const widener *w, LLVMValueRef value, int at, int64_t *distance) {
-  LLVMValueRef from = value, inner = unclamped_operand(w, value);
-  int64_t all = 0;
-  while (inner) { /* the clamped operand is often a sum with a constant */
-    from = inner;
-    inner = unclamped_operand(w, from);
-    if (inner || !LLVMIsAInstruction(from) || LLVMGetInstructionOpcode(from) != LLVMAdd) continue;
-    LLVMValueRef step = LLVMGetOperand(from, 1);
-    if (!LLVMIsAConstantInt(step) || llabs(LLVMConstIntGetSExtValue(step)) >= LONG_STEP) continue;
-    all += LLVMConstIntGetSExtValue(step);
-    inner = LLVMGetOperand(from, 0);
-  }
-  bool at_hand = !LLVMIsAInstruction(from) || graph_node_of(w->g, from) == at || is_in_slot(w, from);
-  if (!at_hand || is_varying(w, from)) return value;
-  *distance += all;
-  return from;
 }

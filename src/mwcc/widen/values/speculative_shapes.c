@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 24, MOST_SUMS = 64, DEPTH = 24, WORK = 20000, MUCH_CODE = TUNE_SPECULATIVE_CODE };
+enum { MOST = 24, MOST_SUMS = 64, DEPTH = 40, WORK = 20000, MUCH_CODE = TUNE_SPECULATIVE_CODE };
 
 /* ---- what is known at the start ---- */
 
@@ -29,15 +29,6 @@ bool is_extreme(LLVMValueRef call) {
 
 bool is_clamped_difference(LLVMValueRef call) {
   return LLVMIsACallInst(call) && starts_with(callee_name(call), "llvm.usub.sat.");
-}
-
-bool is_launch_id(LLVMValueRef call) {
-  static const char prefix[] = "llvm.nvvm.read.ptx.sreg.";
-  const char *name = LLVMIsACallInst(call) ? callee_name(call) : "";
-  if (!starts_with(name, prefix)) return false;
-  name += sizeof prefix - 1;
-  return starts_with(name, "tid.") || starts_with(name, "ctaid.") || starts_with(name, "ntid.") ||
-         starts_with(name, "nctaid.");
 }
 
 /* Operations that can be executed anywhere: none traps. */
@@ -55,28 +46,41 @@ static bool is_common_division(const shapes *s, LLVMValueRef value) {
          division_of(s, value) != DIVISION_PLAIN;
 }
 
-static bool is_known_at_start(const shapes *s, LLVMValueRef value, int depth) {
+static bool is_made_at_start(const shapes *s, LLVMValueRef value, int depth) {
   if (!LLVMIsAInstruction(value)) return LLVMIsAConstant(value) || LLVMIsAArgument(value);
   if (is_launch_id(value)) return true;
   if (depth == 0 || LLVMGetTypeKind(LLVMTypeOf(value)) != LLVMIntegerTypeKind) return false;
   if (!is_simple(value) && !LLVMIsAFreezeInst(value) && !is_common_division(s, value)) return false;
   int count = LLVMIsACallInst(value) ? 2 : LLVMGetNumOperands(value);
   for (int n = 0; n < count; n++)
-    if (!is_known_at_start(s, LLVMGetOperand(value, (unsigned)n), depth - 1)) return false;
+    if (!is_made_at_start(s, LLVMGetOperand(value, (unsigned)n), depth - 1)) return false;
   return true;
 }
+
+bool is_known_at_start(const shapes *s, LLVMValueRef value) { return is_made_at_start(s, value, DEPTH); }
 
 /* ---- the shapes that are speculated on ---- */
 
 typedef struct search {
   const graph *g;
   const shapes *shapes;
-  given list[MOST];
+  given list[MOST + MOST_SUMS]; /* MOST at first; then all of the sums that must be tested, as these rely on it */
   int count;
   given sums[MOST_SUMS]; /* numbers that are extended and might wrap: tested unless the others' shapes prove them */
   int sum_count;
-  int work; /* visited values: shared operands are visited again */
+  int work;     /* visited values */
+  shape *found; /* of each value that has been visited with success; of kind SHAPE_VARYING: not yet */
 } search;
+
+static void forget(search *s) {
+  for (int i = 0; i < s->g->value_count; i++) s->found[i] = (shape){.kind = SHAPE_VARYING};
+}
+
+static search begin_search(const graph *g, const shapes *s) {
+  search made = {.g = g, .shapes = s, .found = mw_alloc(((size_t)g->value_count + 1) * sizeof(shape))};
+  forget(&made);
+  return made;
+}
 
 static bool is_varying_instruction(const search *s, LLVMValueRef value) {
   return LLVMIsAInstruction(value) && shape_of(s->shapes, value).kind == SHAPE_VARYING;
@@ -113,7 +117,7 @@ static bool assumed_condition(search *s, LLVMValueRef i, int depth) {
     return false;
   if (is_uniform_shape(a) && is_uniform_shape(b)) return true;
   if (a.kind == SHAPE_VECTOR_AFFINE || b.kind == SHAPE_VECTOR_AFFINE) return false;
-  return LLVMGetIntTypeWidth(LLVMTypeOf(i)) >= 32 && is_known_at_start(s->shapes, i, DEPTH) &&
+  return LLVMGetIntTypeWidth(LLVMTypeOf(i)) >= 32 && is_known_at_start(s->shapes, i) &&
          speculate(s, i, (shape){.kind = SHAPE_GANG});
 }
 
@@ -128,7 +132,7 @@ static bool assumed_shape_of_clamp(search *s, LLVMValueRef i, int depth, shape *
   }
   *out = (shape){.kind = SHAPE_GANG};
   if (is_uniform_shape(found) && !parted) return !LLVMIsASelectInst(i) || assumed_condition(s, i, depth);
-  if (!is_known_at_start(s->shapes, i, DEPTH)) return false;
+  if (!is_known_at_start(s->shapes, i)) return false;
   *out = (shape){.kind = SHAPE_AFFINE, .stride = found.stride, .step = found.step, .no_wrap = true};
   if (parted) out->kind = SHAPE_VECTOR_AFFINE, out->step = 0;
   bool small = llabs(found.stride) < LONG_STEP && llabs(found.step) < LONG_STEP;
@@ -136,16 +140,17 @@ static bool assumed_shape_of_clamp(search *s, LLVMValueRef i, int depth, shape *
 }
 
 /* A sum may wrap although none of its terms does, and an unsigned number below 0 is a large one: both are tested as
-   well. */
+   well. Sums of fewer bits are not, so their extensions are not known to follow each other. */
 static bool assumed_shape_of_extension(search *s, LLVMValueRef i, int depth, shape *out) {
   LLVMValueRef sum = LLVMGetOperand(i, 0);
   if (!assumed_shape(s, sum, depth - 1, out)) return false;
+  if (out->stride && LLVMGetIntTypeWidth(LLVMTypeOf(sum)) < 32) return false;
   LLVMOpcode opcode = LLVMIsAInstruction(sum) ? LLVMGetInstructionOpcode(sum) : LLVMRet;
   bool adds = opcode == LLVMAdd || opcode == LLVMSub, is_unsigned = LLVMIsAZExtInst(i) && !LLVMGetNNeg(i);
-  if (!out->stride || !is_known_at_start(s->shapes, sum, DEPTH)) return true;
+  bool bounded = is_unsigned && is_bounded_sum(s->shapes, i);
+  if (!out->stride || (!bounded && !is_known_at_start(s->shapes, sum))) return true;
   if (!is_unsigned && (!adds || LLVMIsAConstant(LLVMGetOperand(sum, 1)))) return true;
-  if (llabs(out->stride) >= LONG_STEP || llabs(out->step) >= LONG_STEP || LLVMGetIntTypeWidth(LLVMTypeOf(sum)) < 32)
-    return true;
+  if (llabs(out->stride) >= LONG_STEP || llabs(out->step) >= LONG_STEP) return true;
   bool parted = out->kind == SHAPE_VECTOR_AFFINE;
   shape all = {.kind = parted ? SHAPE_VECTOR_AFFINE : SHAPE_AFFINE, .stride = out->stride, .no_wrap = true};
   if (!parted) all.step = out->step;
@@ -162,7 +167,7 @@ static bool assumed_shape_of_difference(search *s, LLVMValueRef i, int depth, sh
   if (is_uniform_shape(from)) return true;
   bool small = llabs(from.stride) < LONG_STEP && llabs(from.step) < LONG_STEP;
   out->no_wrap = true, out->kind = from.kind == SHAPE_VECTOR_AFFINE ? from.kind : SHAPE_AFFINE, out->align = 0;
-  return small && from.stride && LLVMGetIntTypeWidth(LLVMTypeOf(i)) >= 32 && is_known_at_start(s->shapes, i, DEPTH) &&
+  return small && from.stride && LLVMGetIntTypeWidth(LLVMTypeOf(i)) >= 32 && is_known_at_start(s->shapes, i) &&
          speculate(s, i, *out);
 }
 
@@ -176,8 +181,7 @@ static bool assumed_shape_of_division(search *s, LLVMValueRef i, int depth, shap
   *out = (shape){.kind = SHAPE_GANG};
   if (is_uniform_shape(from)) return true;
   if (!from.stride || llabs(from.stride) >= LONG_STEP || llabs(from.step) >= LONG_STEP) return false;
-  if (!is_known_at_start(s->shapes, LLVMGetOperand(i, 0), DEPTH) ||
-      !is_known_at_start(s->shapes, LLVMGetOperand(i, 1), DEPTH))
+  if (!is_known_at_start(s->shapes, LLVMGetOperand(i, 0)) || !is_known_at_start(s->shapes, LLVMGetOperand(i, 1)))
     return false;
   bool parted = from.kind == SHAPE_VECTOR_AFFINE;
   if (parted) *out = (shape){.kind = SHAPE_VECTOR_AFFINE};
@@ -186,7 +190,7 @@ static bool assumed_shape_of_division(search *s, LLVMValueRef i, int depth, shap
   return LLVMGetIntTypeWidth(LLVMTypeOf(i)) >= 32 && speculate(s, i, *out);
 }
 
-static bool assumed_shape(search *s, LLVMValueRef value, int depth, shape *out) {
+static bool visit(search *s, LLVMValueRef value, int depth, shape *out) {
   shape a, b;
   *out = (shape){0};
   if (s->work++ > WORK) return false;
@@ -239,6 +243,18 @@ static bool assumed_shape(search *s, LLVMValueRef value, int depth, shape *out) 
   }
 }
 
+static bool assumed_shape(search *s, LLVMValueRef value, int depth, shape *out) {
+  int n = LLVMIsAInstruction(value) ? graph_number(s->g, value) : -1;
+  shape *known = n >= 0 && n < s->g->value_count ? &s->found[n] : NULL;
+  if (known && known->kind != SHAPE_VARYING) {
+    *out = *known;
+    return true;
+  }
+  bool found = visit(s, value, depth, out);
+  if (known && found) *known = *out;
+  return found;
+}
+
 /* Collect the varying indices of an address; all of them or none. */
 static void collect_indices(search *s, LLVMValueRef address) {
   int before = s->count, sums_before = s->sum_count;
@@ -248,6 +264,7 @@ static void collect_indices(search *s, LLVMValueRef address) {
       LLVMValueRef index = LLVMGetOperand(address, (unsigned)n);
       if (!is_varying_instruction(s, index) || assumed_shape(s, index, DEPTH, &found)) continue;
       s->count = before, s->sum_count = sums_before;
+      forget(s); /* their shapes were speculated on */
       return;
     }
 }
@@ -302,7 +319,8 @@ static shapes speculated_shapes(search *found, const order *o, cut c) {
   shapes s = shapes_given(found->g, o, c, found->list, found->count, found->shapes);
   int before = found->count;
   for (int i = 0; i < found->sum_count; i++)
-    if (!is_proved(&s, found->sums[i].value)) speculate(found, found->sums[i].value, found->sums[i].shape);
+    if (!is_proved(&s, found->sums[i].value))
+      add_given(found->list, &found->count, MOST + MOST_SUMS, found->sums[i].value, found->sums[i].shape);
   if (found->count == before) return s;
   shapes_free(&s);
   return shapes_given(found->g, o, c, found->list, found->count, found->shapes);
@@ -325,6 +343,28 @@ static bool speculate_on(search *found, const order *o, cut c, speculation *out)
   return true;
 }
 
+static bool returns_at_once(const node *n) {
+  return n->returns && LLVMIsAReturnInst(LLVMGetFirstInstruction(n->block));
+}
+
+/* Conditions such as `i >= n` that end threads: all lanes of a row compare alike but for the grid's last threads. Then
+   the branch is of a scalar, and the row's mask remains. */
+static void speculate_on_guards(search *s) {
+  for (int n = 0; n < s->g->count; n++) {
+    const node *at = &s->g->nodes[n];
+    if (at->succ_count != 2 || !LLVMIsABranchInst(at->last) || !LLVMIsConditional(at->last)) continue;
+    LLVMValueRef condition = LLVMGetCondition(at->last);
+    bool ends = returns_at_once(&s->g->nodes[at->succs[0]]) || returns_at_once(&s->g->nodes[at->succs[1]]);
+    shape a, b;
+    if (!ends || !is_varying_instruction(s, condition) || !LLVMIsAICmpInst(condition)) continue;
+    if (!is_known_at_start(s->shapes, condition)) continue;
+    if (!assumed_shape(s, LLVMGetOperand(condition, 0), DEPTH, &a) ||
+        !assumed_shape(s, LLVMGetOperand(condition, 1), DEPTH, &b) || is_uniform_shape(a) == is_uniform_shape(b))
+      continue;
+    speculate(s, condition, (shape){.kind = SHAPE_GANG});
+  }
+}
+
 /* Gangs in which a row ends can be run row by row. Such a gang may begin at any thread, so other shapes are proved. */
 static void speculate_by_rows(const graph *g, const order *o, const shapes *s, speculation *x) {
   cut from = {CUT_ROW, s->cut.lanes, s->cut.vectors, 0};
@@ -332,8 +372,10 @@ static void speculate_by_rows(const graph *g, const order *o, const shapes *s, s
   speculation *rows = mw_alloc(sizeof *rows);
   *rows = (speculation){0};
   x->rows_proved = shapes_given(g, o, from, NULL, 0, s);
-  search found = {.g = g, .shapes = &x->rows_proved};
+  search found = begin_search(g, &x->rows_proved);
   search_all(&found);
+  speculate_on_guards(&found);
+  free(found.found);
   bool follow = true;
   for (int i = 0; i < found.count; i++) follow = follow && follows_lanes(&found.list[i], &s->cut);
   if (follow && speculate_on(&found, o, from, rows) && rows->divides) {
@@ -346,12 +388,13 @@ static void speculate_by_rows(const graph *g, const order *o, const shapes *s, s
 }
 
 bool find_speculation(const graph *g, const order *o, const shapes *s, speculation *out) {
-  search found = {.g = g, .shapes = s};
   *out = (speculation){0};
   if (!has_pass(g->program, PASS_SPECULATIVE_SHAPES)) return false;
   bool whole = s->cut.kind == CUT_ROWS || s->cut.kind == CUT_PLANE; /* the test reads all lanes */
   if (!whole || s->cut.lanes == 1 || has_barrier(g) || g->value_count * s->cut.vectors > MUCH_CODE) return false;
+  search found = begin_search(g, s);
   search_all(&found);
+  free(found.found);
   if (!speculate_on(&found, o, s->cut, out)) return false;
   speculate_by_rows(g, o, s, out);
   return true;

@@ -15,6 +15,7 @@ struct __mw_discrete_memory {
   curandDiscreteDistribution_st distribution;
   curandDistributionM2Shift_st table;
   curandHistogramM2_st histogram;
+  const unsigned long long *columns;
 };
 
 /* The logarithm of a value's probability: Poisson's of mean a, or the binomial one of a trials. */
@@ -51,6 +52,21 @@ __device__ inline void square_histogram(unsigned length, double *height, double 
     if (K[i] == length) K[i] = i;
 }
 
+/* A column as a word: above, K; below, how many words of 32 bits are less than V. One load finds both. */
+__device__ inline unsigned long long column_word(unsigned column, double V, unsigned K) {
+  double words = ceil(V * 0x1p32);
+  return words < 0x1p32 ? (unsigned long long)K << 32 | (unsigned)words
+                        : (unsigned long long)column << 32 | 0xffffffffu;
+}
+__device__ inline unsigned column_value(unsigned word, const __mw_discrete_memory *m) {
+  unsigned i = (unsigned)((unsigned long long)m->table.length * word >> 32);
+  unsigned long long column = m->columns[i];
+  return (word < (unsigned)column ? i : (unsigned)(column >> 32)) + m->table.shift;
+}
+__device__ inline unsigned column_value(unsigned long long word, const __mw_discrete_memory *m) {
+  return _curand_M2_double(word, m->distribution.M2);
+}
+
 /* One thread makes it. */
 __device__ inline void discrete_table(int binomial, double a, double b, double mean, double stddev, int method,
                                       unsigned capacity, void *memory) {
@@ -74,8 +90,12 @@ __device__ inline void discrete_table(int binomial, double a, double b, double m
       V[i] = sum / total;
       height[i] *= length / total;
     }
-    if (method == CURAND_M2) square_histogram(length, height, V, K);
+    if (method == CURAND_M2) {
+      square_histogram(length, height, V, K);
+      for (unsigned i = 0; i < length; i++) ((unsigned long long *)height)[i] = column_word(i, V[i], K[i]);
+    }
   }
+  m->columns = (const unsigned long long *)height;
   curandHistogramM2_st histogram = {V, V, K, K, 0};
   curandDistributionM2Shift_st table = {&m->histogram, &m->histogram, (unsigned)first, length, 0};
   curandDiscreteDistribution_st distribution = {&m->distribution,       &m->table, &m->table, stddev, mean,
@@ -110,9 +130,10 @@ template <class W> __device__ inline unsigned discrete_search(W word, const cura
   extern "C" __global__ void name(const word *words, long long count, double most, void *memory, unsigned *out) {      \
     long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;                                                    \
     if (i >= count) return;                                                                                            \
-    curandDiscreteDistribution_t of = (curandDiscreteDistribution_t)memory;                                            \
+    const __mw_discrete_memory *m = (const __mw_discrete_memory *)memory;                                              \
+    const curandDiscreteDistribution_st *of = &m->distribution;                                                        \
     if (of->method == CURAND_M2) {                                                                                     \
-      out[i] = _curand_M2_double(words[i], of->M2);                                                                    \
+      out[i] = column_value(words[i], m);                                                                              \
     } else if (of->method == CURAND_BINARY_SEARCH) {                                                                   \
       out[i] = discrete_search(words[i], of->M2);                                                                      \
     } else {                                                                                                           \

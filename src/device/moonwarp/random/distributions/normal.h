@@ -62,10 +62,10 @@ template <class S> __mw_device_template double __mw_normal_double(S *state) {
   return pair.x;
 }
 
-#if defined __MW_NVPTX__ || defined __MW_NVRTC__
+#ifdef __MW_NVRTC__
 __mw_device_template float __mw_upper_quantile(float p) { return 1.4142135f * erfcinvf(2.0f * p); }
 __mw_device_template double __mw_upper_quantile(double p) { return 1.4142135623730951 * erfcinv(2.0 * p); }
-#else
+#elif !defined __mw_quantile_of_gpus
 /* With the roundings of cuRAND, which multiplies the inverse of erfc by the root of 2. */
 __mw_device_template float __mw_upper_quantile(float p) {
   return 1.4142135f * (float)(0.7071067811865476 * __mw_rough_upper_quantile(p));
@@ -82,6 +82,21 @@ __mw_device_template float _curand_normal_icdf(unsigned int x) {
 __mw_device_template float _curand_normal_icdf(unsigned long long x) {
   return _curand_normal_icdf((unsigned int)(x >> 32));
 }
+
+#if !defined __MW_NVRTC__ && !defined __mw_quantile_of_gpus
+/* The same to the bit of cuRAND's host library, for log-normal numbers: of those above, one in 5000 is a neighbouring
+ * float. */
+__mw_device_template float __mw_exact_normal(unsigned int x) {
+  bool upper = x > 0x80000000u;
+  double p = _curand_uniform(upper ? ~x : x);
+  float z = 1.4142135f * (float)(0.7071067811865476 * __mw_upper_quantile(p));
+  return upper ? z : -z;
+}
+__mw_device_template float __mw_exact_normal(unsigned long long x) {
+  return __mw_exact_normal((unsigned int)(x >> 32));
+}
+#endif
+
 __mw_device_template double _curand_normal_icdf_double(unsigned int x) {
   bool upper = x > 0x80000000u;
   double z = __mw_upper_quantile((upper ? ~x : x) * 0x1p-32 + 0x1p-33);

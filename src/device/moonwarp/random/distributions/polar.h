@@ -13,6 +13,10 @@
 #define __mw_two_pi 6.2831855f
 
 #if defined __MW_NVPTX__ || defined __MW_NVRTC__
+#define __mw_polar_of_gpus
+#endif
+
+#ifdef __mw_polar_of_gpus
 
 /* A product and a sum with one rounding. */
 __mw_device_template float __mw_scale_and_add(float x, float factor, float term) { return fmaf(x, factor, term); }
@@ -23,11 +27,43 @@ __mw_device_template float2 __mw_polar(float u, float angle) {
   __sincosf(angle, &sine, &cosine);
   return make_float2(sine * distance, cosine * distance);
 }
+#ifdef __MW_NVRTC__
+
 __mw_device_template double2 __mw_polar_double(double u, double turns) {
   double sine, cosine, distance = sqrt(-2.0 * log(u));
   sincospi(2 * turns, &sine, &cosine);
   return make_double2(sine * distance, cosine * distance);
 }
+
+#else
+
+/* With a logarithm, a sine and a cosine for these arguments alone, to some units in the last place of the distance: log u
+ * is k ln 2 + log(1 + f), and log(1 + f) is f - s (f - r(s^2)) with s = f / (2 + f). The angle is n + t quarters of a
+ * turn. */
+__mw_device_template double2 __mw_polar_double(double u, double turns) {
+  long long bits = __mw_bits(u) - 0x3fe6a09e667f3bcd; /* the root of 1/2 */
+  double k = (double)(int)(bits >> 52), f = __mw_double((bits & 0xfffffffffffff) + 0x3fe6a09e667f3bcd) - 1.0;
+  double s = f / (2.0 + f), z = s * s;
+  double r =
+      z * __mw_polynomial(z, 0x1.5555555555592p-1, 0x1.999999997fce7p-2, 0x1.24924941fd79dp-2, 0x1.c71c51feb1817p-3,
+                          0x1.74664139d9d42p-3, 0x1.39a17bb035b1ep-3, 0x1.2f07fdf3d951bp-3);
+  double distance = sqrt(-2.0 * fma(k, 0x1.62e42fefa39efp-1, fma(-s, f - r, f)));
+  double shifted = fma(turns, 4.0, 0x1.8p+52), t = fma(turns, 4.0, 0x1.8p+52 - shifted);
+  double a = fma(t, 0x1.921fb54442d18p+0, t * 0x1.1a62633145c07p-54), b = a * a;
+  double sin_a = fma(a * b,
+                     __mw_polynomial(b, -0x1.555555555553dp-3, 0x1.111111110eb1fp-7, -0x1.a01a019ab4b5cp-13,
+                                     0x1.71de34756afd0p-19, -0x1.ae5db47d29453p-26, 0x1.5d64ca747c494p-33),
+                     a);
+  double cos_a = fma(b,
+                     __mw_polynomial(b, -0.5, 0x1.555555555554cp-5, -0x1.6c16c16c15185p-10, 0x1.a01a019cb272bp-16,
+                                     -0x1.27e4f80a78dd8p-22, 0x1.1ee9ec49567acp-29, -0x1.8faed0039f393p-37),
+                     1.0);
+  int n = (int)__mw_bits(shifted);
+  double sine = n & 1 ? cos_a : sin_a, cosine = n & 1 ? sin_a : cos_a;
+  return make_double2((n & 2 ? -sine : sine) * distance, (n + 1 & 2 ? -cosine : cosine) * distance);
+}
+
+#endif
 
 #else
 

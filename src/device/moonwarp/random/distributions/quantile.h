@@ -1,4 +1,5 @@
-/* The normal distribution's quantile on the CPU device, for numbers that are made by the inverse of the distribution.
+/* The normal distribution's quantile on the CPU device and in mwcc's code for GPUs, for numbers that are made by the
+ * inverse of the distribution.
  *
  * p is the probability above z, x = 1 - 2p and v = 1 - x^2 = 4 p (1 - p). z / x is a function of v that is analytic but
  * for 0 and negative v, so a quotient of two polynomials converges, and needs no logarithm: z = x (2 + N(v) / D(v)). It
@@ -11,7 +12,11 @@
 
 #include "moonwarp_device.h"
 
-#if !defined __MW_NVPTX__ && !defined __MW_NVRTC__
+#if defined __MW_NVPTX__ || defined __MW_NVRTC__
+#define __mw_quantile_of_gpus
+#endif
+
+#ifndef __MW_NVRTC__
 
 /* log v for normal v up to 1, to 2^-53 and half a unit of itself: k ln 2 + log(1 + f); log(1 + f) = f - s (f - r(s^2)),
  * where s = f / (2 + f). */
@@ -60,6 +65,24 @@ __mw_device_template double __mw_upper_quantile(double p) {
   return x * (2.0 + numerator / denominator);
 }
 
+#ifdef __mw_quantile_of_gpus
+
+/* The same in single precision, to 2^-22 of itself, for 2^-33 <= p <= 1/2. GPUs have an instruction for the logarithm,
+ * and z / x is a polynomial in it. */
+__mw_device_template float __mw_upper_quantile(float p) {
+  float q = 2.0f * p, x = 1.0f - q, t = __log2f(q * (2.0f - q));
+  if (t < -7.25f) {
+    float r = sqrtf(-t) - 4.0f;
+    return __mw_polynomialf(r, 0x1.1e6bc4p+2f, 0x1.2f499ap+0f, 0x1.0715d4p-8f, -0x1.d2ab36p-10f, 0x1.135068p-11f,
+                            -0x1.03c456p-13f, 0x1.accfb6p-17f, 0x1.0d6f72p-17f, -0x1.930ed8p-19f);
+  }
+  return x * __mw_polynomialf(t + 3.5f, 0x1.0c7a16p+1f, -0x1.f058a4p-3f, -0x1.5aa116p-9f, 0x1.4558e8p-11f,
+                              0x1.2d153p-14f, 0x1.995c04p-21f, -0x1.37a1f2p-21f, -0x1.a41bdcp-25f, 0x1.2dc55cp-29f,
+                              0x1.f534c4p-32f);
+}
+
+#else
+
 /* The same to 2^-31 of itself, for 2^-33 <= p <= 1/2. */
 __mw_device_template double __mw_rough_upper_quantile(double p) {
   double q = 2.0 * p, x = 1.0 - q, v = q * (2.0 - q);
@@ -81,6 +104,8 @@ __mw_device_template double __mw_rough_upper_quantile(double p) {
                       0x1.d258c4109fe3fp+3, 0x1.12fccc1df90cp+3, 0x1p+0);
   return x * (2.0 + numerator / denominator);
 }
+
+#endif
 
 #endif
 

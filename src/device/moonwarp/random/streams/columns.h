@@ -51,34 +51,42 @@ template <class S> __device__ inline void store_extra(const S *s, unsigned *w, i
   w[6 * columns + i] = s->boxmuller_flag;
   w[7 * columns + i] = __float_as_uint(s->boxmuller_extra);
 }
-/* Columns are at the first word of a counter; the key is stored once, after the counters. */
+/* Columns are at the first word of a counter, whose lower half is `count` and whose upper one the column; the key is
+ * stored once, after the counts. */
 struct philox {
-  uint4 counter;
+  ull count;
+  unsigned column;
   uint2 key;
   __device__ void begin(ull seed, int i, ull row, ull step) {
     key = make_uint2((unsigned)seed, (unsigned)(seed >> 32));
-    counter = make_uint4((unsigned)(row >> 2), (unsigned)(row >> 34), i, 0);
+    count = row >> 2;
+    column = i;
   }
   __device__ void load(const unsigned *w, int columns, int i) {
-    counter = make_uint4(w[i], w[columns + i], i, 0);
+    count = (ull)w[columns + i] << 32 | w[i];
+    column = i;
     key = make_uint2(w[2 * columns], w[2 * columns + 1]);
   }
   __device__ void store(unsigned *w, int columns, int i) const {
-    w[i] = counter.x;
-    w[columns + i] = counter.y;
+    w[i] = (unsigned)count;
+    w[columns + i] = (unsigned)(count >> 32);
     /* Others read the key meanwhile: it is written once. */
     if (i == 0 && w[2 * columns] != key.x) w[2 * columns] = key.x;
     if (i == 0 && w[2 * columns + 1] != key.y) w[2 * columns + 1] = key.y;
   }
-  __device__ void skip(ull n) {
-    ull count = ((ull)counter.y << 32 | counter.x) + (n >> 2);
-    counter.x = (unsigned)count;
-    counter.y = (unsigned)(count >> 32);
+  __device__ void skip(ull n) { count += n >> 2; }
+  /* The words of the counter that is `more` further. */
+  __device__ uint4 words(ull more) const {
+    ull c = count + more;
+#ifdef MW_COLUMNS_OF_GPUS
+    return curand_Philox4x32_10(make_uint4((unsigned)c, (unsigned)(c >> 32), column, 0), key);
+#else
+    return moonwarp::philox_details::four_in_64_bits<10>(c, c >> 32, column, 0, key);
+#endif
   }
   __device__ uint4 four() {
-    uint4 x = curand_Philox4x32_10(counter, key);
-    counter.x++;
-    counter.y += counter.x == 0;
+    uint4 x = words(0);
+    count++;
     return x;
   }
 };
@@ -109,7 +117,8 @@ MW_BOTH_PAIRS(powers, double4, double2)
 #undef MW_BOTH_PAIRS
 
 __device__ inline double4 uniforms(philox *s) {
-  uint4 x = s->four(), y = s->four();
+  uint4 x = s->words(0), y = s->words(1);
+  s->count += 2;
   return make_double4(_curand_uniform_double_hq(x.x, x.y), _curand_uniform_double_hq(x.z, x.w),
                       _curand_uniform_double_hq(y.x, y.y), _curand_uniform_double_hq(y.z, y.w));
 }
@@ -122,7 +131,8 @@ __device__ inline float4 normals(uint4 x) {
   return make_float4(u.x, u.y, v.x, v.y);
 }
 __device__ inline double4 normals_double(philox *s) {
-  uint4 x = s->four(), y = s->four();
+  uint4 x = s->words(0), y = s->words(1);
+  s->count += 2;
   double2 u = _curand_box_muller_double(x.x, x.y, x.z, x.w), v = _curand_box_muller_double(y.x, y.y, y.z, y.w);
   return make_double4(u.x, u.y, v.x, v.y);
 }
@@ -241,7 +251,7 @@ __device__ inline void fill_halves(unsigned *words, int columns, int first, int 
   double2 *to = out + thread;
   if (i < units - rounds * columns) rounds++;
   for (int round = 0; round < rounds; round++, to += 2 * columns) {
-    __stcs(to, Half::make(curand_Philox4x32_10(s->counter, s->key), a, b));
+    __stcs(to, Half::make(s->words(0), a, b));
     s->skip(8);
   }
   if (half == 0) state.store(words, columns, column);
@@ -260,8 +270,8 @@ __device__ inline void begin_extra(S *s, ull seed, int i, ull pair, ull step, un
 /* The first store, to words that nothing has written. */
 __device__ inline void store_first(const philox *s, unsigned *w, int columns, int i) {
   if (i == 0) w[2 * columns] = s->key.x, w[2 * columns + 1] = s->key.y;
-  w[i] = s->counter.x;
-  w[columns + i] = s->counter.y;
+  w[i] = (unsigned)s->count;
+  w[columns + i] = (unsigned)(s->count >> 32);
 }
 template <class S> __device__ inline void store_first(const S *s, unsigned *w, int columns, int i) {
   s->store(w, columns, i);

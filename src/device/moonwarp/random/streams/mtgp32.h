@@ -5,8 +5,8 @@
 #define MOONWARP_RANDOM_STREAMS_MTGP32_H
 
 #include <curand_kernel.h>
-#include <moonwarp/random/distributions/draws.h>
 #include <moonwarp/random/mtgp32_init.h>
+#include <moonwarp/random/streams/rare_numbers.h>
 
 typedef unsigned long long ull;
 
@@ -101,16 +101,23 @@ __device__ inline int make_turns(const mtgp_set &set, unsigned *line, int rounds
 template <class Draw, class Out>
 __device__ inline int make_turns(const mtgp_set &set, unsigned *line, int rounds, int partial, int low, int high,
                                  int turn, double a, double b, Out *out) {
-  int base = 0;
+  int base = 0, near = 256 / blockDim.x, number = 0, begin = low;
+  warp_numbers<Draw> numbers;
   for (int round = 0; round < rounds; round++) {
-    for (int j = threadIdx.x; j < 256; j += blockDim.x) {
+    for (int q = 0; q < near; q++) {
+      int j = q * blockDim.x + threadIdx.x;
       unsigned *here = line + base + j, word = set.next(here);
       here[MTGPDC_N] = word;
-      word = set.tempered(here, word);
-      if (j >= low && j < high) out[j - low] = Draw::make(word, a, b);
+      numbers.put(number + q, j >= low && j < high, set.tempered(here, word), a, b, out + (j - low));
     }
     low -= turn;
     high -= turn;
+    number += near;
+    if (number + near > 64 || round + 1 == rounds) {
+      numbers.finish(a, b, out + ((int)(threadIdx.x & ~31) - begin), near, blockDim.x, turn);
+      number = 0;
+      begin = low;
+    }
     __syncthreads();
     if (round + 1 < rounds || !partial) base += 256;
     if (base == mtgp_length) {
@@ -156,7 +163,12 @@ __device__ inline void fill_turns(curandStateMtgp32_t *states, mtgp32_kernel_par
 /* As in cuRAND's host generator, these doubles have float precision; log-normal ones have more. */
 struct draw_turns_normal_double {
   static __device__ double make(unsigned x, double a, double b) {
-    return __mw_scale_and_add((double)_curand_normal_icdf(x), b, a);
+#ifdef MW_MTGP_OF_GPUS
+    double z = _curand_normal_icdf(x);
+#else
+    double z = __mw_exact_normal(x);
+#endif
+    return __mw_scale_and_add(z, b, a);
   }
 };
 typedef draw_bits draw_turns_bits;

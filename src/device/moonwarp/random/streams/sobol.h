@@ -9,7 +9,7 @@
 #define MOONWARP_RANDOM_STREAMS_SOBOL_H
 
 #include <curand_kernel.h>
-#include <moonwarp/random/distributions/draws.h>
+#include <moonwarp/random/streams/rare_numbers.h>
 
 typedef unsigned long long ull;
 
@@ -17,29 +17,41 @@ typedef unsigned long long ull;
 #define MW_SOBOL_OF_GPUS
 #endif
 
-/* Elements `first` to `first + count` of each dimension (blockIdx.y); there are 2^k threads, 0 < k < 31. */
+/* Elements `first` to `first + count` of each dimension (blockIdx.y). */
 #ifndef MW_SOBOL_OF_GPUS
+/* A block makes `each` of them, by 128 threads. */
 template <class Draw, class word, class Out>
-__device__ inline void fill_points(const word *vectors, const word *begins, int k, word first, int count, double a,
+__device__ inline void fill_points(const word *vectors, const word *begins, int each, word first, int count, double a,
                                    double b, Out *out) {
-  const int bits = sizeof(word) * 8;
-  int thread = blockIdx.x * blockDim.x + threadIdx.x, stride = 1 << k;
+  const int bits = sizeof(word) * 8, k = 7, stride = 1 << k;
   const word *v = vectors + blockIdx.y * bits;
-  Out *to = out + (ull)blockIdx.y * count;
-  word base = first >> k >> 2 << 2 << k, at = base + thread;
+  int before = blockIdx.x * each;
+  Out *to = out + ((ull)blockIdx.y * count + before);
+  first += before;
+  count = min(each, count - before);
+  word base = first >> k >> 2 << 2 << k, at = base + threadIdx.x;
   word gray = at ^ at >> 1, x = begins[blockIdx.y];
   for (int bit = 0; bit < bits; bit++) x ^= gray >> bit & 1 ? v[bit] : 0;
-  int lead = (int)(first - base), fours = (int)(((long long)lead + count + 4ll * stride - 1) >> k >> 2);
-  word four_at = base >> k >> 2, by = v[k - 1], by_low = by ^ v[k], by_high = by ^ v[k + 1 & bits - 1];
-  int i = thread - lead;
-  for (int four = 0; four < fours; four++) {
+  int lead = (int)(first - base), fours = (int)(((long long)lead + count + 4 * stride - 1) >> k >> 2);
+  word four_at = base >> k >> 2, by = v[k - 1], by_low = by ^ v[k], by_high = by ^ v[k + 1];
+  int i = (int)threadIdx.x - lead;
+  for (int four = 0; four < fours;) {
+    warp_numbers<Draw> numbers;
+    int begin = i - (threadIdx.x & 31);
+    bool whole = four > 0 && four + 17 <= fours; /* all of these elements belong to the call */
+    for (int j = 0; j < 64 && four < fours; four++) {
 #pragma unroll 1 /* of normal numbers, the code would be long */
-    for (int element = 0; element < 4; element++, i += stride) {
-      if (i >= 0 && i < count) to[i] = Draw::make(x, a, b);
-      if (element < 3) x ^= element == 1 ? by_high : by_low;
+      for (int element = 0; element < 4; element++, j++, i += stride) {
+        if (whole)
+          numbers.put(j, true, x, a, b, to + i);
+        else
+          numbers.put(j, i >= 0 && i < count, x, a, b, to + i);
+        if (element < 3) x ^= element == 1 ? by_high : by_low;
+      }
+      x ^= by ^ v[min(k + 2 + __mw_lowest_zero(four_at), bits - 1)];
+      four_at++;
     }
-    x ^= by ^ v[min(k + 2 + __mw_lowest_zero(four_at), bits - 1)];
-    four_at++;
+    numbers.finish(a, b, to + begin, 64, stride, 0);
   }
 }
 #else
@@ -91,7 +103,7 @@ __device__ inline void fill_groups(const word *v, word x, int k, word first, int
     }
   }
 }
-/* A group is 16 bytes, if groups are aligned. */
+/* There are 2^k threads, 0 < k < 31. A group is 16 bytes, if groups are aligned. */
 template <class Draw, class word, class Out>
 __device__ inline void fill_points(const word *vectors, const word *begins, int k, word first, int count, double a,
                                    double b, Out *out) {
@@ -107,10 +119,11 @@ __device__ inline void fill_points(const word *vectors, const word *begins, int 
 }
 #endif
 
+/* `spread` is k on GPUs, and `each` on the CPU device. */
 #define MW_SOBOL_FILL(word, what)                                                                                      \
-  extern "C" __global__ void what(const word *vectors, const word *begins, int k, word first, int count, double a,     \
-                                  double b, decltype(draw_##what::make((word)0, 0., 0.)) *out) {                       \
-    fill_points<draw_##what>(vectors, begins, k, first, count, a, b, out);                                             \
+  extern "C" __global__ void what(const word *vectors, const word *begins, int spread, word first, int count,          \
+                                  double a, double b, decltype(draw_##what::make((word)0, 0., 0.)) *out) {             \
+    fill_points<draw_##what>(vectors, begins, spread, first, count, a, b, out);                                        \
   }
 
 #endif

@@ -268,6 +268,16 @@ describe("indices that are mostly contiguous", function()
     assert.is_nil(mwcc.run(permuted, options .. " --without=row-runs"):match "row by row")
   end)
 
+  it("continue quotients, and compare `i < n` for all lanes, where gangs end with the row", function()
+    local options = "--mcpu=x86-64-v4 --launch=_Z8permutedxPKfPfxxx:128x1x1"
+    local report = mwcc.run(permuted, options .. " --report"):match "row by row.*"
+    assert.is_nil(report:find("divergent branch", 1, true), report)
+    local code = mwcc.run(permuted, options .. " --emit=ir")
+    local cold = 0 -- quotients of which each is divided again where that of the gang before does not help
+    for _ in code:gmatch "\ndivide%d*:" do cold = cold + 1 end
+    assert.equal(5, cold)
+  end)
+
   it("are right where gangs end with the row, for rows of any length", function()
     local m, x = mw.compile(permuted), {}
     for i = 1, 6000 do x[i] = i end
@@ -286,5 +296,65 @@ describe("indices that are mostly contiguous", function()
         check(expected, o, block, d)
       end
     end
+  end)
+
+  it("are not contiguous where a sum of 8 or 16 bits wraps", function()
+    local a, out = mw.empty(2 ^ 16 + 64), mw.zeros(64)
+    for i = 1, #a do a[i] = i end
+    for name, bits in pairs { ["unsigned char"] = 8, ["unsigned short"] = 16 } do
+      for _, index in ipairs { "sum + from", "max(sum + (int)from, -5)", "min(sum + (int)from, 100000)" } do
+        local m = mw.compile(([[
+          __global__ void few(const float *a, float *out, unsigned short p, unsigned from) {
+            N sum = (N)threadIdx.x + (N)p;
+            out[threadIdx.x] = a[INDEX];
+          }]]):gsub("INDEX", index):gsub("%f[%w]N%f[%W]", name))
+        m.few(1, 64)(a, out, 2 ^ bits - 6, 3)
+        for j = 0, 63 do assert.equal((2 ^ bits - 6 + j) % 2 ^ bits + 4, out[j + 1]) end
+      end
+    end
+  end)
+
+  it("are not compared by lane 0 and the last lane where numbers wrap between these", function()
+    local x = mw.array({ 1, 2 }, "int")
+    for condition, limit in pairs {
+      ["i * 2654435769u < limit"] = 2000000000, ["(int)(i * 134217729u) < (int)limit"] = 1000000000,
+      ["(short)(i * 5000) < (short)limit"] = 9000, ["i * 536870912 == limit"] = 3 * 536870912,
+    } do
+      local source = [[
+        __global__ void hashed(unsigned limit, int m, const int *x, int *o) {
+          unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+          o[i] = x[]] .. condition .. [[ ? m : 0];
+        }]]
+      local results = {}
+      for n, options in ipairs { {}, { "-G", "--width=1" } } do
+        local o = mw.zeros(256, "int")
+        mw.compile { source = source, options = options }.hashed(1, 256)(limit, 1, x, o)
+        results[n] = o:bytes()
+      end
+      assert.is_true(results[1] == results[2], condition)
+    end
+  end)
+
+  it("are tested for wrapping however many there are", function()
+    local terms = {}
+    for c = 1, 30 do
+      terms[c] = ("sum = sum * 3 + x[min((long long)(unsigned)(p - i + %du), (long long)most)];"):format(c)
+    end
+    local source = [[
+      __global__ void many(unsigned p, int most, const int *x, int *o) {
+        unsigned i = threadIdx.x;
+        int sum = 0;
+        ]] .. table.concat(terms, "\n") .. [[
+
+        o[i] = sum;
+      }]]
+    local x, results = mw.empty(200, "int"), {}
+    for i = 1, 200 do x[i] = i * 37 % 101 end
+    for n, options in ipairs { {}, { "-G", "--width=1" } } do
+      local o = mw.zeros(64, "int")
+      mw.compile { source = source, options = options }.many(1, 64)(5, 150, x, o)
+      results[n] = o:bytes()
+    end
+    assert.is_true(results[1] == results[2])
   end)
 end)
