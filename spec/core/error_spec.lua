@@ -273,6 +273,18 @@ __global__ void boom(int *p, int at) {
     end
   end)
 
+  it("names the script's line of launches that the library makes at one place", function()
+    if suite.on_gpu then return pending "CPU device only: a failure takes the whole GPU" end
+    local sum = mw.reduce { map = "(x == 3 ? (__trap(), x) : x)", combine = "a + b", init = 0 }
+    local good, bad, out = mw.zeros(2, 40), mw.full({ 2, 40 }, 3), mw.zeros(2)
+    sum(good, { axis = 2, out = out })
+    sum(good, { axis = 2, out = out })
+    sum(bad, { axis = 2, out = out })
+    local at = line() - 1
+    local text = tostring(failure(mw.synchronize))
+    assert.is_truthy(text:find(("launched at %s:%d"):format(here, at), 1, true), text)
+  end)
+
   it("leaves arrays and the next launch working", function()
     if suite.on_gpu then return pending "CPU device only: a failure takes the whole GPU" end
     local a, b = mw.ones(100), mw.zeros(1, "int")

@@ -101,6 +101,22 @@ __global__ void k(float *y) {
       end
     end)
     assert.equal("race", report[1] and report[1].kind, tostring(report))
+    report = mw.check(function() -- the streams are idle when they are freed, which the program has not asked
+      for _ = 1, 4 do
+        local stream = mw.stream { nonblocking = true }
+        write(1, 64, 0, stream)(y)
+        for _ = 1, 200000 do mw.time() end
+        stream:free()
+      end
+    end)
+    assert.equal("race", report[1] and report[1].kind, tostring(report))
+    report = mw.check(function()
+      local stream = mw.stream { nonblocking = true }
+      write(1, 64, 0, stream)(y)
+      while not stream:query() do mw.time() end
+      write(1, 64)(y)
+    end)
+    assert.equal("no findings", tostring(report))
     report = mw.check(function()
       local first, second = mw.stream { nonblocking = true }, mw.stream { nonblocking = true }
       write(1, 64, 0, first)(y)
@@ -116,6 +132,26 @@ __global__ void k(float *y) {
       mw.synchronize()
     end)
     assert.equal("race", report[1] and report[1].kind, tostring(report))
+  end)
+
+  it("include kernels that kernels launch where no threads are followed, and say so where they are not", function()
+    local nested = mw.compile { name = "child.cu", source = [[
+__global__ void child(int *y, int n) { y[threadIdx.x + n] = 1; }
+__global__ void k(int *y, int n) { child<<<1, 32>>>(y, n); }]] }
+    local y = mw.zeros(32, "int")
+    local function launched(n, checks) return mw.check(function() nested.k(1, 1)(y, n) end, { checks = checks }) end
+    for _, checks in ipairs { "memory", "initialisation" } do
+      assert.equal("no findings", tostring(launched(0, checks)))
+      local report = launched(1, checks)
+      assert.equal(1, #report, tostring(report))
+      assert.equal("child", report[1].kernel)
+      assert.equal(1, report[1].line)
+    end
+    local report = launched(0, "all")
+    assert.equal(0, #report)
+    assert.matches("^kernel child, which kernel k launched", report.unchecked[1])
+    assert.equal(1, #report.unchecked)
+    assert.equal(32, y:sum())
   end)
 
   it("have the kinds that were asked for", function()

@@ -199,6 +199,70 @@ __global__ void k(int *x, int *y) {
     assert.same({ 5, 5 }, elements(x, 2))
   end)
 
+  it("finds values that nothing has written, with the effects of one run", function()
+    local x, y, z = mw.empty(64, "int"), mw.zeros(64, "int"), mw.zeros(65, "int")
+    local report = check([[
+__global__ void k(const int *x, int *y, int *z) {
+  int t = threadIdx.x, sum = 0;
+  for (int i = 0; i < 4; i++) sum += y[t] + i;
+  y[t] = sum;
+  if (x[t] > 3) y[t] += 0;
+  z[atomicAdd(&z[64], 1)] = t;
+}]], function(k)
+      x = mw.empty(64, "int")
+      k(1, 64)(x, y, z)
+    end, { checks = "initialisation" })
+    assert.equal(1, #report)
+    assert.equal("uninitialised", report[1].kind)
+    assert.equal(5, report[1].line)
+    assert.equal(64, report[1].count)
+    assert.same({ 6, 6 }, elements(y, 2))
+    assert.equal(64, z[65])
+    assert.equal(63 * 32, z:sum() - 64)
+  end)
+
+  it("finds a value that a loop has read from shared memory before it was written", function()
+    local report = check([[
+__global__ void k(int n, int *y) {
+  __shared__ int s[64];
+  int t = threadIdx.x, sum = 0;
+  if (t < n) s[t] = t;
+  __syncthreads();
+  for (int i = 0; i < 64; i++) sum += s[(t + i) % 64];
+  y[blockIdx.x * 64 + t] = sum;
+}]], function(k)
+      local y = mw.zeros(256, "int")
+      k(4, 64)(64, y)
+      assert.equal(63 * 32, y[256])
+      k(4, 64)(63, y)
+    end, { checks = "initialisation" })
+    assert.equal(1, #report)
+    assert.equal(6, report[1].line)
+    assert.equal(256, report[1].count)
+  end)
+
+  it("has no findings where unwritten bytes are moved, and moves them", function()
+    local out
+    local m = mw.compile { name = "case.cu", source = [[
+struct item { char kind; int count; };
+__global__ void fill(item *from) { from[threadIdx.x].kind = 1; from[threadIdx.x].count = threadIdx.x; }
+__global__ void k(int n, const item *from, item *to, int *out) {
+  for (int i = 0; i < n; i++) to[threadIdx.x * 4 + i] = from[i];
+  out[threadIdx.x] = to[threadIdx.x * 4 + n - 1].count;
+}
+__global__ void use(const item *all, int *out) { out[threadIdx.x] = ((const char *)(all + threadIdx.x))[1] + 1; }]] }
+    local report = mw.check(function()
+      local from, to = mw.empty(4, m:dtype "item"), mw.empty(32 * 4, m:dtype "item")
+      out = mw.zeros(32, "int")
+      m.fill(1, 4)(from)
+      m.k(1, 32)(4, from, to, out)
+      assert.equal(3, out[32])
+      m.use(1, 32)(to, out)
+    end, { checks = "initialisation" })
+    assert.equal(1, #report, tostring(report))
+    assert.equal("use", report[1].kernel)
+  end)
+
   it("finds races with launches of other streams", function()
     local y, s = mw.zeros(64, "int"), mw.stream { nonblocking = true }
     local report = check("__global__ void k(int *y) { y[threadIdx.x] = 1; }", function(k)

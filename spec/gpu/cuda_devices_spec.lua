@@ -40,7 +40,7 @@ describe("two GPUs", function()
   it("keep the memory of a copy between them until it is done, and the thread keeps its device", function()
     local result = run([[
       a:free()
-      local large = 100000 -- which is not cached for the next allocation
+      local large = 20000000 -- which is not cached for the next allocation
       a = mw.with(first, mw.zeros, large, "int")
       local b = mw.with(second, mw.zeros, large, "int")
       b:copy_from(a)

@@ -41,6 +41,78 @@ describe("memory of a GPU", function()
       assert.equal("400000\n", short.output)
     end)
 
+  it("in large pieces is kept for the next ones of about their size, as far as there is room", function()
+    local result = gpu { [[
+      for i = 1, 10 do
+        for _, count in ipairs { 16385, 90000, 90001, 4000000, 16777216 } do mw.empty(count):free() end
+      end
+      print(mw.memory().bytes, mw.memory().count)
+    ]], cuda = "memory=8000000000" }
+    assert.equal("0\t0\n", result.output)
+    assert.equal(4, gpu.count(result, "cuMemAllocAsync")) -- 90000 and 90001 take the same piece
+    assert.equal("cuMemAllocAsync 67584", gpu.call(result, "cuMemAllocAsync"))
+    local larger = gpu { "for _ = 1, 10 do mw.empty(16777217):free() end", cuda = "memory=8000000000" }
+    assert.equal(10, gpu.count(larger, "cuMemAllocAsync"))
+    assert.equal("cuMemAllocAsync 67108868", gpu.call(larger, "cuMemAllocAsync"))
+    local little = gpu { [[ -- an eighth of the memory is kept
+      local list = {}
+      for round = 1, 2 do
+        for i = 1, 4 do list[i] = mw.empty(500000) end -- 2 MB each
+        for i = 1, 4 do list[i]:free() end
+      end]], cuda = "memory=40000000" }
+    assert.equal(6, gpu.count(little, "cuMemAllocAsync"))
+  end)
+
+  it("that is kept goes back to the driver where memory of another kind is short", function()
+    local kept = "local list = {} for i = 1, 12 do list[i] = mw.empty(250000) end for i = 1, 12 do list[i]:free() end "
+    local compile = "mw.compile '/*PTX .version 8.0\\n.visible .entry k () { ret; }*/'"
+    local managed = gpu { kept .. "print(#mw.managed(23000000))", cuda = "memory=100000000" }
+    assert.equal("23000000\n", managed.output)
+    local uses = {
+      cuMemAllocManaged = "mw.managed(100)",
+      cuArray3DCreate = "mw.cuda_array(nil, { kind = '2d', dtype = 'float', width = 16, height = 8 })",
+      cuModuleLoadData = compile,
+      cuLaunchKernel = compile .. ".k(1, 1)()",
+    }
+    for name, use in pairs(uses) do
+      local result = gpu { kept .. use, cuda = "memory=100000000", fail = name .. "@1=2" }
+      assert.is_true(result.ok, result.output)
+      local at, calls = nil, {} -- the calls between the failed one and the next
+      for k, line in ipairs(result.calls) do
+        if at and line:match "^%S+" == name then break end
+        if at then calls[#calls + 1] = line:match "^%S+" end
+        if line:match("^" .. name .. ".* %-> 2$") then at = k end
+      end
+      local text = table.concat(calls, " ")
+      local all = ("cuMemFreeAsync "):rep(12) .. "cuStreamSynchronize cuDeviceGetDefaultMemPool cuMemPoolTrimTo"
+      assert.matches(all, text, 1, true)
+      if name ~= "cuMemAllocManaged" then assert.equal(15, #calls, name) end
+    end
+  end)
+
+  it("that is pinned is polled for a kernel's result, if other streams need not be waited for", function()
+    local result = gpu [[
+      local raw = require "moonwarp.binding"
+      local function pinned(dtype, value) return raw.array_new(dtype, { 1 }, "pinned"):fill(value) end
+      local y, flag = pinned("double", 2.5), pinned("uint", 7)
+      print(raw.array_poll(y, flag, 7), raw.array_poll(y, flag, 8), raw.array_poll(mw.zeros(1), flag, 7))
+      print(raw.array_poll(pinned("longlong", -3), flag, 7) == -3)
+      local stream = mw.stream()
+      print(raw.array_poll(y, flag, 7))
+      mw.use "cpu"
+      print(raw.array_poll(pinned("double", 2.5), pinned("uint", 7), 7))
+    ]]
+    assert.equal("2.5\tnil\tnil\ntrue\nnil\nnil\n", result.output)
+  end)
+
+  it("that is pinned has no ticket of an earlier kernel when the host begins to poll", function()
+    local result = gpu { "print(type(mw.empty(90000):sum()))", environment = { MOONWARP_NVRTC = "off" } }
+    assert.equal("number\n", result.output)
+    local calls = table.concat(result.calls, "\n")
+    local before_launch = calls:match "cuMemHostAlloc 4 %d+\n(.-)cuLaunchKernel"
+    assert.matches("cuMemcpyHtoDAsync 4\n.*cuStreamSynchronize", before_launch) -- a fill would not be waited for
+  end)
+
   it("in thousands of small pieces, as a collection frees them, is kept for the next thousands", function()
     local result = gpu [[
       local function round()
@@ -95,7 +167,7 @@ describe("memory of a GPU", function()
     }
     assert.equal("went on\n", garbage.output)
     local never = gpu { "local a = mw.zeros(100000) print(pcall(mw.zeros, 300000))", cuda = "memory=1000000" }
-    assert.matches("cuda:0 has no 1200000 bytes: 600000 of its 1000000 are free, and 400000 are in arrays of this "
+    assert.matches("cuda:0 has no 1200000 bytes: 598592 of its 1000000 are free, and 400000 are in arrays of this "
       .. "process; the largest have 400000 bytes", never.output, 1, true)
   end)
 
@@ -109,5 +181,35 @@ describe("memory of a GPU", function()
     assert.equal("true\ttrue\ttrue\ttrue\n", result.output)
     assert.equal("cuMemsetD16Async 4", gpu.call(result, "cuMemsetD16Async"))
     assert.equal("cuMemsetD2D32Async 1 x 3 by 12", gpu.call(result, "cuMemsetD2D32Async"))
+  end)
+end)
+
+describe("operations on a GPU's arrays", function()
+  -- The driver's calls for one more run of a statement, once memory and kernels are there.
+  local function calls_of(statement)
+    local script = ("local x, y = mw.empty(90000), mw.empty(90000)\nlocal a = x:reshape(300, 300)\n" ..
+      "for _ = 1, %%d do %s end"):format(statement)
+    local few = gpu { script:format(2), environment = { MOONWARP_NVRTC = "off" } }
+    local more = gpu { script:format(3), environment = { MOONWARP_NVRTC = "off" } }
+    assert.is_true(few.ok and more.ok, few.output .. more.output)
+    local counts = {}
+    for _, line in ipairs(more.calls) do counts[line:match "^%S+"] = (counts[line:match "^%S+"] or 0) + 1 end
+    for _, line in ipairs(few.calls) do counts[line:match "^%S+"] = counts[line:match "^%S+"] - 1 end
+    for name, count in pairs(counts) do
+      if count == 0 then counts[name] = nil end
+    end
+    return counts
+  end
+
+  it("make a call for each kernel, and none for memory", function()
+    local wait = " mw.synchronize()" -- after which memory is free again
+    local function expect(launches, statement, fills)
+      local calls = calls_of(statement .. wait)
+      assert.same({ cuLaunchKernel = launches, cuMemsetD8Async = fills, cuStreamSynchronize = 1 }, calls)
+    end
+    expect(1, "(x + y):free()")
+    expect(2, "a:sum { axis = 1 }:free()")
+    expect(2, "x:cumsum():free()")
+    expect(6, "x:sort():free()", 1)
   end)
 end)

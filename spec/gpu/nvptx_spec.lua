@@ -26,6 +26,26 @@ local function code(body, options, before)
 end
 
 describe("PTX by mwcc", function()
+  it("keeps changes of a fragment's halves, which instructions read by words", function()
+    local text = ptx [[
+#include <mma.h>
+using namespace nvcuda;
+__global__ void k(const __half *C, __half *D) {
+  wmma::fragment<wmma::accumulator, 16, 16, 16, __half> c;
+  wmma::load_matrix_sync(c, C, 16, wmma::mem_row_major);
+  for (int i = 0; i < c.num_elements; i++) c.x[i] = c.x[i] + c.x[i];
+  wmma::store_matrix_sync(D, c, 16, wmma::mem_row_major);
+}]]
+    assert.equal(8, mwcc.count(text, "cvt%.rn%.f16%.f32"))
+  end)
+
+  it("has a newer version where inline PTX needs it", function()
+    local product = [[asm("mma.sync.aligned.m16n8k32.row.col.%s.e4m3.e4m3.%s {%%0,%%1}, {%%2,%%2,%%2,%%2}, {%%2,%%2}, "
+      "{%%2,%%2};" : "=r"(i[0]), "=r"(i[1]) : "r"(i[2]));]]
+    local body = "__global__ void k(unsigned *i) { " .. product:format("f16", "f16") .. " }"
+    assert.matches("%.version 8%.7\n", ptx(body))
+  end)
+
   it("has the requested architecture and version", function()
     local source = "__global__ void k(int *x) { *x = __CUDA_ARCH__; }"
     assert.matches("%.version 8%.0\n%.target sm_90\n.*mov%.b32 [^\n]*, 900;", ptx(source))

@@ -118,6 +118,25 @@ describe("a measured run", function()
     assert.equal(300 * 32, mw.measure(k, 1, 32)(y).total.flops)
   end)
 
+  it("knows accesses by pointers that were numbers, as for alignment, from those of textures", function()
+    local casts = mw.compile [[
+texture<float, 1, cudaReadModeElementType> image;
+__global__ void f(float *x) {
+  __shared__ float s[64];
+  float *p = (float *)(((size_t)x + 15) & ~(size_t)15);
+  float a = p[threadIdx.x];
+  asm volatile("st.shared.f32 [%0], %1;" :: "r"((unsigned)__cvta_generic_to_shared(&s[threadIdx.x])), "f"(a));
+  x[threadIdx.x] = tex1Dfetch(image, threadIdx.x);
+}]]
+    casts.image = mw.texture(mw.zeros(64))
+    local r = mw.measure(casts.f, 1, 64)(mw.zeros(128))
+    local aligned = r.lines[line_of "float a = p[threadIdx.x]"]
+    local shared = r.lines[line_of "st.shared.f32 [%0]"]
+    assert.same({ 2, 0 }, { aligned.global_load_requests, aligned.texture_requests })
+    assert.same({ 2, 0 }, { shared.shared_store_requests, shared.texture_requests })
+    assert.is_true(r.total.texture_requests > 0)
+  end)
+
   it("says what it does not take", function()
     assert.error_matches(function() mw.measure(m.strided, 1, 32, 0, { capability = "1.9" })(1, x, y) end,
       "no counters for compute capability 1%.9")

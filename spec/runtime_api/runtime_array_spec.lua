@@ -295,6 +295,57 @@ describe("graphs by CUDA's names", function()
     ok(rt.cudaStreamDestroy(s))
   end)
 
+  it("are captured with the memory that arrays' functions use", function()
+    local s, x, list = mw.stream(), mw.array({ 3, 1, 2 }, "int"), {}
+    for i = 1, 20000 do list[i] = i * 7 % 11 end
+    local long, sorted, sums, few = mw.array(list, "int"), nil, nil, nil
+    ok(rt.cudaStreamBeginCapture(s))
+    mw.with(s, function() sorted, sums, few = long:sort(), long:cumsum(), x:sort() end)
+    local graph = ok(rt.cudaGraphInstantiate(ok(rt.cudaStreamEndCapture(s))))
+    local others = mw.zeros(20000, "int") -- would be given what was freed
+    ok(rt.cudaGraphLaunch(graph, s))
+    ok(rt.cudaStreamSynchronize(s))
+    table.sort(list)
+    for i = 1, 20000, 999 do assert.equal(list[i], sorted[i]) end
+    assert.equal(long:sum(), sums[20000])
+    assert.same({ 1, 2, 3 }, few:totable())
+    assert.equal(0, others:sum())
+  end)
+
+  it("keep the memory of results that were read while they were captured", function()
+    local s, x = mw.stream(), mw.zeros(20000, "double")
+    x:sum()
+    ok(rt.cudaStreamBeginCapture(s, rt.cudaStreamCaptureModeRelaxed))
+    mw.with(s, function() x:sum() end) -- has not run, which this mode does not refuse
+    local graph = ok(rt.cudaGraphInstantiate(ok(rt.cudaStreamEndCapture(s))))
+    collectgarbage()
+    collectgarbage "stop"
+    local before = mw.memory().count
+    x:sum()
+    assert.equal(before + 1, mw.memory().count) -- not what the graph writes
+    x:sum()
+    assert.equal(before + 1, mw.memory().count)
+    collectgarbage "restart"
+    ok(rt.cudaGraphLaunch(graph, s))
+    ok(rt.cudaStreamSynchronize(s))
+  end)
+
+  it("whose stream is destroyed keep no memory afterwards", function()
+    local s, x = ok(rt.cudaStreamCreate()), mw.array({ 3, 1, 2 }, "int")
+    ok(rt.cudaStreamBeginCapture(s))
+    ok(rt.cudaStreamDestroy(s))
+    x:sort()
+    collectgarbage()
+    collectgarbage "stop"
+    local before = mw.memory().count
+    local sorted = x:sort()
+    mw.synchronize()
+    local after = mw.memory().count
+    collectgarbage "restart"
+    assert.equal(before + 1, after)
+    sorted:free()
+  end)
+
   it("refuse the same operations as CUDA", function()
     local s, x = ok(rt.cudaStreamCreate()), mw.zeros(4, "int")
     code("cudaErrorStreamCaptureUnsupported", rt.cudaStreamBeginCapture(0))

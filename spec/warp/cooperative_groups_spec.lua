@@ -376,6 +376,36 @@ for _, tier in ipairs(tiers) do
   end)
 end
 
+describe("results that atomic objects receive", function()
+  it("are those of a group, combined with what is there", function()
+    local m = mw.compile [[
+      #include <cuda/atomic>
+      #include <cooperative_groups.h>
+      #include <cooperative_groups/reduce.h>
+      #include <cooperative_groups/scan.h>
+      namespace cg = cooperative_groups;
+      using number = cuda::atomic<int, cuda::thread_scope_device>;
+      __global__ void k(int *p, int *before) {
+        auto tile = cg::tiled_partition<8>(cg::this_thread_block());
+        int t = threadIdx.x;
+        cg::reduce_update_async(tile, *(number *)&p[0], t, cg::plus<int>());
+        cg::reduce_update_async(tile, *(number *)&p[1], t, cg::greater<int>());
+        if (t < 8) cg::reduce_store_async(tile, *(number *)&p[2], t, cg::plus<int>());
+        cuda::atomic_ref<int, cuda::thread_scope_device> all(p[3]);
+        before[2 * t] = cg::inclusive_scan_update(tile, all, 1);
+        before[2 * t + 1] = cg::exclusive_scan_update(tile, *(number *)&p[4], 1, cg::plus<int>());
+        if (t == 0) p[5] = cg::this_thread().size();
+      }
+    ]]
+    local p, before = mw.array({ 100, 5, 0, 50, 0, 0 }, "int"), mw.zeros(64, "int")
+    m.k(1, 32)(p, before)
+    assert.same({ 100 + 496, 31, 28, 50 + 32, 32, 1 }, p:totable())
+    local first, second = {}, {} -- each tile has a range of its own, in any order
+    for t = 0, 31 do first[before[2 * t + 1]], second[before[2 * t + 2]] = true, true end
+    for n = 0, 31 do assert.is_true(first[51 + n] and second[n]) end
+  end)
+end)
+
 describe("the group of a grid", function()
   it("knows its ranks", function()
     local m = mw.compile [[

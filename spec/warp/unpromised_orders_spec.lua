@@ -56,6 +56,56 @@ describe("an order that holds:", function()
     end
   end)
 
+  it("a warp polls shared memory by atomic operations until an earlier or a later warp has written it", function()
+    for name, poll in pairs {
+      add = "while (atomicAdd(&flag, 0) == 0) {}",
+      compare = "while (atomicCAS(&flag, 0, 0) == 0) {}",
+      one = "if (threadIdx.x % 32 == 0) while (atomicOr(&flag, 0) == 0) {} __syncwarp();",
+      sleep = "for (unsigned ns = 8; atomicAdd(&flag, 0) == 0; ns = ns < 256 ? 2 * ns : ns) __nanosleep(ns);",
+      load = "while (cuda::atomic_ref<int, cuda::thread_scope_block>(flag).load(cuda::memory_order_acquire) == 0) {}",
+      wait = "cuda::atomic_ref<int, cuda::thread_scope_block>(flag).wait(0);",
+      ptx = [[int now;
+        do asm volatile("ld.acquire.cta.shared.b32 %0, [%1];" : "=r"(now) : "r"((int)__cvta_generic_to_shared(&flag))
+                        : "memory");
+        while (now == 0);]],
+    } do
+      for _, condition in ipairs { "threadIdx.x < 32", "threadIdx.x >= 96" } do
+        local text = ([[
+          #include <cuda/atomic>
+          __global__ void k(int *out, int *) {
+            __shared__ int flag;
+            if (threadIdx.x == 0) flag = 0;
+            __syncthreads();
+            if (CONDITION) atomicExch(&flag, 1);
+            else { POLL }
+            out[threadIdx.x] = 1;
+          }]]):gsub("CONDITION", condition):gsub("POLL", function() return poll end)
+        assert.same(filled(128, 1), results(text, 1, 128, 128), name .. ", " .. condition)
+      end
+    end
+  end)
+
+  it("atomic functions of shared memory, which loop as well, stay on lanes", function()
+    local m = mw.compile [[
+      __global__ void k(float *out, const float *x) {
+        __shared__ int most;
+        if (threadIdx.x == 0) most = 0;
+        __syncthreads();
+        int old = most;
+        while (__int_as_float(old) < x[threadIdx.x]) {
+          int seen = old;
+          old = atomicCAS(&most, seen, __float_as_int(x[threadIdx.x]));
+          if (old == seen) break;
+        }
+        __syncthreads();
+        out[0] = __int_as_float(most);
+      }]]
+    local out = mw.zeros(1)
+    m.k(1, 128)(out, mw.arange(128))
+    assert.equal(127, out[1])
+    assert.equal("simd", m.k.tier, m.k.tier_reason)
+  end)
+
   it("a block waits in a loop for those before it, whose writes it then sees without a fence", function()
     local got = results([[
       __global__ void k(int *out, int *flag) {

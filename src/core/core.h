@@ -131,8 +131,9 @@ typedef struct mw_driver {
   bool (*find)(void *device, uint64_t address, uint64_t *base, size_t *bytes);
   /* Whether the address is in a range that is reserved for the device, allocated or not. NULL: not known. */
   bool (*reserves)(void *device, uint64_t address);
-  /* A host pointer to device memory, or NULL if the host cannot access it. */
+  /* A host pointer to memory, or NULL if the host cannot access it. far: that is so of all memory of the kind DEVICE. */
   void *(*host)(void *device, uint64_t address);
+  bool far;
   /* The host has written, or may write, through the pointer of `host`. NULL: the driver need not know. */
   void (*wrote)(void *device, uint64_t address, uint64_t bytes);
 
@@ -176,6 +177,9 @@ typedef struct mw_driver {
   int (*event_synchronize)(void *event);
   /* Between the last records, in milliseconds; see mw_event_elapsed for failures. */
   int (*event_elapsed)(void *start, void *end, double *milliseconds);
+  /* Take the failures that kernels have reported so far, as a wait does. NULL: the host does not see what a kernel
+     writes while it runs. */
+  void (*take_failures)(void *device);
   /* Stop the running kernels, as a time limit does; queued ones are not affected. On any thread. NULL if it cannot. */
   void (*interrupt)(void *device);
   int (*launch)(void *stream, const mw_launch_request *request);
@@ -227,10 +231,10 @@ typedef struct mw_driver {
   /* The unit's kernels and variables, i from 0; false past the last. Strings and types live as long as the unit. */
   bool (*unit_kernel)(void *unit, size_t i, const mw_kernel_info **info, void **kernel);
   bool (*unit_symbol)(void *unit, size_t i, mw_symbol_info *info);
-  /* Whether specialisation for one block size may make the kernel faster: 0, or the weight of one of its threads in
-     MW_LIMIT_SPECIALISE. The specialised unit is loaded with the kernel's own unit as parent; launches that it does not
-     suit run the kernel's general code. May be NULL. */
-  unsigned (*specialises)(void *kernel);
+  /* Whether specialisation for one block size may make the kernel faster: 0, or for how many threads a launch of so many
+     blocks and threads counts in MW_LIMIT_SPECIALISE. The specialised unit is loaded with the kernel's own unit as
+     parent; launches that it does not suit run the kernel's general code. May be NULL. */
+  uint64_t (*specialises)(void *kernel, uint64_t blocks, uint64_t threads);
   /* Compile the kernel, and no other, for these launches to a file at `path`, as `compile` does. */
   int (*specialise)(void *kernel, const mw_source *source, const mw_launch_class *launches, const char *path);
   /* Other code for a specialised kernel that may be faster and computes the same; all NULL if there is none.

@@ -69,7 +69,7 @@ static int no_compile(void *device, const mw_source *source, const char *const *
 static int no_load(void *device, const char *path, void *parent, const mw_source *origin, void **unit) {
   return refuse();
 }
-static unsigned never_specialises(void *kernel) { return 0; }
+static uint64_t never_specialises(void *kernel, uint64_t blocks, uint64_t threads) { return 0; }
 
 /* What a driver cannot do, or need not, the core learns from a member that is NULL: that stays so. */
 #define PUT(member, function)                                                                                          \
@@ -141,4 +141,5 @@ void mw_driver_lose(const mw_driver *driver, mw_driver *lost) {
   lose_memory(lost);
   lose_streams(lost);
   lose_work(lost);
+  lost->take_failures = NULL;
 }

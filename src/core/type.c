@@ -141,10 +141,10 @@ static const struct {
 const mw_type *mw_dtype(const char *name) {
   size_t length = name ? strlen(name) : 0;
   if (length == 0) return NULL;
-  for (size_t i = 0; i < MW_COUNT(complex_names); i++)
-    if (strcmp(complex_names[i].name, name) == 0) return complex_names[i].type;
   int scalar = find_scalar(name, length);
   if (scalar >= 0) return &scalars[scalar];
+  for (size_t i = 0; i < MW_COUNT(complex_names); i++)
+    if (strcmp(complex_names[i].name, name) == 0) return complex_names[i].type;
   char last = name[length - 1];
   if (last >= '1' && last <= '4') {
     scalar = find_scalar(name, length - 1);

@@ -156,9 +156,10 @@ static int make_side(cuda_device *device) {
   if (code == MW_SUCCESS) code = cuda_check(cu.cuEventCreate(&device->order, CU_EVENT_NO_TIMING), "making an event");
   if (code != MW_SUCCESS || !device->pools) return code;
   /* The pool keeps freed memory of up to a quarter of the device's, and returns the rest to the system at the next
-     wait: mapping memory again takes longer than a kernel that fills it. */
+     wait: mapping memory again takes longer than a kernel that fills it. The free lists keep half as much of it. */
   cu.cuMemGetInfo(&available, &total);
   uint64_t keep = total / 4;
+  device->cached_most = total / 8;
   if (cu.cuDeviceGetDefaultMemPool(&pool, device->id) != 0 ||
       cu.cuMemPoolSetAttribute(pool, CU_POOL_RELEASE_THRESHOLD, &keep) != 0)
     device->pools = false;

@@ -54,10 +54,11 @@ struct cuda_device {
   int ordinal;
   CUdevice id;
   int major, minor, multiprocessors;
-  bool pools;    /* whether allocation is stream-ordered */
-  CUevent order; /* recorded as a command that does nothing */
-  int urgent;    /* the highest priority: such streams share no hardware queue with a blocked stream */
-  CUstream side; /* an internal stream, for allocation and large copies */
+  bool pools;         /* whether allocation is stream-ordered */
+  size_t cached_most; /* the bytes that heap.c's free lists keep at most */
+  CUevent order;      /* recorded as a command that does nothing */
+  int urgent;         /* the highest priority: such streams share no hardware queue with a blocked stream */
+  CUstream side;      /* an internal stream, for allocation and large copies */
   cuda_heap *heap;
   pthread_mutex_t lock; /* for what follows */
   cuda_stream *streams;
@@ -114,6 +115,10 @@ cuda_heap *cuda_heap_open(void);
 void cuda_heap_close(cuda_heap *heap);
 void cuda_heap_forget(cuda_heap *heap);          /* all records: the context was lost */
 void cuda_heap_drop_cached(cuda_device *device); /* give unused memory back to the driver */
+/* A driver call returned `result`: where memory was short, give back what is cached. True if the call may succeed now. */
+bool cuda_heap_make_room(cuda_device *device, CUresult result);
+/* Memory that is not recorded, for cuMemFree. */
+CUresult cuda_heap_unrecorded(cuda_device *device, size_t bytes, CUdeviceptr *address);
 int cuda_alloc(void *device, mw_memory_kind kind, size_t bytes, uint64_t *address);
 void cuda_free(void *device, uint64_t address);
 /* Memory that was freed in a checked run, and kept until its end. */
@@ -137,8 +142,6 @@ typedef struct cuda_extent {
 uint64_t cuda_heaps_changes(void);
 cuda_extent *cuda_heaps_list(size_t *count);   /* by address; yours */
 cuda_extent cuda_heaps_find(uint64_t address); /* of 0 bytes if there is none */
-/* Describe an address relative to allocations, for the message about an access. */
-void cuda_heaps_describe(uint64_t address, char *out, size_t size);
 
 /* ---- stream.c ---- */
 
@@ -326,6 +329,7 @@ struct cuda_kernel {
   bool is_aligned; /* a parameter is aligned to more than 16 bytes, where the block of all of them does not begin */
   mw_kernel_info info;
   size_t *found, found_count; /* pointer parameters whose extents a launch passes: failure_reports.c */
+  bool *only_read;            /* of each of these: the kernel does not write to what it points to */
   size_t *reference_symbols;  /* for each of info.references: its index among the unit's symbols */
 };
 

@@ -146,6 +146,8 @@ static void priorities(void *handle, int *least, int *greatest) {
   if (cuda_enter_quietly(handle)) cu.cuCtxGetStreamPriorityRange(least, greatest);
 }
 
+static void take_failures(void *device) { cuda_guard_take(device); }
+
 /* ---- limits ---- */
 
 static int limit_get(void *handle, mw_limit limit, double *value) {
@@ -158,7 +160,9 @@ static int set_context_limit(cuda_device *device, mw_limit limit, double value) 
   size_t now;
   int code = cuda_enter(device);
   if (code != MW_SUCCESS) return code;
-  CUresult result = cu.cuCtxSetLimit(which, value < 1e15 ? (size_t)value : SIZE_MAX);
+  CUresult result;
+  do result = cu.cuCtxSetLimit(which, value < 1e15 ? (size_t)value : SIZE_MAX);
+  while (cuda_heap_make_room(device, result));
   if (result == 1)
     return fail(MW_INVALID_VALUE,
                 limit == MW_LIMIT_STACK ? "the driver refuses a stack of %.0f bytes for each thread"
@@ -228,6 +232,7 @@ static void report(mw_text *out) {
 
 const mw_driver mw_cuda_driver = {
     .name = "cuda",
+    .far = true,
     .lingering = (size_t)2 << 30, /* a GPU works fast, and waits expensively */
     .report = report,
     .count = device_count,
@@ -272,6 +277,7 @@ const mw_driver mw_cuda_driver = {
     .event_query = cuda_event_query,
     .event_synchronize = cuda_event_synchronize,
     .event_elapsed = cuda_event_elapsed,
+    .take_failures = take_failures,
     .interrupt = cuda_interrupt,
     .launch = cuda_launch,
     .clusters = cuda_clusters,

@@ -4,9 +4,9 @@
  * the core guarantees to be unused, is available to the next allocation at once. The pool returns memory to the system
  * beyond the amount that context.c sets, and all of it if an allocation fails.
  *
- * Small pieces that are freed are cached in free lists for the next allocations of their size, because the driver's
- * calls take longer than the rest of a small operation. Lua's collector may free thousands at once, so the lists may be
- * long. The records of cached pieces stay in place. */
+ * Pieces that are freed are cached in free lists for the next allocations of their size, because the driver's calls take
+ * longer than the rest of an operation. Lua's collector may free thousands at once, so the lists may be long. The
+ * records of cached pieces stay in place. */
 #include "cuda/cuda.h"
 #include "cuda/check/check.h"
 
@@ -14,8 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A free list for each multiple of GRANULE up to 64 KiB; CACHED_MOST bytes in all lists. */
-enum { GRANULE = 256, FREE_LISTS = 256, CACHED_MOST = 64 << 20 };
+/* Free lists: one for each multiple of GRANULE up to 64 KiB, then for 32 sizes between powers of 2, up to 64 MiB. Kernels
+   that write more take longer than the driver's calls. */
+enum { GRANULE = 256, FINE = 256, SIZES = 32, OCTAVES = 10, FREE_LISTS = FINE + OCTAVES * SIZES };
 
 typedef struct free_list {
   uint64_t *addresses;
@@ -175,25 +176,29 @@ void cuda_heap_count(cuda_device *device, size_t bytes) {
 
 /* ---- free lists ---- */
 
-/* The free list for pieces of that size; NULL if such pieces are not cached. */
-static free_list *free_list_of(const cuda_device *device, size_t bytes) {
-  size_t granules = (bytes + GRANULE - 1) / GRANULE;
-  return device->pools && granules <= FREE_LISTS ? &device->heap->free_lists[granules - 1] : NULL;
+/* What pieces of a size are rounded up to, and the place of their free list; FREE_LISTS: they are not cached. */
+static size_t rounded(size_t bytes, size_t *list) {
+  size_t granules = bytes ? (bytes + GRANULE - 1) / GRANULE : 1;
+  *list = granules - 1;
+  if (granules <= FINE) return granules * GRANULE;
+  size_t octave = (size_t)(63 - __builtin_clzll((granules - 1) / FINE)), step = (size_t)(FINE / SIZES) << octave;
+  size_t steps = (granules + step - 1) / step;
+  *list = octave < OCTAVES ? FINE + octave * SIZES + steps - SIZES - 1 : FREE_LISTS;
+  return octave < OCTAVES ? steps * step * GRANULE : bytes;
 }
-
-static size_t rounded(size_t bytes) { return (bytes + GRANULE - 1) / GRANULE * GRANULE; }
 
 static bool take_cached(cuda_device *device, size_t bytes, uint64_t *address) {
   cuda_heap *heap = device->heap;
-  free_list *list = free_list_of(device, bytes);
-  if (!list) return false;
+  size_t place, whole = rounded(bytes, &place);
+  if (!device->pools || place == FREE_LISTS) return false;
+  free_list *list = &heap->free_lists[place];
   mw_lock(&heap->lock);
   bool found = list->count > 0;
   if (found) {
     extent *at = find_any(heap, *address = list->addresses[--list->count]);
     at->bytes = bytes;
     at->cached = false;
-    heap->cached_bytes -= rounded(bytes);
+    heap->cached_bytes -= whole;
     count_in(heap, at);
   }
   mw_unlock(&heap->lock);
@@ -203,9 +208,11 @@ static bool take_cached(cuda_device *device, size_t bytes, uint64_t *address) {
 /* Under the lock. */
 static bool keep_cached(cuda_device *device, extent *at) {
   cuda_heap *heap = device->heap;
-  free_list *list = at->kind == MW_MEMORY_DEVICE ? free_list_of(device, at->bytes) : NULL;
-  size_t bytes = rounded(at->bytes);
-  if (!list || atomic_load(&device->lost) || heap->cached_bytes + bytes > CACHED_MOST) return false;
+  size_t place, bytes = rounded(at->bytes, &place);
+  if (at->kind != MW_MEMORY_DEVICE || !device->pools || place == FREE_LISTS || atomic_load(&device->lost) ||
+      heap->cached_bytes + bytes > device->cached_most)
+    return false;
+  free_list *list = &heap->free_lists[place];
   if (list->count == list->capacity) {
     list->capacity = list->capacity ? 2 * list->capacity : 64;
     list->addresses = mw_realloc(list->addresses, list->capacity * sizeof *list->addresses);
@@ -220,12 +227,14 @@ static bool keep_cached(cuda_device *device, extent *at) {
 void cuda_heap_drop_cached(cuda_device *device) {
   cuda_heap *heap = device->heap;
   mw_lock(&heap->lock);
-  for (int i = 0; i < FREE_LISTS; i++)
-    while (heap->free_lists[i].count > 0) {
-      uint64_t address = heap->free_lists[i].addresses[--heap->free_lists[i].count];
-      remove_at(heap, find_any(heap, address));
-      cu.cuMemFreeAsync(address, device->side);
-    }
+  size_t kept = 0;
+  for (size_t i = 0; i < heap->count; i++)
+    if (heap->extents[i].cached)
+      cu.cuMemFreeAsync(heap->extents[i].address, device->side);
+    else
+      heap->extents[kept++] = heap->extents[i];
+  heap->count = kept;
+  for (int i = 0; i < FREE_LISTS; i++) heap->free_lists[i].count = 0;
   heap->cached_bytes = 0;
   mw_unlock(&heap->lock);
 }
@@ -234,8 +243,8 @@ void cuda_heap_drop_cached(cuda_device *device) {
 
 static CUresult allocate_device(cuda_device *device, size_t bytes, CUdeviceptr *address) {
   if (!device->pools) return cu.cuMemAlloc(address, bytes);
-  if (free_list_of(device, bytes)) bytes = rounded(bytes);
-  CUresult result = cu.cuMemAllocAsync(address, bytes, device->side);
+  size_t list;
+  CUresult result = cu.cuMemAllocAsync(address, rounded(bytes, &list), device->side);
   /* From now on any stream may use it. */
   return result ? result : cu.cuStreamSynchronize(device->side);
 }
@@ -249,10 +258,27 @@ static CUresult allocate(cuda_device *device, mw_memory_kind kind, size_t bytes,
   return result;
 }
 
+/* The pool cannot return what was freed in a stream before the host has waited for that. */
 static void trim(cuda_device *device) {
   CUmemoryPool pool;
   cuda_heap_drop_cached(device);
-  if (device->pools && cu.cuDeviceGetDefaultMemPool(&pool, device->id) == 0) cu.cuMemPoolTrimTo(pool, 0);
+  if (!device->pools) return;
+  cu.cuStreamSynchronize(device->side);
+  if (cu.cuDeviceGetDefaultMemPool(&pool, device->id) == 0) cu.cuMemPoolTrimTo(pool, 0);
+}
+
+bool cuda_heap_make_room(cuda_device *device, CUresult result) {
+  if (result != CUDA_OUT_OF_MEMORY) return false;
+  mw_lock(&device->heap->lock);
+  bool has_cached = device->heap->cached_bytes > 0;
+  mw_unlock(&device->heap->lock);
+  if (has_cached) trim(device);
+  return has_cached;
+}
+
+CUresult cuda_heap_unrecorded(cuda_device *device, size_t bytes, CUdeviceptr *address) {
+  CUresult result = cu.cuMemAlloc(address, bytes);
+  return cuda_heap_make_room(device, result) ? cu.cuMemAlloc(address, bytes) : result;
 }
 
 static int fail_memory(cuda_device *device, size_t bytes) {
@@ -282,10 +308,11 @@ static int fail_memory(cuda_device *device, size_t bytes) {
 
 int cuda_heap_check(cuda_device *device, size_t bytes) {
   double limit = device->limits[MW_LIMIT_MEMORY];
+  if (limit <= 0) return MW_SUCCESS;
   mw_lock(&device->heap->lock);
   size_t bytes_now = device->heap->bytes;
   mw_unlock(&device->heap->lock);
-  if (limit <= 0 || (double)bytes_now + (double)bytes <= limit) return MW_SUCCESS;
+  if ((double)bytes_now + (double)bytes <= limit) return MW_SUCCESS;
   cuda_streams_poll(device);
   return fail(MW_MEMORY_ALLOCATION,
               "%zu bytes more than the %zu in use would pass the limit \"memory\", which is %.0f bytes", bytes,
@@ -355,13 +382,10 @@ bool cuda_find(void *handle, uint64_t address, uint64_t *base, size_t *bytes) {
   cuda_heap *heap = ((cuda_device *)handle)->heap;
   mw_lock(&heap->lock);
   const extent *found = find(heap, address);
-  if (found && found->lent) found = NULL;
-  if (found) {
-    *base = found->address;
-    *bytes = found->bytes;
-  }
+  bool known = found && !found->lent;
+  if (known) *base = found->address, *bytes = found->bytes;
   mw_unlock(&heap->lock);
-  return found;
+  return known;
 }
 
 void *cuda_host(void *handle, uint64_t address) {
@@ -392,8 +416,8 @@ int cuda_memory(void *handle, mw_memory *out) {
 uint64_t cuda_heaps_changes(void) { return changes; }
 
 static int by_address(const void *a, const void *b) {
-  uint64_t x = ((const cuda_extent *)a)->address, y = ((const cuda_extent *)b)->address;
-  return x < y ? -1 : x > y;
+  const cuda_extent *x = a, *y = b;
+  return x->address < y->address ? -1 : x->address > y->address;
 }
 
 cuda_extent *cuda_heaps_list(size_t *count) {
@@ -423,25 +447,4 @@ cuda_extent cuda_heaps_find(uint64_t address) {
   }
   mw_unlock(&all.lock);
   return result;
-}
-
-void cuda_heaps_describe(uint64_t address, char *out, size_t size) {
-  const uint64_t near = (uint64_t)1 << 20;
-  size_t count, above = 0;
-  cuda_extent *list = cuda_heaps_list(&count);
-  while (above < count && list[above].address <= address) above++;
-  const cuda_extent *below = above > 0 ? &list[above - 1] : NULL, *next = above < count ? &list[above] : NULL;
-  uint64_t into = below ? address - below->address : 0;
-  if (below && into < below->bytes)
-    snprintf(out, size, "at byte %llu of an array of %llu bytes", (unsigned long long)into,
-             (unsigned long long)below->bytes);
-  else if (below && into - below->bytes < near)
-    snprintf(out, size, "%llu bytes past the end of an array of %llu bytes", (unsigned long long)(into - below->bytes),
-             (unsigned long long)below->bytes);
-  else if (next && next->address - address < near)
-    snprintf(out, size, "%llu bytes before the start of an array of %llu bytes",
-             (unsigned long long)(next->address - address), (unsigned long long)next->bytes);
-  else
-    snprintf(out, size, "which no array holds%s", address < 0x10000 ? " (a null pointer?)" : "");
-  free(list);
 }

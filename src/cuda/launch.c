@@ -213,8 +213,11 @@ static int __attribute__((cold, noinline)) launch_numbered(cuda_stream *stream, 
   with.params = params;
   with.param_bytes = place + count * sizeof *extra_params;
   bool first = atomic_fetch_add(&stream->device->guarded, 1) == 0;
-  CUresult result = has_attributes(kernel, request) ? launch_with_attributes(stream, kernel, &with, extra_params, count)
-                                                    : launch(stream, kernel, &with);
+  CUresult result;
+  do
+    result = has_attributes(kernel, request) ? launch_with_attributes(stream, kernel, &with, extra_params, count)
+                                             : launch(stream, kernel, &with);
+  while (cuda_heap_make_room(stream->device, result));
   if (result != 0) {
     atomic_fetch_sub(&stream->device->guarded, 1);
     return fail_launch(stream, kernel, request, result);
@@ -250,9 +253,11 @@ int cuda_launch(void *handle, const mw_launch_request *request) {
     if (kernel->unit->numbered) return launch_numbered(stream, kernel, request);
     cuda_check_unfollowed(stream);
   }
-  CUresult result = mw_likely(!has_attributes(kernel, request))
-                        ? launch(stream, kernel, request)
-                        : launch_with_attributes(stream, kernel, request, NULL, 0);
+  CUresult result;
+  do
+    result = mw_likely(!has_attributes(kernel, request)) ? launch(stream, kernel, request)
+                                                         : launch_with_attributes(stream, kernel, request, NULL, 0);
+  while (!mw_likely(result == 0) && cuda_heap_make_room(stream->device, result));
   if (result != 0) return fail_launch(stream, kernel, request, result);
   if (!mw_likely(!kernel->unit->guarded)) atomic_fetch_add(&stream->device->guarded, 1);
   if (!mw_likely(!kernel->unit->shares)) {

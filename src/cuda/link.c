@@ -91,6 +91,7 @@ int cuda_load_linked(cuda_device *device, const cuda_image *image, const char *w
   CUresult result = cu.cuLinkCreate(MW_COUNT(options), options, values, &linker);
   if (result == 0) result = link_all(linker, image, library, &cubin);
   if (result == 0) result = cu.cuModuleLoadData(out, cubin);
+  if (cuda_heap_make_room(device, result)) result = cu.cuModuleLoadData(out, cubin);
   if (linker) cu.cuLinkDestroy(linker);
   int code = cuda_outcome(device, result, "linking with the device runtime");
   if (code != MW_SUCCESS && !cuda_is_fatal(result))

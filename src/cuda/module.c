@@ -98,15 +98,20 @@ static int fail_image(const cuda_device *device, const cuda_image *image, const 
   return code;
 }
 
+static CUresult load_data(cuda_device *device, const char *data, CUmodule *out) {
+  CUresult result = cu.cuModuleLoadData(out, data);
+  return cuda_heap_make_room(device, result) ? cu.cuModuleLoadData(out, data) : result;
+}
+
 /* Loads the machine code if it is for this GPU, else the PTX, which the driver compiles. */
 static int load_image(cuda_device *device, unit_private *p, const char *path) {
   const mw_text *cubin = &p->image.parts[IMAGE_CUBIN], *ptx = &p->image.parts[IMAGE_PTX];
   CUresult result = MW_NO_KERNEL_IMAGE_FOR_DEVICE;
   if (cuda_needs_linking(&p->image))
     return cuda_load_linked(device, &p->image, "launches from kernels need", &p->unit.module);
-  if (cubin->data) result = cu.cuModuleLoadData(&p->unit.module, cubin->data);
+  if (cubin->data) result = load_data(device, cubin->data, &p->unit.module);
   if ((result == MW_NO_KERNEL_IMAGE_FOR_DEVICE || result == MW_INVALID_KERNEL_IMAGE) && ptx->data)
-    result = cu.cuModuleLoadData(&p->unit.module, ptx->data);
+    result = load_data(device, ptx->data, &p->unit.module);
   if (result == 0) return MW_SUCCESS;
   return cuda_is_fatal(result) ? cuda_outcome(device, result, "loading a module")
                                : fail_image(device, &p->image, path, result);

@@ -64,8 +64,11 @@ int cuda_array_make(void *handle, const mw_cuda_array_desc *desc, uint64_t *out)
   if (code == MW_SUCCESS) code = cuda_heap_check(device, bytes);
   if (code != MW_SUCCESS) return code;
   native_array *array = mw_alloc(sizeof *array);
-  CUresult result = desc->levels > 1 ? cu.cuMipmappedArrayCreate(&array->mipmap, &wanted, (unsigned)desc->levels)
-                                     : cu.cuArray3DCreate(&array->array, &wanted);
+  CUresult result;
+  do
+    result = desc->levels > 1 ? cu.cuMipmappedArrayCreate(&array->mipmap, &wanted, (unsigned)desc->levels)
+                              : cu.cuArray3DCreate(&array->array, &wanted);
+  while (cuda_heap_make_room(device, result));
   array->texel = texel;
   *out = (uint64_t)(uintptr_t)array;
   if (result == 0) {

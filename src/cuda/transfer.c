@@ -25,7 +25,7 @@ static int end(cuda_stream *stream, CUresult result, const char *what, const mw_
 static CUresult copy_overlapping(cuda_stream *stream, uint64_t target, uint64_t source, size_t bytes) {
   CUdeviceptr between;
   CUresult result = cu.cuStreamSynchronize(stream->device->side);
-  if (result == 0) result = cu.cuMemAlloc(&between, bytes);
+  if (result == 0) result = cuda_heap_unrecorded(stream->device, bytes, &between);
   if (result != 0) return result;
   result = cu.cuMemcpyAsync(between, source, bytes, stream->handle);
   if (result == 0) result = cu.cuMemcpyAsync(target, between, bytes, stream->handle);

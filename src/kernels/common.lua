@@ -8,7 +8,8 @@ local mw = require "moonwarp"
 local kernels = require "moonwarp.array.kernels"
 
 -- Kernels for large arrays and for your own accumulators: what they are used for takes longer than compiling them.
-local left_out = { describe = true, columns = true, join_one = true, columns_totals = true, columns_prefixes = true }
+local left_out = { describe = true, columns = true, join_one = true, whole = true, columns_totals = true,
+  columns_prefixes = true }
 
 -- Every kernel of a text that has several: the first failure would hide the others.
 local module = kernels.module

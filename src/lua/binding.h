@@ -280,12 +280,13 @@ static inline void mwl_must(lua_State *L, mwl_state *state, int code) {
 int mwl_library_name(lua_State *L, mwl_state *state, int code, const char *name);
 /* Describe a value for a message: "a table", "the number 3", "an array of float". Written into `out`. */
 const char *mwl_describe(lua_State *L, mwl_state *state, int index, char *out, size_t size);
-/* The script's current position: the innermost Lua function that is not the Lua layer's. False if there is none. */
-bool mwl_caller(lua_State *L, mwl_state *state, lua_Debug *ar);
+/* The script's current position: the innermost Lua function that is not the Lua layer's, from the level `from` on: 1 is
+   what called the binding. False if there is none. */
+bool mwl_caller(lua_State *L, mwl_state *state, int from, lua_Debug *ar);
 /* "script.lua:12" of a caller, for the error messages of a launch. */
 const char *mwl_site(lua_State *L, mwl_state *state, char *out, size_t size);
-/* The same for the function that called into C; the text is composed again only when the call site has changed. */
-const char *mwl_call_site(lua_State *L, mwl_state *state); /* launch.c */
+/* The same; the text is composed again only when the call site has changed. */
+const char *mwl_call_site(lua_State *L, mwl_state *state, int from); /* launch.c */
 
 /* ---- the collector (garbage_collection.c) ---- */
 

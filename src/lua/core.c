@@ -49,6 +49,13 @@ bool mwl_index_named(lua_State *L) {
   lua_pushvalue(L, 2);
   lua_rawget(L, lua_upvalueindex(3));
   if (lua_isnil(L, -1)) return false;
+  /* A function of the binding needs the object and the state, which this function has in the same places. */
+  lua_CFunction own = lua_tocfunction(L, -1);
+  if (own) {
+    lua_settop(L, 1);
+    if (own(L) == 0) lua_pushnil(L);
+    return true;
+  }
   lua_pushvalue(L, 1);
   lua_call(L, 1, 1);
   return true;

@@ -17,23 +17,25 @@ static bool is_own(const mwl_state *state, const char *source) {
   return state->own[0] && strncmp(source, state->own, strlen(state->own)) == 0;
 }
 
-/* The level of the innermost function that is the script's, or -1. */
-static int find_caller(lua_State *L, mwl_state *state, lua_Debug *ar) {
-  for (int level = 0; lua_getstack(L, level, ar); level++) {
+/* The level of the innermost function that is the script's, or -1, from a level on: 0 is the binding's own function. */
+static int find_caller(lua_State *L, mwl_state *state, int from, lua_Debug *ar) {
+  for (int level = from; lua_getstack(L, level, ar); level++) {
     lua_getinfo(L, "Sl", ar);
     if (ar->currentline > 0 && !is_own(state, ar->source)) return level;
   }
   return -1;
 }
 
-bool mwl_caller(lua_State *L, mwl_state *state, lua_Debug *ar) { return find_caller(L, state, ar) >= 0; }
+bool mwl_caller(lua_State *L, mwl_state *state, int from, lua_Debug *ar) {
+  return find_caller(L, state, from, ar) >= 0;
+}
 
 /* A chunk's name as a person would write it: short_src cuts long paths off. */
 static const char *source_name(const lua_Debug *ar) { return ar->source[0] == '@' ? ar->source + 1 : ar->short_src; }
 
 const char *mwl_site(lua_State *L, mwl_state *state, char *out, size_t size) {
   lua_Debug ar;
-  if (!mwl_caller(L, state, &ar)) return NULL;
+  if (!mwl_caller(L, state, 1, &ar)) return NULL;
   snprintf(out, size, "%s:%d", source_name(&ar), ar.currentline);
   return out;
 }
@@ -99,7 +101,7 @@ static void set_index(lua_State *L, const char *field, const unsigned value[3]) 
 /* Complete the error object on top of the stack: where the script is, and how it got there. */
 static void add_position(lua_State *L, mwl_state *state) {
   lua_Debug ar;
-  int level = find_caller(L, state, &ar);
+  int level = find_caller(L, state, 1, &ar);
   if (level >= 0) {
     lua_pushfstring(L, "%s:%d", source_name(&ar), ar.currentline);
     lua_setfield(L, -2, "where");
@@ -328,7 +330,7 @@ static int describe(lua_State *L) {
 /* caller() -> source, currentline of the script's function that is running, or nil. */
 static int caller(lua_State *L) {
   lua_Debug ar;
-  if (!mwl_caller(L, mwl_of(L), &ar)) return 0;
+  if (!mwl_caller(L, mwl_of(L), 1, &ar)) return 0;
   lua_pushstring(L, ar.source);
   lua_pushinteger(L, ar.currentline);
   return 2;

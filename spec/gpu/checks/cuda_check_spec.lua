@@ -105,6 +105,29 @@ describe("a checked run on a GPU", function()
     assert.equal((race .. none):rep(3) .. none .. none, output)
   end)
 
+  it("tells a kernel which arrays are all written, and to which nothing writes", function()
+    local output, result = run([[
+      local m = mw.compile "__global__ void k(const float *x, float *y) { y[threadIdx.x] = x[threadIdx.x] + 1; }"
+      print(mw.check(function()
+        local e = mw.empty(64)
+        m.k(1, 64)(x, e)
+        m.k(1, 64)(e, x)
+        m.k(1, 64)(x, x)
+        e:fill(1)
+        m.k(1, 64)(x, e)
+        local s = mw.stream { nonblocking = true }
+        m.k(1, 64)(x, e)
+        mw.with(s, function() m.k(1, 64)(e, e) end)
+      end))
+    ]], "finds=105")
+    assert.equal("no findings\nnot checked: races of kernels' reads with work in streams that were made after them\n",
+      output)
+    local told = {}
+    for _, line in ipairs(result.calls) do told[#told + 1] = line:match "^followed (.*)" end
+    assert.same({ "whole 1 read only 1", "whole 2 read only 1", "whole 3 read only 0", "whole 3 read only 1",
+      "whole 3 read only 0", "whole 3 read only 0" }, told)
+  end)
+
   it("names what it cannot check", function()
     local output = run("local r = report() print(#r.unchecked, r)", "finds=2 notes=3")
     assert.matches("^2\tuninitialised: .-\nnot checked: races in shared memory of blocks with PTX barriers of a " ..

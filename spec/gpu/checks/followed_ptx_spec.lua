@@ -60,8 +60,9 @@ describe("a kernel of a checked run on a GPU", function()
         a.exchange(1, cuda::memory_order_acquire);
         a.exchange(1, cuda::memory_order_release);
       }]]
+    local SHADOWED = 2048
     for order, flags in pairs { relaxed = 512, acquire = 32, release = 64 + 512 } do
-      assert.is_true(count(body, ", " .. flags + 256 + 2 + 1 .. ";") >= 1, order)
+      assert.is_true(count(body, ", " .. flags + SHADOWED + 256 + 2 + 1 .. ";") >= 1, order)
     end
   end)
 
@@ -79,6 +80,91 @@ describe("a kernel of a checked run on a GPU", function()
     assert.equal(0, count(body, "__mw_guard_follow_unknown,"))
     assert.equal(4, count(body, "__mw_guard_follow,"))
     assert.matches("cp%.async%.ca%.shared%.global %[%%r%d+%], %[%%rd%d+%], 4;", body)
+  end)
+
+  it("follows the values of local variables, and of what is copied", function()
+    local source = [[
+      __device__ __noinline__ void get(const float *x, int i, float *out) { if (i > 3) *out = x[i]; }
+      __global__ void k(float *y, const float *x, int n) {
+        float a[8], v;
+        for (int i = 0; i < n; i++) a[i] = 1;
+        get(x, threadIdx.x, &v);
+        y[threadIdx.x] = v * 2 + a[threadIdx.x & 7];
+      }]]
+    local text = mwcc.try(source, "--target=nvptx --verify --arch=sm_75 --stoppable --checks=8")
+    local body = assert(text:match("%.entry _Z%d+k[^(]*%b()[^{]*{(.-)\n}"), text)
+    assert.is_true(count(body, "__mw_guard_unwritten,") >= 1, body)
+    assert.equal(0, count(body, "3get"))
+    assert.equal(0, count(text, "__msan"))
+    text = mwcc.try(source:gsub("float a%[8%], v", "float a[8] = {}, v = 0"),
+      "--target=nvptx --arch=sm_75 --stoppable --checks=8")
+    body = assert(text:match("%.entry _Z%d+k[^(]*%b()[^{]*{(.-)\n}"), text)
+    assert.equal(1, count(body, "__mw_guard_shadow_find,"), body)
+  end)
+
+  it("looks up what is used only where it may be unwritten", function()
+    local body = body_of [[__global__ void k(int *y) { y[threadIdx.x] = threadIdx.x + blockIdx.x; }]]
+    assert.equal(0, count(body, "__mw_guard_shadow_find,"))
+    assert.equal(0, count(body, "__mw_guard_unwritten,"))
+    assert.equal(1, count(body, "__mw_guard_shadow_set,"))
+  end)
+
+  it("says which parameters a kernel only reads", function()
+    local function read(parameters, text)
+      local ptx = mwcc.try(("struct s { int *p; }; __global__ void k(%s) { %s }"):format(parameters, text),
+        "--target=nvptx --verify --arch=sm_75 --stoppable --checks=2")
+      local list = {}
+      for which, only in ptx:gmatch "//mw\tfound\t(%d+)\t(%d)" do list[#list + 1] = which .. ":" .. only end
+      return table.concat(list, " ")
+    end
+    assert.equal("0:1 1:0", read("int *x, int *y", "y[threadIdx.x] = x[threadIdx.x];"))
+    assert.equal("1:1 2:0", read("int n, int *x, int *y", "for (int i = 0; i < n; i++) atomicAdd(y + i, x[i]);"))
+    assert.equal("0:1", read("int *x", "__shared__ int s[4]; s[threadIdx.x & 3] = x[0];"))
+    assert.equal("0:0", read("int *x, s a", "a.p[0] = x[0];"))
+    assert.equal("0:0 1:0", read("int *x, int **y", "y[0][1] = x[0];"))
+    assert.equal("0:0", read("int *x", 'asm volatile("{ st.global.u32 [%0], 1; }" :: "l"(x));'))
+  end)
+
+  it("follows bytes of shared memory by themselves where it accesses parts of words", function()
+    local function uses(type)
+      local source = "__global__ void k(int *y) { __shared__ %s s[64]; s[threadIdx.x] = 1; y[0] = s[1]; }"
+      local text = mwcc.try(source:format(type), "--target=nvptx --arch=sm_75 --stoppable --checks=2")
+      return tonumber(text:match "//mw\tfollowed\t(%d+)")
+    end
+    assert.equal(2, uses "int")
+    assert.equal(2 + 64, uses "bool")
+    assert.equal(2 + 64, uses "short")
+  end)
+
+  it("asks whether a shuffle that is used read an absent lane", function()
+    local text = [[__global__ void k(int *y) {
+      int v = threadIdx.x;
+      v %s __shfl_down_sync(0xffff, v, 1);
+      y[threadIdx.x] = v; }]]
+    assert.equal(1, count(body_of(text:format "+="), "__mw_guard_shadow_absent,"))
+  end)
+
+  it("takes what PTX stores as written: a matrix, and after other stores everything", function()
+    local body = body_of [[#include <mma.h>
+      __global__ void k(float *y) {
+        nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 16, float> c;
+        nvcuda::wmma::fill_fragment(c, 1.f);
+        nvcuda::wmma::store_matrix_sync(y, c, 32, nvcuda::wmma::mem_row_major);
+      }]]
+    assert.equal(1, count(body, "__mw_guard_shadow_put,"))
+    assert.equal(0, count(body, "__mw_guard_shadow_unknown,"))
+    body = body_of [[__global__ void k(unsigned at) { asm volatile("st.shared.u32 [%0], %1;" :: "r"(at), "r"(1)); }]]
+    assert.equal(1, count(body, "__mw_guard_shadow_unknown,"))
+    body = body_of [[__global__ void k(int *x) { asm volatile("st.global.u32 [%0], %1;" :: "l"(x), "r"(1)); }]]
+    assert.equal(0, count(body, "__mw_guard_shadow_unknown,"))
+  end)
+
+  it("checks the alignment of a copy that the language gives one", function()
+    local function ir(type)
+      return mwcc.try(("__global__ void k(float *x, float4 *y) { y[0] = *(%s *)(x + 2); }"):format(type),
+        "--target=nvptx --arch=sm_90 --stoppable --checks=1 --emit=ir")
+    end
+    assert.is_true(count(ir "float4", "and i64 %%%d+, 15") >= 2, ir "float4")
   end)
 
   it("has no reports if it is not checked", function()

@@ -31,16 +31,35 @@ __global__ void k(float *y) {
   __syncthreads();
   y[threadIdx.x] = 2 * s[63 - threadIdx.x]; //1
 }]==] },
+    { kind = "uninitialised", "a local variable", run = { 1, 32, { "float:64" } }, text = [==[
+__device__ __noinline__ void get(const float *x, int i, float *out) { if (i @{> 3|>= 0}) *out = x[i]; }
+__global__ void k(float *y) {
+  float v;
+  get(y, threadIdx.x, &v);
+  y[threadIdx.x] = v * 2; //1
+}]==] },
+    { kind = "uninitialised", "a copy", run = { 1, 32, { "float:64" } }, text = [==[
+__global__ void k(float *y) {
+  __shared__ float s[2][32];
+  @{if (threadIdx.x < 31)|} s[0][threadIdx.x] = threadIdx.x;
+  s[1][threadIdx.x] = s[0][threadIdx.x];
+  if (s[1][threadIdx.x] > 3) y[threadIdx.x] = 1; //1
+}]==] },
+    { kind = "warp_mask", run = { 1, 32, { "int:64" } }, text = [==[
+__global__ void k(int *y) {
+  if (threadIdx.x < 16) y[threadIdx.x] = 1 + __shfl_down_sync(0xffff, (int)threadIdx.x, 8@{|, 16}); //1
+}]==] },
     { kind = "out_of_bounds", run = { 1, 64, { "int:60", 60 } }, text = [==[
 __global__ void k(int *y, int n) { if (threadIdx.x @{<=|<} n) y[threadIdx.x] = 1; } //1
 ]==] },
   }
   for _, case in ipairs(cases) do
-    it("finds " .. case.kind, function()
+    local name = case.kind .. (case[1] and " of " .. case[1] or "")
+    it("finds " .. name, function()
       local report = planted.report_of(case, true)
       assert.equal(1, planted.count_found(case, report), tostring(report))
     end)
-    it("finds nothing in a kernel without " .. case.kind, function()
+    it("finds nothing in a kernel without " .. name, function()
       assert.equal("no findings", tostring(planted.report_of(case, false)))
     end)
   end

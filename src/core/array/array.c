@@ -1,6 +1,7 @@
 /* Arrays: typed, shaped views of a buffer. The functions here take elements and translate them to bytes. The buffer
  * owns the memory, and freeing one array frees every view of it. */
 #include "array.h"
+#include "core/failure.h"
 #include "core/graph/capture.h"
 #include "core/launch/command.h"
 
@@ -195,6 +196,31 @@ int mw_array_read(mw_array *array, size_t first, size_t count, void *target) {
   return mw_buffer_read(array->buffer, array->offset + first * size, target, count * size);
 }
 
+/* Whether nothing but a ticket says that a kernel of the device is done: other streams, captures and checked runs have
+   to know of waits. */
+static bool may_poll(const mw_array *array, const mw_array *flag) {
+  mw_device *device = array->buffer->device;
+  bool has_others = atomic_load_explicit(&device->stream_count, memory_order_acquire) > 0 || mw_stream_in_function() ||
+                    atomic_load(&device->captures) > 0 || atomic_load(&device->checking) > 0;
+  bool is_there = array->buffer->host && flag->buffer->host && array->count == 1 && flag->count == 1 &&
+                  !mw_buffer_is_freed(array->buffer) && !mw_buffer_is_freed(flag->buffer) &&
+                  array->buffer->epoch == atomic_load(&device->epoch);
+  return !has_others && is_there && device->driver->take_failures;
+}
+
+int mw_array_poll(mw_array *array, mw_array *flag, unsigned ticket, void *target) {
+  mw_device *device = array->buffer->device;
+  if (!may_poll(array, flag)) return MW_NOT_READY;
+  const atomic_uint *at = (const atomic_uint *)(const void *)(flag->buffer->host + flag->offset);
+  double end = mw_time() + 30e-6;
+  while (atomic_load_explicit(at, memory_order_acquire) != ticket)
+    if (mw_time() > end) return MW_NOT_READY;
+  device->driver->take_failures(device->state);
+  int code = mw_failure_raise(device, NULL, mw_owner_current());
+  if (code == MW_SUCCESS) memcpy(target, array->buffer->host + array->offset, array->dtype->size);
+  return code;
+}
+
 int mw_array_write(mw_array *array, size_t first, size_t count, const void *source) {
   int code = mw_array_check_range(array, first, count, "a write");
   if (code == MW_SUCCESS) code = mw_array_check_writable(array, "what is written to");
@@ -234,6 +260,7 @@ static int pass_pieces(mw_array *array, access_mode mode, size_t first, size_t c
                        void *context) {
   mw_device *device = array->buffer->device;
   size_t size = array->dtype->size, piece = PIECE / size ? PIECE / size : 1;
+  if (piece > count) piece = count ? count : 1;
   uint64_t address = array->buffer->address + array->offset + first * size;
   unsigned char *memory = mw_try_alloc(piece * size, "elements on their way to or from the device");
   if (!memory) return MW_MEMORY_ALLOCATION;

@@ -73,9 +73,10 @@ static bool same_shape(const mw_array *a, const mw_array *b) {
 
 bool mw_array_overlaps(const mw_array *a, const mw_array *b) {
   size_t low_a, high_a, low_b, high_b;
+  if (a->buffer != b->buffer) return false;
   mw_array_reach(a, &low_a, &high_a);
   mw_array_reach(b, &low_b, &high_b);
-  return a->buffer == b->buffer && low_a < high_b && low_b < high_a;
+  return low_a < high_b && low_b < high_a;
 }
 
 bool mw_array_is_same_walk(const mw_array *a, const mw_array *b) {

@@ -126,13 +126,13 @@ static int set_operand(mw_launch *launch, size_t i, const mw_operand *operand, c
 
 static unsigned blocks_of(size_t count, size_t per_block) { return (unsigned)((count + per_block - 1) / per_block); }
 
-static int configure_flat(mw_launch *launch, const mw_layout *layout, bool wide) {
+static int configure_flat(mw_launch *launch, size_t count, bool wide) {
   enum { THREADS = 256 };
-  unsigned grid[3] = {blocks_of(layout->count, THREADS), 1, 1}, block[3] = {THREADS, 1, 1};
+  unsigned grid[3] = {blocks_of(count, THREADS), 1, 1}, block[3] = {THREADS, 1, 1};
   int code = mw_launch_configure(launch, grid, block, 0);
   if (code != MW_SUCCESS) return code;
-  return wide ? mw_launch_bytes(launch, 0, &(uint64_t){layout->count}, sizeof(uint64_t))
-              : mw_launch_bytes(launch, 0, &(uint32_t){(uint32_t)layout->count}, sizeof(uint32_t));
+  return wide ? mw_launch_bytes(launch, 0, &(uint64_t){count}, sizeof(uint64_t))
+              : mw_launch_bytes(launch, 0, &(uint32_t){(uint32_t)count}, sizeof(uint32_t));
 }
 
 /* Has the layout of the kernel's struct walk_. */
@@ -214,15 +214,30 @@ static int make_outputs(const mw_elementwise *f, mw_operand_value *values, mw_ar
   return MW_SUCCESS;
 }
 
-static int launch_variant(mw_elementwise *f, const mw_operand_value *values, const mw_layout *layout,
-                          const char *site) {
-  mw_layout_class class = mw_layout_classify(f, values, layout);
+/* The array whose shape all others have, if all are contiguous: a single dimension then, and nothing broadcasts. Else
+   NULL. */
+static const mw_array *flat_like(const mw_elementwise *f, const mw_operand_value *values) {
+  const mw_array *like = NULL;
+  for (size_t k = 0; k < f->operand_count; k++) {
+    const mw_array *array = values[k].array;
+    if (!array || !mw_is_walked(&f->operands[k])) continue;
+    if (!array->contiguous || array->count <= 1) return NULL;
+    if (like && (like->rank != array->rank || memcmp(like->shape, array->shape, (size_t)like->rank * sizeof(size_t))))
+      return NULL;
+    like = array;
+  }
+  return like;
+}
+
+/* Without a layout the class is flat. */
+static int launch_variant(mw_elementwise *f, const mw_operand_value *values, const mw_layout_class *class,
+                          const mw_layout *layout, size_t count, const char *site) {
   int code = MW_SUCCESS;
   mw_lock(&f->lock);
-  mw_elementwise_variant *variant = variant_for(f, &class, &code);
+  mw_elementwise_variant *variant = variant_for(f, class, &code);
   if (variant) {
     mw_launch *launch = variant->launch;
-    code = class.rank == 0 ? configure_flat(launch, layout, class.wide) : configure_rows(f, launch, layout, &class);
+    code = class->rank == 0 ? configure_flat(launch, count, class->wide) : configure_rows(f, launch, layout, class);
     for (size_t k = 0; k < f->operand_count && code == MW_SUCCESS; k++)
       code = set_operand(launch, k + 1, &f->operands[k], &values[k]);
     if (code == MW_SUCCESS) code = mw_launch_run(launch, site);
@@ -232,20 +247,37 @@ static int launch_variant(mw_elementwise *f, const mw_operand_value *values, con
   return code;
 }
 
-int mw_elementwise_run(mw_elementwise *f, mw_operand_value *values, const char *site) {
-  mw_array *made[MW_MAX_OPERANDS] = {NULL}, *copies[MW_MAX_OPERANDS] = {NULL}, *given[MW_MAX_OPERANDS];
-  size_t shape[MW_MAX_RANK];
-  int rank;
+static int run_flat(mw_elementwise *f, const mw_operand_value *values, size_t count, const char *site) {
+  const mw_layout_class class = {.wide = count > INT32_MAX};
+  return launch_variant(f, values, &class, NULL, count, site);
+}
+
+static int run_rows(mw_elementwise *f, const mw_operand_value *values, int rank, const size_t *shape,
+                    const char *site) {
   mw_layout layout;
-  for (size_t k = 0; k < f->operand_count; k++) given[k] = values[k].array;
-  int code = check_values(f, values);
-  if (code == MW_SUCCESS) code = mw_broadcast_shape(f, values, &rank, shape);
-  if (code == MW_SUCCESS) code = make_outputs(f, values, made, rank, shape);
-  if (code == MW_SUCCESS) code = separate(f, values, copies);
-  if (code == MW_SUCCESS && rank > 0) {
-    mw_layout_of(f, values, rank, shape, &layout);
-    if (layout.count > 0) code = launch_variant(f, values, &layout, site);
+  mw_layout_of(f, values, rank, shape, &layout);
+  if (layout.count == 0) return MW_SUCCESS;
+  const mw_layout_class class = mw_layout_classify(f, values, &layout);
+  return launch_variant(f, values, &class, &layout, layout.count, site);
+}
+
+int mw_elementwise_run(mw_elementwise *f, mw_operand_value *values, const char *site) {
+  mw_array *made[MW_MAX_OPERANDS], *copies[MW_MAX_OPERANDS], *given[MW_MAX_OPERANDS];
+  size_t shape[MW_MAX_RANK];
+  int rank = 0;
+  for (size_t k = 0; k < f->operand_count; k++) {
+    given[k] = values[k].array;
+    made[k] = copies[k] = NULL;
   }
+  int code = check_values(f, values);
+  const mw_array *like = code == MW_SUCCESS ? flat_like(f, values) : NULL;
+  if (code == MW_SUCCESS && !like) code = mw_broadcast_shape(f, values, &rank, shape);
+  if (code == MW_SUCCESS) code = make_outputs(f, values, made, like ? like->rank : rank, like ? like->shape : shape);
+  if (code == MW_SUCCESS) code = separate(f, values, copies);
+  if (code == MW_SUCCESS && like)
+    code = run_flat(f, values, like->count, site);
+  else if (code == MW_SUCCESS && rank > 0)
+    code = run_rows(f, values, rank, shape, site);
   for (size_t k = 0; k < f->operand_count; k++) {
     mw_array_release(copies[k]);
     values[k].array = given[k] || code != MW_SUCCESS ? given[k] : made[k];

@@ -159,9 +159,13 @@ static int refuse_capturing(mw_stream *stream) {
   return mw_capture_concerns(stream) ? mw_capture_refuse_stream(stream) : MW_SUCCESS;
 }
 
+/* What the host has seen to be done has happened before what it does next; a checked run learns that from the wait. */
 int mw_stream_query(mw_stream *stream) {
+  mw_device *device = stream->device;
   int code = refuse_capturing(stream);
-  return code ? code : stream->device->driver->stream_query(stream->state);
+  if (code == MW_SUCCESS) code = device->driver->stream_query(stream->state);
+  bool is_seen = code == MW_SUCCESS && atomic_load(&device->checking);
+  return is_seen ? device->driver->stream_synchronize(stream->state) : code;
 }
 
 int mw_stream_synchronize(mw_stream *stream) {

@@ -58,7 +58,8 @@ int mw_buffer_new_kind(mw_device *device, mw_memory_kind kind, size_t bytes, mw_
   }
   mw_buffer *buffer = make(device, address, bytes > 0 ? device->driver->free : NULL);
   buffer->bytes = bytes;
-  buffer->host = bytes > 0 ? device->driver->host(device->state, address) : NULL;
+  bool is_far = bytes == 0 || (kind == MW_MEMORY_DEVICE && device->driver->far);
+  buffer->host = is_far ? NULL : device->driver->host(device->state, address);
   *out = buffer;
   return MW_SUCCESS;
 }

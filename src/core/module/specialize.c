@@ -121,10 +121,10 @@ void *mw_module_make_special(mw_module *module, mw_special *special) {
   return make_or_tell(module, special, false, NULL);
 }
 
-/* 0: it cannot be specialised; else the weight of each thread. */
-static unsigned weight_of(const mw_module *module, void *handle) {
+/* 0: it cannot be specialised; else the number of threads for which a launch counts. */
+static uint64_t count_of(const mw_module *module, void *handle, uint64_t blocks, uint64_t threads) {
   const mw_driver *driver = module->device->driver;
-  return module->source && driver->specialises ? driver->specialises(handle) : 0;
+  return module->source && driver->specialises ? driver->specialises(handle, blocks, threads) : 0;
 }
 
 static bool has_option(const mw_source *source, const char *name) {
@@ -153,7 +153,7 @@ static void *checked_kernel(mw_module *module, const mw_kernel_info *info, void 
   return made ? made : handle;
 }
 
-/* The screened kernel, which runs first and makes `checked` unnecessary if it sees no sign of a race; `checked` itself
+/* The screened kernel, which runs first and makes `checked` unnecessary if it sees no sign of a mistake; `checked` itself
    if there is none. */
 static void *screened_kernel(mw_module *module, const mw_kernel_info *info, void *handle, void *checked,
                              unsigned kinds) {
@@ -272,15 +272,17 @@ static void *class_kernel(mw_module *module, const mw_kernel_info *info, void *h
 void *mw_module_special(mw_module *module, const mw_kernel_info *info, void *handle, const unsigned grid[3],
                         const unsigned block[3], uint64_t times, bool *settled) {
   const unsigned followed = MW_CHECK_RACES | MW_CHECK_BARRIERS; /* thread by thread, whatever the block */
+  const unsigned screened = followed | MW_CHECK_INITIALISATION;
   mw_device *device = module->device;
-  unsigned kinds = atomic_load_explicit(&device->checking, memory_order_relaxed), weight = weight_of(module, handle);
+  unsigned kinds = atomic_load_explicit(&device->checking, memory_order_relaxed);
   void *general = kinds ? checked_kernel(module, info, handle, kinds) : handle;
-  uint64_t threads = (uint64_t)grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2] * times * weight;
+  uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2] * times;
+  uint64_t threads = count_of(module, handle, blocks, blocks * block[0] * block[1] * block[2]);
   *settled = !kinds;
   if (kinds && general == handle) return general;
   void *checked = general;
-  if (kinds & followed) general = screened_kernel(module, info, handle, checked, kinds);
-  if (!weight || (kinds & followed && general == checked)) return general;
+  if (kinds & screened) general = screened_kernel(module, info, handle, checked, kinds);
+  if (!threads || (kinds & followed && general == checked)) return general;
   mw_launch_class wanted = class_of(device, grid, block);
   wanted.checked = kinds;
   wanted.screened = general != checked;

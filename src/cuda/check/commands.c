@@ -14,8 +14,9 @@ void cuda_check_command(cuda_stream *stream, uint64_t address, size_t bytes, boo
   check_launch *made = check_add_launch(check, NULL, NULL, 1);
   if (made) {
     mw_clocks_queue(&check->clocks, check_stream_number(check, stream), &made->order);
+    if (writes) check_meet_reads(check, made);
     check->commands = mw_realloc(check->commands, (check->command_count + 1) * sizeof *check->commands);
-    check->commands[check->command_count++] = (check_command){made->base, writes, {address, bytes}};
+    check->commands[check->command_count++] = (check_command){made->base, writes, {address, bytes, false}};
   }
   mw_unlock(&check->lock);
 }

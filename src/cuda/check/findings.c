@@ -151,6 +151,7 @@ static const words words_of[] = {
     [MW_FOLLOW_NEVER] = {"warp_mask", "warp", "compute the mask with __ballot_sync() before the branch"},
     [MW_FOLLOW_OTHER_CALL] = {"warp_mask", "warp", "name the lanes that take this branch: __ballot_sync() before it"},
     [MW_FOLLOW_ABSENT] = {"warp_mask", "warp", "name all lanes that are read from, and let them call"},
+    [MW_FOLLOW_USED_ABSENT] = {"warp_mask", "warp", "name all lanes that are read from, and let them call"},
     [MW_FOLLOW_FREED_TWICE] = {"invalid_free", NULL, NULL},
     [MW_FOLLOW_NOT_MALLOC] = {"invalid_free", NULL, NULL},
     [MW_FOLLOW_PAST_BLOCK] = {"out_of_bounds", NULL, NULL},
@@ -180,6 +181,8 @@ static char *text_of(const check_session *check, const mw_follow_finding *f) {
     return mw_strdup("calls a warp function, and other lanes of its mask call another one instead");
   case MW_FOLLOW_ABSENT:
     return mw_format("reads lane %u in a shuffle in which that lane does not take part: the value is undefined", low);
+  case MW_FOLLOW_USED_ABSENT:
+    return mw_strdup("used what a shuffle read from a lane that does not take part in it: the value is undefined");
   case MW_FOLLOW_FREED_TWICE: return mw_strdup("freed memory that was freed before");
   case MW_FOLLOW_NOT_MALLOC: return mw_strdup("freed memory that malloc did not return");
   case MW_FOLLOW_FREED_BLOCK: return mw_format("%s a block of malloc that was freed", wrote ? "wrote to" : "read");
@@ -282,8 +285,9 @@ static void add_notes(const check_session *check, const mw_follow_session *end, 
   say(notes, n & MW_FOLLOW_BULK, "races in shared memory of blocks with asynchronous copies by the hardware");
   say(notes, n & MW_FOLLOW_LOG_FULL, "races that fences and atomics may order, after a million of these");
   say(notes, n & MW_FOLLOW_LIST_FULL, "findings and blocks of malloc beyond the first thousands");
-  say(notes, n & MW_FOLLOW_READ_ABSENT, "whether what shuffles read from lanes that take no part is used");
   say(notes, n & MW_FOLLOW_MASKS, "warp functions after the first 32 masks of a warp");
+  say(notes, n & MW_FOLLOW_STORES, "initialisation after stores in PTX of a form that is not known");
+  say(notes, check->misses_reads, "races of kernels' reads with work in streams that were made after them");
   say(notes, check->lacks_memory, "arrays for whose shadows the GPU has no memory");
   say(notes, check->has_many, "launches after the first 268 million blocks, or a million places in kernels");
 }

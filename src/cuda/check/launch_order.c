@@ -5,6 +5,11 @@ size_t check_stream_number(check_session *check, const cuda_stream *stream) {
   return mw_clocks_stream(&check->clocks, stream, stream->flags);
 }
 
+void check_meet_reads(check_session *check, const check_launch *made) {
+  for (const check_launch *l = check->launches; l < made && !check->misses_reads; l++)
+    check->misses_reads = l->skips_reads && !mw_happens_before(&l->order, &made->order);
+}
+
 static check_session *locked(const cuda_device *device) {
   check_session *check = device->check;
   if (check) mw_lock(&check->lock);

@@ -11,6 +11,7 @@ enum {
   LOG = 1 << 20,
   HEADS = 1 << 18,
   MALLOCS = 1 << 18,
+  SPARE = 16,     /* pages of memory of malloc that have shadows */
   RUNS = 1 << 28, /* as many as mw_follow_cell and its companions tell apart */
   SITES = 1 << 20,
   RESERVED = 1 << 10, /* bytes of shared memory that the system takes */
@@ -42,6 +43,8 @@ static bool open_rooms(check_session *check) {
     room += (rooms[i].bytes + 255) & ~(size_t)255;
   }
   check->session = room;
+  s->spare = check->kinds & MW_CHECK_INITIALISATION ? check_room(check, SPARE * MW_FOLLOW_PAGE_WORDS, 15) : 0;
+  s->spare_room = s->spare ? SPARE : 0;
   return cu.cuMemcpyHtoDAsync(check->session, s, sizeof *s, check->device->side) == 0 &&
          cu.cuStreamSynchronize(check->device->side) == 0;
 }
@@ -200,11 +203,11 @@ static void lay_out(const check_session *check, const cuda_kernel *kernel, const
   bytes = (bytes + 63) & ~(size_t)63;
   if (launch->shared_words && check->kinds & MW_CHECK_RACES) {
     launch->cells_at = bytes;
-    bytes += launch->shared_words * sizeof(mw_follow_cell);
+    bytes += launch->shared_words * sizeof(mw_follow_cell) * (follows & MW_FOLLOW_BYTES ? 4 : 1);
   }
   if (launch->shared_words && check->kinds & MW_CHECK_INITIALISATION) {
     launch->written_at = bytes;
-    bytes += launch->shared_words * sizeof(uint32_t);
+    bytes += (launch->shared_words + 3) & ~(size_t)3;
   }
   bool needs_slots = follows & FROM_THREADS || launch->written_at;
   launch->slot_count = needs_slots ? resident(kernel, r, launch->threads, launch->blocks) : 0;
@@ -251,8 +254,49 @@ check_launch *check_add_launch(check_session *check, const char *kernel, const m
   return made;
 }
 
+static cuda_extent extent_of(const cuda_kernel *kernel, const mw_launch_request *r, size_t found) {
+  uint64_t address;
+  memcpy(&address, (const char *)r->params + kernel->info.params[kernel->found[found]].offset, sizeof address);
+  return cuda_heaps_find(address);
+}
+
+/* Which of the first parameters point to arrays of which all is written. */
+static unsigned find_whole(const check_session *check, const cuda_kernel *kernel, const mw_launch_request *r) {
+  enum { BITS = 32 };
+  unsigned whole = 0;
+  for (size_t i = 0; i < kernel->found_count && check->kinds & MW_CHECK_INITIALISATION; i++)
+    if (kernel->found[i] < BITS && check_is_whole(check, extent_of(kernel, r, i))) whole |= 1u << kernel->found[i];
+  return whole;
+}
+
+static bool are_apart(cuda_extent a, cuda_extent b) {
+  return a.bytes && b.bytes && (a.address + a.bytes <= b.address || b.address + b.bytes <= a.address);
+}
+
+/* Which of the first parameters point to arrays to which nothing writes while the kernel runs, if there is no other
+   stream. */
+static unsigned find_read_only(const cuda_kernel *kernel, const mw_launch_request *r) {
+  enum { BITS = 32 };
+  unsigned read_only = 0;
+  for (size_t i = 0; i < kernel->found_count && !r->dependent; i++) {
+    if (!kernel->only_read[i] || kernel->found[i] >= BITS) continue;
+    bool apart = true;
+    for (size_t k = 0; k < kernel->found_count && apart; k++)
+      apart = kernel->only_read[k] || are_apart(extent_of(kernel, r, i), extent_of(kernel, r, k));
+    if (apart) read_only |= 1u << kernel->found[i];
+  }
+  return read_only;
+}
+
+static bool has_other_streams(cuda_device *device) {
+  mw_lock(&device->lock);
+  bool has = device->streams && device->streams->next;
+  mw_unlock(&device->lock);
+  return has;
+}
+
 static int follow(check_session *check, cuda_stream *stream, const cuda_kernel *kernel, const mw_launch_request *r,
-                  uint64_t *address) {
+                  unsigned read_only, uint64_t *address) {
   uint64_t blocks = (uint64_t)r->grid[0] * r->grid[1] * r->grid[2];
   if (blocks + check->next_run > RUNS || check->next_site + kernel->unit->site_count > SITES) {
     check->has_many = true;
@@ -264,9 +308,13 @@ static int follow(check_session *check, cuda_stream *stream, const cuda_kernel *
                              .threads = r->block[0] * r->block[1] * r->block[2],
                              .blocks = (unsigned)blocks,
                              .kinds = check->kinds,
+                             .whole = find_whole(check, kernel, r),
+                             .read_only = read_only,
                              .first_site = first_site_of(check, kernel->unit)};
   check_launch *made = check_add_launch(check, kernel->info.name, r, launch.blocks);
   mw_clocks_queue(&check->clocks, check_stream_number(check, stream), &made->order);
+  made->skips_reads = read_only != 0;
+  check_meet_reads(check, made);
   launch.base = made->base;
   launch.floor = floor_of(check, made);
   lay_out(check, kernel, r, &launch);
@@ -282,8 +330,10 @@ int cuda_check_launch(cuda_stream *stream, const cuda_kernel *kernel, const mw_l
   check_session *check = stream->device->check;
   *address = 0;
   if (!check) return MW_SUCCESS;
+  bool may_skip_reads = check->kinds & MW_CHECK_RACES && !has_other_streams(stream->device);
+  unsigned read_only = may_skip_reads ? find_read_only(kernel, request) : 0;
   mw_lock(&check->lock);
-  int code = follow(check, stream, kernel, request, address);
+  int code = follow(check, stream, kernel, request, read_only, address);
   mw_unlock(&check->lock);
   return code;
 }

@@ -14,6 +14,7 @@ typedef struct check_site {
 typedef struct check_launch {
   char *kernel; /* NULL: a copy or a fill, which has one run */
   unsigned base, blocks, grid[3], block[3];
+  bool skips_reads; /* some of its reads are not recorded */
   mw_ordered_command order;
 } check_launch;
 
@@ -31,6 +32,7 @@ typedef struct check_unit {
 typedef struct check_range {
   uint64_t address;
   size_t bytes;
+  bool is_whole; /* of allocated memory: all of it is written */
 } check_range;
 
 typedef struct check_command {
@@ -69,6 +71,7 @@ struct check_session {
   size_t allocated_count, freed_count;
   bool lacks_memory; /* for shadows of all arrays */
   bool has_many;     /* more blocks than runs have numbers */
+  bool misses_reads; /* work that may write to arrays whose reads were not recorded */
   CUdeviceptr *owned;
   size_t owned_count;
   /* commands.c */
@@ -86,6 +89,8 @@ CUdeviceptr check_room(check_session *check, size_t bytes, unsigned char value);
 int check_cover(check_session *check); /* all arrays have shadows */
 void check_wrote_arrays(check_session *check, CUstream stream);
 void check_give_back(check_session *check); /* what was to be freed */
+/* Whether all of the array is written; false: it is not known. */
+bool check_is_whole(const check_session *check, cuda_extent extent);
 bool check_is_freed(const check_session *check, uint64_t address);
 
 /* The page of an address; its number is 0 if there is none. */
@@ -99,6 +104,8 @@ CUresult check_commands(check_session *check, void (*race)(check_session *, cons
 check_launch *check_add_launch(check_session *check, const char *kernel, const mw_launch_request *r, unsigned blocks);
 
 /* launch_order.c */
+/* Work of which a launch before did not know: its reads were recorded only if there were other streams then. */
+void check_meet_reads(check_session *check, const check_launch *made);
 size_t check_stream_number(check_session *check, const cuda_stream *stream);
 
 /* happens_before.c: what the log says about the pairs; each that is not ordered is passed on. */

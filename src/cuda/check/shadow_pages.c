@@ -12,7 +12,7 @@ enum { PAGE = 1 << MW_FOLLOW_PAGE_SHIFT };
 /* Memory that will have been filled when work of the device's side stream has ended. */
 static CUdeviceptr room_soon(check_session *check, size_t bytes, unsigned char value) {
   CUdeviceptr room = 0;
-  if (cu.cuMemAlloc(&room, bytes) != 0) return 0;
+  if (cuda_heap_unrecorded(check->device, bytes, &room) != 0) return 0;
   if (cu.cuMemsetD8Async(room, value, bytes, check->device->side) != 0) {
     cu.cuMemFree(room);
     return 0;
@@ -129,7 +129,7 @@ static void forget_accesses(check_session *check, uint64_t address, size_t bytes
 
 static void add_range(check_range **list, size_t *count, uint64_t address, size_t bytes) {
   *list = mw_realloc(*list, (*count + 1) * sizeof **list);
-  (*list)[(*count)++] = (check_range){address, bytes};
+  (*list)[(*count)++] = (check_range){.address = address, .bytes = bytes};
 }
 
 void cuda_check_allocated(cuda_device *device, uint64_t address, size_t bytes, bool is_written) {
@@ -150,12 +150,29 @@ void cuda_check_wrote(cuda_device *device, CUstream stream, uint64_t address, si
   if (!check || !(check->kinds & MW_CHECK_INITIALISATION)) return;
   mw_lock(&check->lock);
   mark(check, stream, address, bytes, 15);
+  for (size_t i = 0; i < check->allocated_count; i++) {
+    check_range *r = &check->allocated[i];
+    r->is_whole =
+        r->is_whole || (r->address >= address && r->bytes <= bytes && r->address - address <= bytes - r->bytes);
+  }
   mw_unlock(&check->lock);
 }
 
 void check_wrote_arrays(check_session *check, CUstream stream) {
-  for (size_t i = 0; i < check->allocated_count; i++)
+  for (size_t i = 0; i < check->allocated_count; i++) {
     mark(check, stream, check->allocated[i].address, check->allocated[i].bytes, 15);
+    check->allocated[i].is_whole = true;
+  }
+}
+
+bool check_is_whole(const check_session *check, cuda_extent extent) {
+  bool whole = extent.bytes != 0;
+  for (size_t i = 0; i < check->allocated_count && whole; i++) {
+    const check_range *r = &check->allocated[i];
+    bool meets = r->address < extent.address + extent.bytes && extent.address < r->address + r->bytes;
+    whole = !meets || r->is_whole;
+  }
+  return whole;
 }
 
 /* ---- freed memory ---- */

@@ -231,11 +231,14 @@ static size_t read_kernel(const fact_line *lines, size_t left, const mw_source *
   const char **reads = cuda_types_alloc(types, (rest + 1) * sizeof *reads);
   size_t *places = cuda_types_alloc(types, (rest + 1) * sizeof *places), offset = 0;
   kernel->found = cuda_types_alloc(types, (rest + 1) * sizeof *kernel->found);
+  kernel->only_read = cuda_types_alloc(types, (rest + 1) * sizeof *kernel->only_read);
   for (size_t i = 1; i < rest; i++) {
     const fact_line *part = &lines[i];
     if (fact_is(part, "found")) {
       size_t which = fact_number(part, 1);
-      if (which < params) kernel->found[kernel->found_count++] = which;
+      if (which >= params) continue;
+      kernel->only_read[kernel->found_count] = fact_number(part, 2) != 0;
+      kernel->found[kernel->found_count++] = which;
       continue;
     }
     if (fact_is(part, "reads")) {

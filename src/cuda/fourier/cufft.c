@@ -111,6 +111,8 @@ static int type_of(const plan_key *key) {
   return key->is_double ? type + 0x40 : type;
 }
 
+enum { ALLOCATION_FAILED = 2 }; /* CUFFT_ALLOC_FAILED */
+
 static int make_plan(const plan_key *key, cuda_plan *out) {
   long long n = (long long)key->n, stride = (long long)key->stride;
   int status = lib.cufftCreate(&out->handle);
@@ -151,6 +153,7 @@ static int plan_for(cuda_device *device, const plan_key *key, const cuda_plan **
   }
   if (oldest->handle >= 0) lib.cufftDestroy(oldest->handle);
   int status = make_plan(key, oldest);
+  if (status == ALLOCATION_FAILED && cuda_heap_make_room(device, CUDA_OUT_OF_MEMORY)) status = make_plan(key, oldest);
   oldest->used = ++plans->clock;
   *out = oldest;
   return status;

@@ -45,7 +45,7 @@ CUresult cuda_guard_table_update(cuda_device *device) {
   CUdeviceptr memory = 0;
   mw_guard_table *table = make_table(&bytes);
   if (atomic_load(&device->guarded) == 0) free_old(tables);
-  CUresult result = cu.cuMemAlloc(&memory, bytes);
+  CUresult result = cuda_heap_unrecorded(device, bytes, &memory);
   if (result == 0) result = cuda_guard_write(device, memory, table, bytes);
   free(table);
   if (result != 0) return result;

@@ -2,6 +2,7 @@
 #include "guard.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int code_of(const mw_guard_report *r) {
@@ -27,9 +28,31 @@ static void say_outside(mw_text *text, const mw_guard_report *r) {
                  distance + bytes - 1, name, r->size);
 }
 
+/* Where an address is, relative to allocations. */
+static void describe_address(uint64_t address, char *out, size_t size) {
+  const uint64_t near = (uint64_t)1 << 20;
+  size_t count, above = 0;
+  cuda_extent *list = cuda_heaps_list(&count);
+  while (above < count && list[above].address <= address) above++;
+  const cuda_extent *below = above > 0 ? &list[above - 1] : NULL, *next = above < count ? &list[above] : NULL;
+  uint64_t into = below ? address - below->address : 0;
+  if (below && into < below->bytes)
+    snprintf(out, size, "at byte %llu of an array of %llu bytes", (unsigned long long)into,
+             (unsigned long long)below->bytes);
+  else if (below && into - below->bytes < near)
+    snprintf(out, size, "%llu bytes past the end of an array of %llu bytes", (unsigned long long)(into - below->bytes),
+             (unsigned long long)below->bytes);
+  else if (next && next->address - address < near)
+    snprintf(out, size, "%llu bytes before the start of an array of %llu bytes",
+             (unsigned long long)(next->address - address), (unsigned long long)next->bytes);
+  else
+    snprintf(out, size, "which no array holds%s", address < 0x10000 ? " (a null pointer?)" : "");
+  free(list);
+}
+
 static void say_nowhere(mw_text *text, const mw_guard_report *r) {
   char where[160];
-  cuda_heaps_describe(r->address, where, sizeof where);
+  describe_address(r->address, where, sizeof where);
   mw_text_addf(text, "%s %llu bytes at address 0x%llx, %s%s%s", r->is_store ? "wrote" : "read", r->bytes, r->address,
                where, r->text[0] ? "; it was made from " : "", r->text);
 }

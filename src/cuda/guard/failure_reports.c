@@ -66,7 +66,7 @@ static CUresult make_shared(cuda_device *device) {
   memset(empty, 0, sizeof *empty);
   empty->heap_first = UINT64_MAX;
   CUresult result = cu.cuMemHostAlloc(&host, sizeof(mw_guard_host), CU_HOST_PORTABLE | CU_HOST_MAPPED);
-  if (result == 0) result = cu.cuMemAlloc(&words, sizeof *empty);
+  if (result == 0) result = cuda_heap_unrecorded(device, sizeof *empty, &words);
   if (result == 0) {
     memset(host, 0, sizeof(mw_guard_host));
     result = cuda_guard_write(device, words, empty, sizeof *empty);

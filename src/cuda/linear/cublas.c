@@ -76,6 +76,8 @@ static int load_library(void) {
 
 /* ---- the handle ---- */
 
+enum { ALLOCATION_FAILED = 3 }; /* CUBLAS_STATUS_ALLOC_FAILED */
+
 static int failed(int status, const char *what) {
   return fail(MW_UNKNOWN, "%s failed: cuBLAS's status is %d", what, status);
 }
@@ -85,6 +87,8 @@ static int handle_of(cuda_device *device, void **out) {
   if (device->linear && device->linear_epoch != device->epoch) device->linear = NULL; /* lost with the context */
   if (!device->linear) {
     int status = blas.cublasCreate_v2(&device->linear);
+    if (status == ALLOCATION_FAILED && cuda_heap_make_room(device, CUDA_OUT_OF_MEMORY))
+      status = blas.cublasCreate_v2(&device->linear);
     if (status != 0) return failed(status, "starting cuBLAS");
     device->linear_epoch = device->epoch;
   }

@@ -135,6 +135,8 @@ static int load_library(void) {
 
 /* ---- the handle ---- */
 
+enum { ALLOCATION_FAILED = 2 }; /* CUSOLVER_STATUS_ALLOC_FAILED */
+
 static int failed(int status, const char *what) {
   return fail(MW_UNKNOWN, "%s failed: cuSOLVER's status is %d", what, status);
 }
@@ -144,6 +146,8 @@ static int handle_of(cuda_device *device, void **out) {
   if (device->solver && device->solver_epoch != device->epoch) device->solver = NULL; /* lost with the context */
   if (!device->solver) {
     int status = lib.create(&device->solver);
+    if (status == ALLOCATION_FAILED && cuda_heap_make_room(device, CUDA_OUT_OF_MEMORY))
+      status = lib.create(&device->solver);
     if (status == 0 && !device->solver_params) status = lib.create_params(&device->solver_params);
     if (status != 0) return failed(status, "starting cuSOLVER");
     device->solver_epoch = device->epoch;

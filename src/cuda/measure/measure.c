@@ -74,7 +74,7 @@ static CUresult prepare(const measurement *m, measured *k) {
   k->samples_at = sizeof(mw_measured_launch);
   k->sums_at = k->samples_at + count * sizeof(mw_measured_sample);
   k->bytes = k->sums_at + MW_MEASURED_COPIES * count * MW_MEASURED_SPACES * sizeof(mw_measured_sums);
-  CUresult result = cu.cuMemAlloc(&k->memory, k->bytes);
+  CUresult result = cuda_heap_unrecorded(m->device, k->bytes, &k->memory);
   if (result != 0) return result;
   const struct {
     unsigned long long sums, samples;

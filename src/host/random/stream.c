@@ -248,26 +248,36 @@ static int mt_draw(random_generator *g, random_what what, uint64_t out, size_t c
 
 /* ---- Sobol's sequences ---- */
 
-/* The logarithm to the base 2 of a dimension's threads: on GPUs all dimensions have some 2^17. */
-static int threads_of(const random_generator *g) {
-  if (!random_on_gpu(g)) return 12;
+enum { SOBOL_THREADS = 128 }; /* of a block */
+
+/* How many blocks share the points of a dimension, and the kernel's parameter for it: on GPUs the logarithm to the base 2
+ * of a dimension's threads, of which all dimensions have some 2^17; on the CPU device a block's elements. */
+static unsigned sobol_spread(const random_generator *g, int points, int *parameter) {
+  if (!random_on_gpu(g)) {
+    int each = points / 32, unit = 4 * SOBOL_THREADS;
+    each = each < 2048 ? 2048 : each < 1 << 17 ? (each + unit - 1) / unit * unit : 1 << 17;
+    *parameter = each;
+    return points > 0 ? (unsigned)((points - 1) / each + 1) : 1;
+  }
   int k = 17;
   for (unsigned dimensions = 1; k > 10 && dimensions < g->dimensions; dimensions *= 2) k--;
-  return k;
+  while (k > 7 && points <= 1 << (k - 1)) k--;
+  *parameter = k;
+  return (1u << k) / SOBOL_THREADS;
 }
 
 static int sobol_draw(random_generator *g, random_what what, uint64_t out, size_t count, double a, double b) {
-  unsigned first = (unsigned)g->at;
-  int points = (int)(count / g->dimensions), k = threads_of(g);
   if (count / g->dimensions > 1u << 30)
     return host_fail(MW_INVALID_VALUE, "more than 2^30 points of a Sobol sequence in one call");
-  while (k > 7 && points <= 1 << (k - 1)) k--;
+  unsigned first = (unsigned)g->at;
+  int points = (int)(count / g->dimensions), parameter;
+  unsigned blocks = sobol_spread(g, points, &parameter);
   char text[128];
   snprintf(text, sizeof text, "#include <moonwarp/random/streams/sobol.h>\nMW_SOBOL_FILL(%s, %s)\n", g->type->kind,
            names[what]);
   void *at = g->type->wide ? (void *)&g->at : &first;
-  void *arguments[] = {&g->states, &g->more, &k, at, &points, &a, &b, &out};
-  int code = random_launch(g, text, names[what], (1u << k) / 128, g->dimensions, 128, arguments);
+  void *arguments[] = {&g->states, &g->more, &parameter, at, &points, &a, &b, &out};
+  int code = random_launch(g, text, names[what], blocks, g->dimensions, SOBOL_THREADS, arguments);
   g->at += (uint64_t)points;
   return code;
 }

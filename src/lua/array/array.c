@@ -348,6 +348,23 @@ mwl_array *mwl_array_packed(lua_State *L, mwl_state *state, mwl_array *array) {
   return copy;
 }
 
+/* array_poll(array, flag, ticket) -> the element of the array, or nil: see mw_array_poll */
+static int poll(lua_State *L) {
+  mwl_state *state = mwl_of(L);
+  mwl_array *array = mwl_check_array(L, state, 1, "a result"), *flag = mwl_check_array(L, state, 2, "a flag");
+  _Alignas(ELEMENT) unsigned char local[ELEMENT];
+  unsigned char *element = room(L, array, local);
+  mw_owner_use(state->owner);
+  int code = mw_array_poll(array->handle, flag->handle, (unsigned)luaL_checkinteger(L, 3), element);
+  if (code == MW_NOT_READY) {
+    lua_pushnil(L);
+    return 1;
+  }
+  mwl_must(L, state, code);
+  mwl_push(L, array->dtype, element);
+  return 1;
+}
+
 static int reduce(lua_State *L, mw_reduction which, const char *name) {
   mwl_state *state = mwl_of(L);
   mwl_array *array = mwl_check_array(L, state, 1, name);
@@ -397,6 +414,7 @@ void mwl_open_array(lua_State *L, mwl_state *state) {
                                        {"array_view", array_view},
                                        {"array_strided", array_strided},
                                        {"array_ramp", array_ramp},
+                                       {"array_poll", poll},
                                        {"array_selectors", array_selectors},
                                        {"array_metamethods", array_metamethods},
                                        {NULL, NULL}};

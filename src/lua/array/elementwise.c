@@ -141,7 +141,6 @@ static int run(lua_State *L, mwl_state *state, mwl_elementwise *f, const int *pl
   mw_operand_value values[MOST];
   scalar_room rooms[MOST];
   mwl_array *made[MOST];
-  char site[512];
   luaL_checkstack(L, 2 * f->count + 8, NULL);
   size_t most = 0;
   for (int k = 0; k < f->count; k++) {
@@ -160,7 +159,8 @@ static int run(lua_State *L, mwl_state *state, mwl_elementwise *f, const int *pl
     mwl_collect_step(L, state, most);
     made[k] = mwl_array_push(L, state, f->device);
   }
-  int code = mw_elementwise_run(f->handle, values, mwl_site(L, state, site, sizeof site));
+  const char *site = mwl_call_site(L, state, 1);
+  int code = mw_elementwise_run(f->handle, values, site);
   for (int attempt = 0; code == MW_MEMORY_ALLOCATION && mwl_collect_all(L, state, f->device, attempt); attempt++)
     code = mw_elementwise_run(f->handle, values, site);
   mwl_must(L, state, code);

@@ -98,7 +98,7 @@ static int push_launch(lua_State *L, mwl_state *state, mwl_kernel *kernel, const
     return 1;
   }
   mwl_must(L, state, mwl_kernel_stand_at(kernel, config));
-  const char *site = mwl_call_site(L, state);
+  const char *site = mwl_call_site(L, state, 1);
   size_t length = site ? strlen(site) : 0;
   mwl_launch *launch = mwl_userdata(L, sizeof *launch + length + 1);
   *launch = (mwl_launch){.kernel = kernel, .config = *config};

@@ -8,12 +8,11 @@
 
 /* ---- the line of the call ---- */
 
-/* The call's "script.lua:12", which asynchronous errors name. Written anew only when it differs from the last
-   launch's. */
-const char *mwl_call_site(lua_State *L, mwl_state *state) {
+/* The script's "script.lua:12", which asynchronous errors name. Written anew only when it differs from the last
+   launch's. The library's own functions, which launch kernels for many lines of a script, are not the script. */
+const char *mwl_call_site(lua_State *L, mwl_state *state, int from) {
   lua_Debug ar;
-  if (!lua_getstack(L, 1, &ar)) return NULL;
-  lua_getinfo(L, "Sl", &ar);
+  if (!mwl_caller(L, state, from, &ar)) return NULL;
   if (ar.currentline == state->site_line && ar.currentline > 0 && ar.source == state->site_source &&
       strcmp(ar.short_src, state->site_short) == 0)
     return state->site;
@@ -146,7 +145,7 @@ static int finish(lua_State *L, mwl_state *state, mwl_launch *launch, outcome re
   mwl_kernel *kernel = launch->kernel;
   if (result == DONE && !launch->config.empty) {
     kernel->device->pending = true;
-    if (run(kernel->launch, launch->config.stream, mwl_call_site(L, state))) result = CORE_FAILED;
+    if (run(kernel->launch, launch->config.stream, mwl_call_site(L, state, 1))) result = CORE_FAILED;
   }
   mw_launch_clear(kernel->launch);
   return result == DONE ? 0 : raise_outcome(L, state, result, kernel);
@@ -156,6 +155,42 @@ static int launch_call(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_launch *launch = begin(L, state);
   return finish(L, state, launch, set_arguments(L, state, launch->kernel->launch, launch->kernel->device, 2));
+}
+
+/* A grid's size that a library function has computed. The core refuses what is too large. */
+static unsigned size_at(lua_State *L, int index) {
+  lua_Number size = lua_tonumber(L, index);
+  return size < UINT32_MAX ? (unsigned)size : UINT32_MAX;
+}
+
+/* kernel_run(k, site, x, y, z, threads, arguments…): k({x, y, z}, threads)(arguments…), launched at the line that call_site
+   found. For the library's own kernels: it makes no object, and several may be launched for one line of a script. */
+static int kernel_run(lua_State *L) {
+  enum { SITE = 2, GRID, THREADS = 6, ARGUMENTS };
+  mwl_state *state = mwl_of(L);
+  mwl_kernel *kernel = mwl_check(L, state, 1, MWL_KERNEL, "a launch");
+  if (!kernel->handle) mwl_closed(L, state, "a launch", "kernel");
+  mwl_config config = {.grid = {size_at(L, GRID), size_at(L, GRID + 1), size_at(L, GRID + 2)},
+                       .block = {size_at(L, THREADS), 1, 1}};
+  mwl_must(L, state, mwl_kernel_stand_at(kernel, &config));
+  outcome result = set_arguments(L, state, kernel->launch, kernel->device, ARGUMENTS);
+  if (result == DONE) {
+    kernel->device->pending = true;
+    if (mw_launch_run(kernel->launch, lua_tostring(L, SITE))) result = CORE_FAILED;
+  }
+  mw_launch_clear(kernel->launch);
+  return result == DONE ? 0 : raise_outcome(L, state, result, kernel);
+}
+
+/* call_site(level) -> "script.lua:12", the script's line that is running, or nil. level: of the first function that may be
+   the script's, where 1 is the caller's */
+static int call_site(lua_State *L) {
+  const char *site = mwl_call_site(L, mwl_of(L), (int)luaL_checkinteger(L, 1));
+  if (site)
+    lua_pushstring(L, site);
+  else
+    lua_pushnil(L);
+  return 1;
 }
 
 /* launch_clusters(launch) -> how many of its clusters the device holds, -1: it has no rule of its own */
@@ -201,7 +236,7 @@ static int launch_bind(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mwl_launch *launch = check_launch(L, state);
   const mwl_config *config = &launch->config;
-  const char *site = mwl_call_site(L, state);
+  const char *site = mwl_call_site(L, state, 1);
   size_t length = site ? strlen(site) : 0;
   mwl_bound *bound = mwl_userdata(L, sizeof *bound + length + 1);
   *bound = (mwl_bound){.mark = mark_of(bound), .device = launch->kernel->device, .stream = config->stream};
@@ -321,8 +356,11 @@ void mwl_open_launch(lua_State *L, mwl_state *state) {
       {"dependent", get_dependent}, {"cluster", get_cluster}, {NULL, NULL}};
   static const luaL_Reg bound_meta[] = {
       {"__call", bound_call}, {"__gc", bound_gc}, {"__close", bound_gc}, {NULL, NULL}};
-  static const luaL_Reg functions[] = {
-      {"launch_block", launch_block}, {"launch_clusters", launch_clusters}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {{"launch_block", launch_block},
+                                       {"launch_clusters", launch_clusters},
+                                       {"kernel_run", kernel_run},
+                                       {"call_site", call_site},
+                                       {NULL, NULL}};
   mwl_functions(L, functions, state);
   mwl_class_new(L, state, MWL_LAUNCH, launch_meta, launch_methods, launch_facts);
   mwl_class_new(L, state, MWL_BOUND, bound_meta, NULL, NULL);
