@@ -1,6 +1,8 @@
 -- The raw table of the binding in use (its contract is in src/lua/core.c). MOONWARP_BINDING selects it: "c" is the Lua
 -- C module, "ffi" the binding made with LuaJIT's FFI. By default LuaJIT uses the FFI and other Luas the C module.
 
+if rawget(_G, "jit") then require "moonwarp.luajit_next".start() end
+
 local modules = { c = "moonwarp.core", ffi = "moonwarp.ffi" }
 
 local wanted = os.getenv "MOONWARP_BINDING"

@@ -39,7 +39,7 @@ put_off(raw, "array.tensor_map", { "tensor_map" })
 put_off(raw, "array.linear", { "linear_library", "array_product", "array_factor" })
 put_off(raw, "array.host_view", {}, { array = { "host" } })
 put_off(raw, "module.module", { "compile", "source_read", "load", "compile_seconds" })
-put_off(raw, "module.launch", { "launch_block", "launch_clusters", "kernel_launch" })
+put_off(raw, "module.launch", { "launch_block", "launch_clusters", "kernel_launch", "kernel_run", "call_site" })
 put_off(raw, "stream", {
   "stream_new", "stream_default", "stream_priorities", "stream_use", "event_new", "poll",
 })

@@ -7,9 +7,44 @@ local M = {}
 
 local unpack = table.unpack or unpack -- luacheck: ignore 113
 
+-- Captures: the number of a stream -> the stream. A stream that is freed or collected ends its own.
+local begun = setmetatable({}, { __mode = "v" })
+
+local function forget(id)
+  if not begun[id] then return end
+  begun[id] = nil
+  raw.captures = raw.captures - 1
+end
+
+-- Begin a capture in a stream, of CUDA's mode. While there is one, the library frees nothing that its functions have
+-- used (array/kernels.lua).
+raw.capture_begin = function(graph, stream, after, mode)
+  raw.graph_capture(graph, stream, after, mode)
+  forget(stream.id)
+  begun[stream.id] = stream
+  raw.captures = (raw.captures or 0) + 1
+end
+
+-- End a stream's capture: the last node.
+raw.capture_end = function(stream)
+  forget(stream.id)
+  return raw.graph_capture_end(stream)
+end
+
+-- Whether any of the captures that raw.captures counts is still under way.
+raw.is_capturing = function()
+  for id, stream in pairs(begun) do
+    local is_open, active = pcall(raw.stream_capturing, stream)
+    if is_open and active then return true end
+    begun[id] = nil
+  end
+  raw.captures = 0
+  return false
+end
+
 -- End a capture after f ran for it; a failure of f fails the capture.
 local function finish(stream, ok, ...)
-  local ended, last = pcall(raw.graph_capture_end, stream)
+  local ended, last = pcall(raw.capture_end, stream)
   if not ok then error((...), 0) end
   if not ended then error(last, 0) end
   return last, ...
@@ -17,11 +52,9 @@ end
 
 -- Run f with the stream as the one in use, and record the work that it queues as nodes of the graph after others.
 local function capture(graph, stream, after, f, ...)
-  raw.graph_capture(graph, stream, after)
+  raw.capture_begin(graph, stream, after)
   local before = raw.stream_use(stream)
-  raw.captures = (raw.captures or 0) + 1
   local function leave(...)
-    raw.captures = raw.captures - 1
     raw.stream_use(before)
     return ...
   end

@@ -35,6 +35,30 @@ describe("an index outside", function()
     assert.matches("indices are whole numbers, .* these are of double", message(a.take, a, big))
     assert.matches("index 2 is 300, which", message(a.take, a, mw.array({ 1, 300 }, "ushort")))
   end)
+
+  it("may be the extreme number of its type", function()
+    local line, rows = mw.arange(100), mw.arange(200):reshape(2, 100)
+    for dtype, bits in pairs { char = 7, uchar = 8, short = 15, ushort = 16, int = 31, uint = 32, longlong = 63,
+      ulonglong = 64 } do
+      local last = mw.array({ 1, 0, 2 }, dtype)
+      for _ = 1, bits do last[2] = last[2] + last[2] + 1 end
+      for _, options in ipairs { {}, { axis = -1 } } do
+        for _, x in ipairs { line, rows } do
+          if x == line or options.axis then
+            assert.matches("a:take: index 2 is %-?%d+L*, which is outside", message(x.take, x, last, options))
+          end
+        end
+      end
+      if not dtype:find "^u" then
+        assert.same({ 99, 0, 98 }, line:take(mw.array({ -1, -100, -2 }, dtype)):totable())
+        assert.same({ 99, 199 }, flat(rows:take(mw.array({ -1 }, dtype), { axis = 2 })))
+        local least = last:copy()
+        least[2] = -1 - last[2]
+        assert.matches("a:take: index 2 is %-?%d+L*, which is outside", message(line.take, line, least))
+        assert.matches("a:take: index 2 is %-?%d+L*, which is outside", message(rows.take, rows, least, { axis = 2 }))
+      end
+    end
+  end)
 end)
 
 describe("elements by indices", function()

@@ -191,6 +191,28 @@ describe("a reduction", function()
   end)
 
   -- Lines that one thread, a warp or a block reads, those cut into chunks, and lines side by side, with equal elements.
+  it("of all elements by one launch, as on GPUs, is that by two", function()
+    local named = require("moonwarp.array.reduction").named
+    local chunk, threads, device = 16384, 256, mw.device()
+    local done, flag = mw.zeros(1, "uint"), mw.zeros(1, "uint")
+    for _, n in ipairs { 8193, 16385, 8 * chunk, 8 * chunk + 1, 300001 } do
+      local plain = mw.rand(n) - 0.5
+      local x = plain:copy()
+      x[1], x[2], x[n] = 0 / 0, -2, -2 -- NaN first, and the least twice
+      local chunks = math.floor((n + chunk - 1) / chunk)
+      local parts = mw.empty(chunks * 16, "uchar")
+      for name, result in pairs { total = "double", max = "float", argmin = "longlong", argmax = "longlong" } do
+        local y, of = mw.zeros(1, result), name == "total" and plain or x
+        for _ = 1, 2 do
+          y:fill(0)
+          named(name, "float").module(device).whole(chunks, threads)(n, chunk, of, done, parts, y, flag, n)
+          assert.equal(n, flag[1])
+          assert.equal(of[name == "total" and "sum" or name](of), y[1], n .. " " .. name)
+        end
+      end
+    end
+  end)
+
   it("finds the first place of the extreme along lines of any length", function()
     local shapes = { { 40, 2, 1 }, { 3, 33, 1 }, { 2, 9000, 1 }, { 1, 40000, 1 }, { 2, 3, 300 }, { 2, 40, 5 },
       { 1, 300, 300 }, { 1, 263, 520 } }

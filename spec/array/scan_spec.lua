@@ -3,6 +3,7 @@ local mw = require "moonwarp"
 local failure = require "support.failure"
 local random = require "support.random" "scan_spec"
 local numpy = require "support.numpy"
+local suite = require "support.suite"
 
 local function message(...) return failure(...).message end
 local function flat(array) return array:copy():reshape(-1):totable() end
@@ -10,6 +11,17 @@ local function flat(array) return array:copy():reshape(-1):totable() end
 numpy.run("scans", describe, it, { layouts = numpy.layouts, tolerance = 1 })
 
 describe("a scan", function()
+  -- A warp scans the totals of chunks in place.
+  it("has no race", function()
+    if suite.on_gpu then return pending "CPU device only: gpu_check_spec checks kernels on GPUs" end
+    local x = mw.ones(100000)
+    local report = mw.check(function()
+      x:cumsum()
+      mw.synchronize()
+    end)
+    assert.equal("no findings", tostring(report))
+  end)
+
   it("equals a plain loop, over many chunks and along any axis", function()
     for _, shape in ipairs { { 20011 }, { 9000, 3 }, { 3, 9000 }, { 2, 3000, 5 }, { 300, 40 } } do
       local a = mw.empty(shape, "int")
@@ -44,6 +56,16 @@ describe("a scan", function()
     local a = mw.array(list)
     local first = a:cumsum():bytes()
     for _ = 1, 3 do assert.equal(first, a:cumsum():bytes()) end
+  end)
+
+  it("combines the totals of few chunks as those of many", function()
+    local n = 64 * 2048 -- 64 chunks
+    local sums = mw.full(n, 3, "int"):cumsum()
+    assert.same({ 3, 3 * n, true }, { sums[1], sums[n], sums:diff():eq(3):all() })
+    local list = {}
+    for i = 1, n + 1 do list[i] = random() * 2 - 1 end
+    local many = mw.array(list, "double")
+    assert.equal(many:cumsum():sub(1, n):bytes(), many:sub(1, n):cumsum():bytes())
   end)
 
   it("writes into out, which may be the array itself or strided", function()

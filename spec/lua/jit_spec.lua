@@ -10,22 +10,34 @@ local function traces(setup, loop)
     local m = mw.compile "__global__ void f(int *p) { p[threadIdx.x] = 1; }"
     local a = mw.zeros(1000)
     %s
+    jit.off()
+    do %s end -- what is done once: symbols are looked up, signatures are read
+    jit.on()
     local path = os.tmpname()
     require "jit.v".on(path)
     do %s end
     require "jit.v".off()
     for line in io.lines(path) do print(line) end
     os.remove(path)
-  ]]):format(setup, loop))
+  ]]):format(setup, loop, loop))
   assert.is_true(result.ok, result.output)
   return result.output
 end
 
-local function assert_compiled(output)
-  assert.matches("loop", output) -- a trace that ends where it began
-  assert.not_matches("TRACE %-%-%-", output) -- one that was given up
-  assert.not_matches("NYI", output)
-  assert.not_matches("stitch", output)
+-- A trace that ends where it began, none that was given up, and no call that is interpreted.
+local function is_compiled(output)
+  return output:find "loop" and not (output:find "TRACE %-%-%-" or output:find "NYI" or output:find "stitch")
+end
+
+-- LuaJIT hashes addresses, which differ from run to run, to 64 counters. So a trace may begin in the middle of another
+-- function, and be given up there: one run in 40. What cannot be compiled is given up in each run.
+local function assert_compiled(setup, loop)
+  local output
+  for _ = 1, 3 do
+    output = traces(setup, loop)
+    if is_compiled(output) then return end
+  end
+  error(output)
 end
 
 describe("LuaJIT compiles", function()
@@ -35,29 +47,29 @@ describe("LuaJIT compiles", function()
   end
 
   it("prepared launches", function()
-    assert_compiled(traces("local run = m.f(1, 4):bind(mw.zeros(4, 'int'))", "for _ = 1, 3000 do run() end"))
+    assert_compiled("local run = m.f(1, 4):bind(mw.zeros(4, 'int'))", "for _ = 1, 3000 do run() end")
   end)
 
   it("launches that are waited for, one by one", function()
-    assert_compiled(traces("local run = m.f(1, 4):bind(mw.zeros(4, 'int'))",
-      "for _ = 1, 3000 do run() mw.synchronize() end"))
+    assert_compiled("local run = m.f(1, 4):bind(mw.zeros(4, 'int'))",
+      "for _ = 1, 3000 do run() mw.synchronize() end")
   end)
 
   it("reading elements of arrays", function()
-    assert_compiled(traces("local sum = 0", "for i = 1, 1000 do sum = sum + a[i] end"))
+    assert_compiled("local sum = 0", "for i = 1, 1000 do sum = sum + a[i] end")
   end)
 
   it("writing elements of arrays", function()
-    assert_compiled(traces("", "for i = 1, 1000 do a[i] = i * 0.5 end"))
+    assert_compiled("", "for i = 1, 1000 do a[i] = i * 0.5 end")
   end)
 
   it("elements of integers, also of 64 bits", function()
-    assert_compiled(traces("local b, c, sum = mw.zeros(1000, 'int'), mw.ones(1000, 'longlong'), 0",
-      "for i = 1, 1000 do b[i] = i sum = sum + c[i] + b[i] end"))
+    assert_compiled("local b, c, sum = mw.zeros(1000, 'int'), mw.ones(1000, 'longlong'), 0",
+      "for i = 1, 1000 do b[i] = i sum = sum + c[i] + b[i] end")
   end)
 
   it("host views", function()
-    assert_compiled(traces("local h, sum = a:host(), 0", "for i = 1, 1000 do h[i] = h[i] + i end"))
+    assert_compiled("local h, sum = a:host(), 0", "for i = 1, 1000 do h[i] = h[i] + i end")
   end)
 
   it("and this spec would detect it if not", function()

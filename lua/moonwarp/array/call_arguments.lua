@@ -64,7 +64,7 @@ end
 ---@return any ... what f returns
 function M.on_device_of(like, f, ...)
   local device = like.device
-  if device.name == raw.device().name then return f(...) end
+  if raw.device() == device then return f(...) end
   return require("moonwarp.stream").with(device, f, ...)
 end
 
@@ -98,7 +98,9 @@ end
 ---@return boolean
 function M.overlap(a, b)
   local function range(x)
-    local low, high = x.address, x.address + raw.dtype_size(x.dtype)
+    local low = x.address
+    if x.is_contiguous then return low, low + x.nbytes end
+    local high = low + raw.dtype_size(x.dtype)
     local strides = x.strides
     for d, size in ipairs(x.shape) do
       if size == 0 then return 0, 0 end

@@ -89,6 +89,17 @@ local function deliver(what, y, options)
   return options.axis == nil and not options.keepdims and y[1] or y
 end
 
+-- The reduction of each part by keys, which are those of all elements or of an axis.
+local function by_keys(name, x, options)
+  local of, axis = M.parts(options.axis and x or x:reshape(-1)), options.axis or 1
+  if type(axis) == "table" then axis = #axis == 1 and axis[1] or nil end
+  local y, keys = of[name](of, { axis = axis and views.axis("a:" .. name, axis, x.rank) or options.axis,
+    keys = options.keys, ddof = options.ddof })
+  y = name == "var" and y:sum { axis = -1 } or M.joined(y, x.dtype)
+  if options.out ~= nil then kernels.check_out("a:" .. name, options.out, y.dtype, y.shape) end
+  return kernels.deliver(options.out, y), keys
+end
+
 -- A reduction of each part by itself: sum or mean.
 -- @param name string
 -- @param x moonwarp.array
@@ -96,6 +107,7 @@ end
 -- @return any
 function M.reduce(name, x, options)
   options = options or {}
+  if options.keys ~= nil then return by_keys(name, x, options) end
   local what, pairs_ = "a:" .. name, M.parts(x)
   local y = pairs_[name](pairs_, { axis = axes_of(what, options, x.rank), keepdims = options.keepdims })
   return deliver(what, M.joined(y, x.dtype), options)
@@ -108,6 +120,10 @@ end
 -- @return any
 function M.variance(x, options, root)
   options = options or {}
+  if options.keys ~= nil then
+    local y, keys = by_keys("var", x, options)
+    return root and y:sqrt { out = options.out } or y, keys
+  end
   local pairs_ = M.parts(x)
   local y = pairs_:var { axis = axes_of("a:var", options, x.rank), keepdims = options.keepdims, ddof = options.ddof }
   y = y:sum { axis = -1, keepdims = y.rank == 1 }
@@ -123,7 +139,7 @@ function M.cumsum(x, options)
   options = options or {}
   local axis = options.axis and views.axis("a:cumsum", options.axis, x.rank) or 1
   local pairs_ = M.parts(options.axis and x or x:reshape(-1))
-  local y = M.joined(pairs_:cumsum { axis = axis }, x.dtype)
+  local y = M.joined(pairs_:cumsum { axis = axis, keys = options.keys }, x.dtype)
   if options.out then kernels.check_out("a:cumsum", options.out, y.dtype, y.shape) end
   return kernels.deliver(options.out, y)
 end

@@ -25,6 +25,9 @@ extern "C" __global__ void take(long long outer, long long length, long long inn
     const $I *index, void *y, void *wrong) {
   moonwarp::take(outer, length, inner, count, (const element_ *)x, index, (element_ *)y, (unsigned long long *)wrong);
 }
+extern "C" __global__ void take_flat(int length, int count, const void *x, const $I *index, void *y, void *wrong) {
+  moonwarp::take_flat(length, count, (const element_ *)x, index, (element_ *)y, (unsigned long long *)wrong);
+}
 ]]
 
 local placing = [[
@@ -155,8 +158,12 @@ local function take(what, x, indices, shape, outer, length, inner, out)
   if count * inner > 0 and (outer > 0 or length == 0) then
     local report = new_report(device)
     local m = module_of(taking, { ELEMENT = element_of(x.dtype), I = promotion.of(indices.dtype, what).C }, device)
-    m.take({ kernels.blocks(count * inner, THREADS), high(outer) }, THREADS)(outer, length, inner, count,
-      x:contiguous(), indices, y, report)
+    if (outer == 1 or length == 0) and inner == 1 and length < 2 ^ 31 and count < 2 ^ 31 - THREADS then
+      m.take_flat(kernels.blocks(count, THREADS), THREADS)(length, count, x:contiguous(), indices, y, report)
+    else
+      m.take({ kernels.blocks(count * inner, THREADS), high(outer) }, THREADS)(outer, length, inner, count,
+        x:contiguous(), indices, y, report)
+    end
     check(what, report, indices, length)
   end
   return kernels.deliver(out, y)

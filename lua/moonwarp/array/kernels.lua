@@ -10,6 +10,7 @@ local stream = require "moonwarp.stream"
 local compile = require("moonwarp.module.module").compile
 
 local usage = errors.usage
+local free = raw.checked[raw.classes.array.free] or raw.classes.array.free -- which does not check a script's arguments
 
 local M = {}
 
@@ -19,8 +20,22 @@ local M = {}
 ---@param ... any
 ---@return any what f returns
 function M.on(device, f, ...)
-  if raw.device().name == device.name then return f(...) end
+  if raw.device() == device then return f(...) end
   return stream.with(device, f, ...)
+end
+
+local are_cpu = {} -- device -> boolean; device objects are kept as long as the state
+
+---Whether a device is a CPU.
+---@param device moonwarp.device
+---@return boolean
+function M.is_cpu(device)
+  local is_cpu = are_cpu[device]
+  if is_cpu == nil then
+    is_cpu = device.name:find "^cpu" ~= nil
+    are_cpu[device] = is_cpu
+  end
+  return is_cpu
 end
 
 ---A new array on a device, with undefined elements.
@@ -30,43 +45,67 @@ end
 ---@return moonwarp.array
 function M.empty(device, dtype, shape) return M.on(device, raw.array_new, dtype, shape) end
 
+local function is_capturing() return (raw.captures or 0) > 0 and raw.is_capturing() end
+
 ---Free arrays that queued kernels use: the memory goes back after them, and the collector has no work with it. During a
 ---capture nothing is freed: the graph's kernels run later.
----@param ... moonwarp.array?
-function M.release(...)
-  if (raw.captures or 0) > 0 then return end
-  for k = 1, select("#", ...) do
-    local a = select(k, ...)
-    if a then a:free() end
-  end
+---@param a moonwarp.array?
+---@param b? moonwarp.array
+---@param c? moonwarp.array
+---@param d? moonwarp.array
+---@param e? moonwarp.array
+function M.release(a, b, c, d, e)
+  if is_capturing() then return end
+  if a then free(a) end
+  if b then free(b) end
+  if c then free(c) end
+  if d then free(d) end
+  if e then free(e) end
 end
 
--- Arrays of one element for results that are read at once: on GPUs pinned memory, which needs no copy. One that is in
--- use is not here.
-local scalars = {}
+---The array itself if its elements are contiguous in memory, else a contiguous copy.
+---@param x moonwarp.array
+---@return moonwarp.array
+function M.contiguous(x)
+  if x.is_contiguous then return x end
+  return x:contiguous()
+end
 
----The value that work(y) writes into y, an array of one element.
+-- Device -> dtype -> a cell. One that is in use is not here.
+local cells = {}
+
+---An array of one element, `y`, for a result that is read at once: on GPUs pinned memory, which needs no copy. Its user
+---may keep more in the table, which nobody else has until M.read.
 ---@param device moonwarp.device
 ---@param dtype any
----@param work fun(y: moonwarp.array)
+---@return { y: moonwarp.array, flag?: moonwarp.array, ticket?: integer, has_ticket?: boolean } has_ticket: the kernel
+---writes the ticket into flag, which is pinned memory, too, when the result is there
+function M.cell(device, dtype)
+  local resets, of = device.resets, cells[device]
+  if of == nil or of.resets ~= resets then
+    of = { resets = resets }
+    cells[device] = of
+  end
+  local cell = of[dtype]
+  if cell then
+    of[dtype] = nil
+    return cell
+  end
+  local y = M.on(device, raw.array_new, dtype, { 1 }, not M.is_cpu(device) and "pinned" or nil)
+  -- Structs of two modules may have one name, so their cells are not kept.
+  return { y = y, dtype = dtype, of = type(dtype) == "string" and of }
+end
+
+---The value that kernels write into a cell, which may then serve another result.
+---@param cell table
 ---@return any
-function M.value_of(device, dtype, work)
-  if type(dtype) ~= "string" then -- structs of two modules may have one name
-    local y = M.empty(device, dtype, { 1 })
-    work(y)
-    return y[1]
+function M.read(cell)
+  local value
+  if cell.has_ticket then
+    value, cell.has_ticket = raw.array_poll(cell.y, cell.flag, cell.ticket), false
   end
-  local name = device.name
-  local key = ("%s %s %d"):format(name, dtype, device.resets)
-  local y = scalars[key]
-  if y then
-    scalars[key] = nil
-  else
-    y = M.on(device, raw.array_new, dtype, { 1 }, not name:find "^cpu" and "pinned" or nil)
-  end
-  work(y)
-  local value = y[1]
-  scalars[key] = y
+  if value == nil then value = cell.y[1] end
+  if cell.of and not is_capturing() then cell.of[cell.dtype] = cell end -- else a graph's kernels write into it
   return value
 end
 
@@ -90,19 +129,22 @@ end
 function M.module(source, name, more)
   local devices, resets, head, own = {}, {}, nil, nil
   more = more or {}
-  return function(device)
-    local ordinal, count = device.name, device.resets
-    if devices[ordinal] and resets[ordinal] == count then return devices[ordinal] end
+  local function open(device, count)
     if not head then head, own = split(source) end
-    devices[ordinal] = setmetatable({}, { __index = function(kernels, kernel)
+    devices[device] = setmetatable({}, { __index = function(kernels, kernel)
       if raw.progress then raw.progress(("compiling %s of %s"):format(kernel, name)) end
       local m = M.on(device, compile, { source = head .. own[kernel], name = name, options = more.options,
         headers = more.headers })
       kernels[kernel] = m[kernel]
       return kernels[kernel]
     end })
-    resets[ordinal] = count
-    return devices[ordinal]
+    resets[device] = count
+    return devices[device]
+  end
+  return function(device)
+    local count = device.resets
+    if resets[device] == count then return devices[device] end
+    return open(device, count)
   end
 end
 
@@ -119,9 +161,15 @@ function M.blocks(count, threads) return math.floor((count + threads - 1) / thre
 ---@return integer length
 ---@return integer inner
 function M.around(shape, axis)
+  local rank = #shape
+  if rank == 1 then return 1, shape[1], 1 end
+  if rank == 2 then
+    if axis == 1 then return 1, shape[1], shape[2] end
+    return shape[1], shape[2], 1
+  end
   local outer, inner = 1, 1
   for d = 1, axis - 1 do outer = outer * shape[d] end
-  for d = axis + 1, #shape do inner = inner * shape[d] end
+  for d = axis + 1, rank do inner = inner * shape[d] end
   return outer, shape[axis], inner
 end
 
@@ -132,7 +180,8 @@ end
 ---@param shape integer[]
 function M.check_out(what, out, dtype, shape)
   local fits = raw.type(out) == "array" and out.dtype == dtype and out.rank == #shape
-  for d = 1, fits and #shape or 0 do fits = fits and out.shape[d] == shape[d] end
+  local given_shape = fits and out.shape
+  for d = 1, fits and #shape or 0 do fits = fits and given_shape[d] == shape[d] end
   if not fits then
     usage("%s: out has to be an array of %s with the shape %s, got %s", what, tostring(dtype), views.shape_text(shape),
       raw.type(out) == "array" and ("%s %s"):format(tostring(out.dtype), views.shape_text(out.shape))

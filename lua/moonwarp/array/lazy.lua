@@ -182,7 +182,8 @@ local function method_of(name)
       local x = compute(self, {})
       return x[name](x, unpack(arguments, 1, count))
     end
-    local whole = reductions[name] and (arguments[1] == nil or arguments[1].axis == nil)
+    local options = arguments[1]
+    local whole = reductions[name] and (options == nil or options.axis == nil and options.keys == nil)
     if whole then -- stays an array, of sizes 1, which broadcasts
       arguments = { { keepdims = true } }
       for key, value in pairs((...) or {}) do arguments[1][key] = value end

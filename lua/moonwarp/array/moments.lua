@@ -28,7 +28,9 @@ local function named(key, make)
 end
 
 -- The options that are the reduction's own.
-local function plain(options) return { axis = options.axis, keepdims = options.keepdims, out = options.out } end
+local function plain(options)
+  return { axis = options.axis, keepdims = options.keepdims, keys = options.keys, out = options.out }
+end
 
 -- ---- variance ----
 
@@ -61,13 +63,14 @@ local function variance(what, x, options, finish)
 end
 
 ---The variance: the mean of the squared distances from the mean, computed in double precision.
----@param options? { axis?: integer|integer[], keepdims?: boolean, out?: moonwarp.array, ddof?: number } ddof: the sum
----of squares is divided by n - ddof, 0 by default
+---@param options? { axis?: integer|integer[], keepdims?: boolean, keys?: moonwarp.keys,
+---out?: moonwarp.array, ddof?: number } ddof: the sum of squares is divided by n - ddof, 0 by default; keys: see a:sum
 ---@return any a number where no dimension is left, else an array
 function array:var(options) return variance("a:var", self, options, "(%s)") end
 
 ---The standard deviation: the square root of a:var(options).
----@param options? { axis?: integer|integer[], keepdims?: boolean, out?: moonwarp.array, ddof?: number }
+---@param options? { axis?: integer|integer[], keepdims?: boolean, keys?: moonwarp.keys,
+---out?: moonwarp.array, ddof?: number }
 ---@return any a number where no dimension is left, else an array
 function array:std(options) return variance("a:std", self, options, "sqrt(%s)") end
 
@@ -95,7 +98,8 @@ end
 ---The norm of all elements, or of those along axes, taken as one vector (of complex elements, of their magnitudes).
 ---`ord` is 2 by default (the square root of the sum of squares), 1, math.huge (the greatest magnitude), -math.huge (the
 ---least), 0 (the number of nonzero elements) or any other power.
----@param options? { axis?: integer|integer[], keepdims?: boolean, out?: moonwarp.array, ord?: number }
+---@param options? { axis?: integer|integer[], keepdims?: boolean, keys?: moonwarp.keys,
+---out?: moonwarp.array, ord?: number }
 ---@return any a number where no dimension is left, else an array
 function array:norm(options)
   options = options or {}

@@ -236,18 +236,32 @@ for name, rule in pairs(rules) do
       return raw.elementwise_run(make(name, rule, { a, b, c, d }, count), nil, a, b, c, d)
     end
   if rule.operator then metamethods[rule.operator] = operate end
-  local by_kinds = {}
-  -- Compute into out. Makes no tables of arguments, which take longer than a small operation.
+  local by_kinds = {} -- device -> out's dtype -> the kind of each argument, in turn -> the function
+  local function find(device, dtype, a, b, c, d)
+    local of = by_kinds[device]
+    of = of and of[dtype]
+    of = of and of[kind_of(a)]
+    if count > 1 then of = of and of[kind_of(b)] end
+    if count > 2 then of = of and of[kind_of(c)] end
+    if count > 3 then of = of and of[kind_of(d)] end
+    return of
+  end
+  local function keep(f, device, dtype, ...)
+    local of, last = by_kinds, { device, dtype, ... }
+    for k = 1, count + 2 do
+      local key = k > 2 and kind_of(last[k]) or last[k]
+      of[key] = k == count + 2 and f or of[key] or {}
+      of = of[key]
+    end
+  end
+  -- Compute into out. Makes no tables or texts of arguments, which take longer than a small operation.
   local function into(out, a, b, c, d)
     if raw.type(out) ~= "array" then usage("%s: out is the array to write into, got %s", shown, raw.describe(out)) end
-    local key = out.device.name .. " " .. tostring(out.dtype) .. " " .. kind_of(a)
-    if count > 1 then key = key .. " " .. kind_of(b) end
-    if count > 2 then key = key .. " " .. kind_of(c) end
-    if count > 3 then key = key .. " " .. kind_of(d) end
-    local f = by_kinds[key]
+    local device, dtype = out.device, tostring(out.dtype)
+    local f = find(device, dtype, a, b, c, d)
     if not f then
       f = make(name, rule, { a, b, c, d }, count, out.dtype)
-      by_kinds[key] = f
+      keep(f, device, dtype, a, b, c, d)
     end
     if count == 1 then raw.elementwise_run(f, out, a)
     elseif count == 2 then raw.elementwise_run(f, out, a, b)

@@ -25,36 +25,67 @@ local M = {}
 -- ---- kernels ----
 
 local THREADS = 256
-local WIDE = 512 -- columns of a block on the CPU device: long pieces of each row
+local WIDE = 1024 -- columns of a block on the CPU device: long pieces of each row
 local CHUNK = 64 -- elements of a chunk for each thread, if there are enough
 local SHORT = 8192 -- the longest rows that a warp reduces; more threads reduce longer ones
+local FEW = 8 -- the most chunks that one thread joins
 
 ---A reduction made from CUDA C, compiled when it is first used on a device.
 ---@param spec table of accumulators.lua, and result_dtype
 ---@return table
 function M.new(spec)
-  local fields = { SPEC = accumulators.text(spec), DESCRIBE = accumulators.DESCRIBE, THREADS = tostring(THREADS) }
+  local fields = { SPEC = accumulators.text(spec), DESCRIBE = accumulators.DESCRIBE, THREADS = tostring(THREADS),
+    FEW = tostring(FEW) }
   local source = text:gsub("%$(%u+)", fields)
   return { dtype = spec.result_dtype, source = source, module = kernels.module(source, "reduction", spec), spec = spec }
 end
 
 local cdiv = kernels.blocks
 
--- A grid: a number where one is enough, which costs no table.
-local function grid(x, y) return y == 1 and x or { x, y } end
+-- A line's elements in a chunk, and its chunks.
+local function chunks_of(length, threads)
+  local chunk = threads * math.max(CHUNK, cdiv(length, threads * 8192))
+  return chunk, cdiv(length, chunk)
+end
 
--- Reduce the outer x length x inner elements of x, a contiguous array, into y.
-local function run(reduction, x, outer, length, inner, y)
-  local device = x.device
+-- Reduce a line into a cell of kernels.cell by one launch. The cell keeps the memory for that, which nobody else uses
+-- before the result was read.
+local function run_whole(reduction, device, x, length, cell)
+  local chunk, chunks = chunks_of(length, THREADS)
+  local bytes = chunks * accumulators.describe(reduction, device).accumulator
+  if (cell.bytes or 0) < bytes then
+    cell.bytes = math.max(bytes, 2 ^ 17)
+    cell.parts = kernels.empty(device, "uchar", { cell.bytes })
+  end
+  if not cell.done then
+    cell.done = kernels.empty(device, "uint", { 1 }):fill(0)
+    cell.flag, cell.ticket = kernels.on(device, raw.array_new, "uint", { 1 }, "pinned"), 0
+    cell.flag[1] = 0 -- waits, unlike a fill: until then the host may find there what another kernel has left
+  end
+  cell.ticket = cell.ticket % 2 ^ 31 + 1
+  cell.has_ticket = true
+  -- The script is above this function, for which run has left by a tail call, and M.apply.
+  raw.kernel_run(reduction.module(device).whole, raw.call_site(3), chunks, 1, 1, THREADS, length, chunk, x, cell.done,
+    cell.parts, cell.y, cell.flag, cell.ticket)
+end
+
+-- Reduce the outer x length x inner elements of x, a contiguous array, into y; into a cell's with a cell.
+local function run(reduction, device, x, outer, length, inner, y, cell)
+  local on_cpu = kernels.is_cpu(device)
+  if cell and outer == 1 and inner == 1 and length > SHORT and not on_cpu then
+    return run_whole(reduction, device, x, length, cell)
+  end
   local m, outputs = reduction.module(device), outer * inner
-  local on_cpu = device.name:find "^cpu" ~= nil
   if reduction.place and reduction.place(x, outer, length, inner, y, on_cpu) then return end
-  if inner == 1 and length <= 32 then return m.few(cdiv(outer, THREADS), THREADS)(outer, length, x, y) end
+  local launch, site = raw.kernel_run, raw.call_site(3) -- above this function and M.apply
+  if inner == 1 and length <= 32 then
+    return launch(m.few, site, cdiv(outer, THREADS), 1, 1, THREADS, outer, length, x, y)
+  end
   if inner > THREADS and length <= 256 and outer <= 65535 then
-    return m.down(grid(cdiv(inner, THREADS), outer), THREADS)(length, inner, x, y)
+    return launch(m.down, site, cdiv(inner, THREADS), outer, 1, THREADS, length, inner, x, y)
   end
   if length <= 32 or (inner > THREADS and length <= 256) then
-    return m.each(cdiv(outputs, THREADS), THREADS)(outputs, length, inner, x, y)
+    return launch(m.each, site, cdiv(outputs, THREADS), 1, 1, THREADS, outputs, length, inner, x, y)
   end
   local is_narrow = inner <= THREADS
   local threads = is_narrow and inner == 1 and length <= SHORT and 32 or THREADS
@@ -64,7 +95,7 @@ local function run(reduction, x, outer, length, inner, y)
   local chunks = is_narrow and cdiv(length * inner, chunk) or cdiv(length, chunk)
   local is_whole = is_narrow and chunks == 1
   local size = is_whole and 0 or accumulators.describe(reduction, device).accumulator
-  local parts = not is_whole and kernels.empty(device, "uchar", { math.max(1, outputs * chunks * size) }) or nil
+  local parts = not is_whole and kernels.empty(device, "uchar", math.max(1, outputs * chunks * size)) or nil
   for first = 0, outer - 1, 65535 do
     local count = math.min(65535, outer - first)
     local from, to, result = x, parts, y
@@ -74,19 +105,19 @@ local function run(reduction, x, outer, length, inner, y)
       result = y:reshape(-1):sub(first * inner + 1)
     end
     if inner == 1 then
-      m.lines(grid(chunks, count), threads)(length, chunk, from, to, result)
+      launch(m.lines, site, chunks, count, 1, threads, length, chunk, from, to, result)
     elseif is_narrow then
-      m.rows(grid(chunks, count), threads)(length, inner, step, chunk, from, to, result)
+      launch(m.rows, site, chunks, count, 1, threads, length, inner, step, chunk, from, to, result)
     else
       local wide = on_cpu and WIDE or THREADS
-      m.columns({ cdiv(inner, wide), chunks, count }, wide)(length, inner, chunk, from, to)
+      launch(m.columns, site, cdiv(inner, wide), chunks, count, wide, length, inner, chunk, from, to)
     end
   end
   if is_whole then return end
-  if inner == 1 and chunks > 8 then -- not one thread
-    m.join_one(outer, THREADS)(chunks, length, parts, y)
+  if inner == 1 and chunks > FEW then
+    launch(m.join_one, site, outer, 1, 1, THREADS, chunks, length, parts, y)
   else
-    m.join(cdiv(outputs, THREADS), THREADS)(outputs, chunks, inner, length, parts, y)
+    launch(m.join, site, cdiv(outputs, THREADS), 1, 1, THREADS, outputs, chunks, inner, length, parts, y)
   end
   if outer <= 65535 then kernels.release(parts) end
 end
@@ -104,9 +135,16 @@ end
 
 -- The contiguous array with the reduced axes adjacent; outer, length, inner; the shape of the result.
 local function arrange(what, x, axes, keepdims)
-  if axes == nil and not keepdims then return x:contiguous(), 1, x.count, 1, {} end
+  if axes == nil and not keepdims then return kernels.contiguous(x), 1, x.count, 1, {} end
+  if type(axes) == "number" and not keepdims then
+    local shape = x.shape
+    local axis = views.axis(what, axes, #shape)
+    local outer, length, inner = kernels.around(shape, axis)
+    table.remove(shape, axis)
+    return kernels.contiguous(x), outer, length, inner, shape
+  end
   axes = axes_of(x, axes)
-  if #axes == 0 then return x:contiguous(), x.count, 1, 1, x.shape end -- each element by itself
+  if #axes == 0 then return kernels.contiguous(x), x.count, 1, 1, x.shape end -- each element by itself
   local rank, shape, reduced = x.rank, x.shape, {}
   for _, axis in ipairs(axes) do
     axis = views.axis(what, axis, rank)
@@ -142,7 +180,7 @@ local function arrange(what, x, axes, keepdims)
   for d = 1, rank do
     if not reduced[d] then result[#result + 1] = shape[d] elseif keepdims then result[#result + 1] = 1 end
   end
-  return x:contiguous(), first[1], first[2], first[3], result
+  return kernels.contiguous(x), first[1], first[2], first[3], result
 end
 
 ---An array as lines to reduce: a contiguous array of lines x length elements, the length, and the result's shape.
@@ -163,22 +201,26 @@ end
 ---@param what string the function's name, for messages
 ---@param reduction table|fun(dtype: string): table
 ---@param x moonwarp.array
----@param options? { axis?: integer|integer[], keepdims?: boolean, out?: moonwarp.array }
+---@param options? { axis?: integer|integer[], keepdims?: boolean, keys?: moonwarp.array|table, out?: moonwarp.array }
 ---@return any a value where no dimension is left, else an array
+---@return moonwarp.array? keys of the segments, with options.keys
 function M.apply(what, reduction, x, options)
   options = options or {}
+  if options.keys ~= nil then return raw.part("array.order.segments").reduce(what, reduction, x, options) end
   local from, outer, length, inner, shape = arrange(what, x, options.axis, options.keepdims)
-  local y = options.out
+  local y, device = options.out, x.device
   if #shape == 0 and y == nil then
-    return kernels.value_of(x.device, reduction.dtype, function(to) run(reduction, from, outer, length, inner, to) end)
+    local cell = kernels.cell(device, reduction.dtype)
+    run(reduction, device, from, outer, length, inner, cell.y, cell)
+    return kernels.read(cell)
   end
   if #shape == 0 then shape = { 1 } end
   if y == nil then
-    y = kernels.empty(x.device, reduction.dtype, shape)
+    y = kernels.empty(device, reduction.dtype, shape)
   else
     y = kernels.result_for(what, y, reduction.dtype, shape, x)
   end
-  if outer * inner > 0 then run(reduction, from, outer, length, inner, y) end
+  if outer * inner > 0 then run(reduction, device, from, outer, length, inner, y) end
   return kernels.deliver(options.out ~= y and options.out or nil, y)
 end
 
@@ -186,7 +228,7 @@ end
 local function is_whole(x, options)
   if options == nil then return true end
   local axis = options.axis
-  return options.out == nil and not options.keepdims
+  return options.out == nil and options.keys == nil and not options.keepdims
     and (axis == nil or (type(axis) == "table" and #axis or 1) == x.rank)
 end
 
@@ -323,8 +365,16 @@ __device__ inline place_ better_(place_ a, place_ b) {
   r.value = take ? b.value : a.value;
   r.at = take ? b.at : a.at;
   return r;
+}
+__device__ inline place_ further_(place_ a, $C x, long long i) { // an element that comes after those of a
+  bool take = $NUMBER & ((a.at == 0) | (x $LESS a.value));
+  place_ r;
+  r.value = take ? x : a.value;
+  r.at = take ? i + 1 : a.at;
+  return r;
 }]]):gsub("%$(%u+)", { C = C, LESS = less, NUMBER = is_number(of) })
     s.init, s.map, s.combine, s.finish = "none_()", ("one_((%s)x, i)"):format(C), "better_(a, b)", "a.at"
+    s.fold = ("further_(a, (%s)x, i)"):format(C)
     return s
   end
 end
@@ -337,7 +387,8 @@ local function by_value(reduction, of, name)
   return reduction
 end
 
-local made = {}
+local made = {} -- name -> dtype -> reduction
+for name in pairs(specs) do made[name] = {} end
 local takes_complex = { prod = true, any = true, all = true, count_nonzero = true }
 local by_parts = { sum = true, mean = true }
 
@@ -346,15 +397,14 @@ local by_parts = { sum = true, mean = true }
 ---@param dtype string
 ---@return table
 function M.named(name, dtype)
-  local key = name .. " " .. tostring(dtype)
-  if not made[key] then
-    local what = name == "total" and "a:sum" or "a:" .. name
-    local of = takes_complex[name] and promotion.number(dtype, name) or promotion.of(dtype, what)
-    local spec = specs[name](of)
-    made[key] = M.new(spec)
-    if name:match "^arg" then by_value(made[key], of, name) end
-  end
-  return made[key]
+  local known = made[name][dtype]
+  if known then return known end
+  local what = name == "total" and "a:sum" or "a:" .. name
+  local of = takes_complex[name] and promotion.number(dtype, name) or promotion.of(dtype, what)
+  local reduction = M.new(specs[name](of))
+  if name:match "^arg" then by_value(reduction, of, name) end
+  made[name][dtype] = reduction
+  return reduction
 end
 
 local host = raw.reduced_by_host -- the binding's own reductions of all elements
@@ -363,17 +413,20 @@ local needs_some = { min = true, max = true, argmin = true, argmax = true }
 
 local methods = {}
 for name in pairs(specs) do
+  local what = "a:" .. name
   methods[name] = function(self, options)
-    if by_parts[name] and promotion.complex(self.dtype) then
+    local dtype = self.dtype
+    if by_parts[name] and promotion.complex(dtype) then
       return raw.part("array.complex").reduce(name, self, options)
     end
-    if options == nil and host[name] and self.dtype ~= "double" and self.count <= HOST then
-      promotion.of(self.dtype, "a:" .. name)
+    if options == nil and host[name] and dtype ~= "double" and self.count <= HOST then
+      promotion.of(dtype, what)
       return host[name](self)
     end
-    if needs_some[name] and self.count == 0 then M.check_some("a:" .. name, self, options) end
+    local by_keys = options ~= nil and options.keys ~= nil
+    if needs_some[name] and self.count == 0 and not by_keys then M.check_some(what, self, options) end
     local kind = name == "sum" and is_whole(self, options) and "total" or name
-    return M.apply("a:" .. name, M.named(kind, self.dtype), self, options)
+    return M.apply(what, M.named(kind, dtype), self, options)
   end
 end
 methods.total = nil -- a:sum() of all elements

@@ -12,6 +12,60 @@ template <int N> __device__ inline A_ line_(const T_ *x, long long o) {
   return a;
 }
 
+// The elements first..end of a line by a block; thread t takes elements t, t + blockDim.x, …. The result: mine[0].
+__device__ inline void chunk_(const T_ *from, long long first, long long end, A_ *mine) {
+  int t = threadIdx.x, step = blockDim.x;
+  long long k = first + t;
+  A_ a = init_();
+#if defined __MW_NVPTX__ || defined __MW_NVRTC__ // more loads in flight
+  for (; k + 7 * step < end; k += 8 * step) {
+    T_ some[8];
+#pragma unroll
+    for (int u = 0; u < 8; u++) some[u] = from[k + u * step];
+#pragma unroll
+    for (int u = 0; u < 8; u++) a = fold_(a, some[u], k + u * step);
+  }
+  T_ rest[7];
+#pragma unroll
+  for (int u = 0; u < 7; u++)
+    if (k + u * step < end) rest[u] = from[k + u * step];
+#pragma unroll
+  for (int u = 0; u < 7; u++)
+    if (k + u * step < end) a = fold_(a, rest[u], k + u * step);
+#else // as many for each thread, which needs no masks, and one more for the first
+  for (long long each = (end - first) / step; each > 0; each--, k += step) a = fold_(a, from[k], k);
+  if (k < end) a = fold_(a, from[k], k);
+#endif
+  mine[t] = a;
+  __syncthreads();
+  for (int half = step / 2; half > 0; half /= 2) {
+    if (t < half) mine[t] = combine_(mine[t], mine[t + half]);
+    __syncthreads();
+  }
+}
+// The accumulators of `chunks` chunks by a block of $THREADS threads. The result is in mine[0].
+__device__ inline void join_(const A_ *from, long long chunks, A_ *mine) {
+  int t = threadIdx.x;
+  A_ a = init_();
+  long long k = t;
+#if defined __MW_NVPTX__ || defined __MW_NVRTC__ // more loads in flight
+  for (; k + 7 * $THREADS < chunks; k += 8 * $THREADS) {
+    A_ some[8];
+#pragma unroll
+    for (int u = 0; u < 8; u++) some[u] = from[k + u * $THREADS];
+#pragma unroll
+    for (int u = 0; u < 8; u++) a = combine_(a, some[u]);
+  }
+#endif
+  for (; k < chunks; k += $THREADS) a = combine_(a, from[k]);
+  mine[t] = a;
+  __syncthreads();
+  for (int half = $THREADS / 2; half > 0; half /= 2) {
+    if (t < half) mine[t] = combine_(mine[t], mine[t + half]);
+    __syncthreads();
+  }
+}
+
 // kernels
 // One thread for each output: for short lengths.
 extern "C" __global__ void each(long long outputs, long long length, long long inner, const T_ *x, R_ *y) {
@@ -46,43 +100,46 @@ extern "C" __global__ void down(long long length, long long inner, const T_ *x, 
   y[blockIdx.y * inner + c] = finish_(a, length);
 }
 
-// A block takes a chunk of a line; thread t takes elements t, t + blockDim.x, …. If one chunk is all, the result goes
-// to y.
+// A block takes a chunk of a line. If one chunk is all, the result goes to y.
 extern "C" __global__ void lines(long long length, long long chunk, const T_ *x, void *parts_, R_ *y) {
   // Idle lanes read past the block: on CPUs a masked load from a page that is not there is slow.
   __shared__ A_ mine[sizeof(A_) <= 64 ? 2 * $THREADS : $THREADS];
-  int t = threadIdx.x, step = blockDim.x;
-  long long first = blockIdx.x * chunk, end = first + chunk < length ? first + chunk : length, k = first + t;
-  const T_ *from = x + blockIdx.y * length;
-  A_ a = init_();
-#if defined __MW_NVPTX__ || defined __MW_NVRTC__ // more loads in flight
-  for (; k + 7 * step < end; k += 8 * step) {
-    T_ some[8];
-#pragma unroll
-    for (int u = 0; u < 8; u++) some[u] = from[k + u * step];
-#pragma unroll
-    for (int u = 0; u < 8; u++) a = combine_(a, map_(some[u], k + u * step));
-  }
-  T_ rest[7];
-#pragma unroll
-  for (int u = 0; u < 7; u++)
-    if (k + u * step < end) rest[u] = from[k + u * step];
-#pragma unroll
-  for (int u = 0; u < 7; u++)
-    if (k + u * step < end) a = combine_(a, map_(rest[u], k + u * step));
-#else // as many for each thread, which needs no masks, and one more for the first
-  for (long long each = (end - first) / step; each > 0; each--, k += step) a = combine_(a, map_(from[k], k));
-  if (k < end) a = combine_(a, map_(from[k], k));
-#endif
-  mine[t] = a;
-  __syncthreads();
-  for (int half = step / 2; half > 0; half /= 2) {
-    if (t < half) mine[t] = combine_(mine[t], mine[t + half]);
-    __syncthreads();
-  }
-  if (t > 0) return;
+  long long first = blockIdx.x * chunk, end = first + chunk < length ? first + chunk : length;
+  chunk_(x + blockIdx.y * length, first, end, mine);
+  if (threadIdx.x > 0) return;
   if (gridDim.x == 1) y[blockIdx.y] = finish_(mine[0], length);
   else ((A_ *)parts_)[blockIdx.y * (long long)gridDim.x + blockIdx.x] = mine[0];
+}
+
+// A single line, in one launch: the last block to finish joins the chunks, in the order of join and join_one. `done`
+// counts the blocks that have finished; it is 0 before and after. *flag becomes `ticket` when the result is there.
+extern "C" __global__ void whole(long long length, long long chunk, const T_ *x, unsigned *done, void *parts_, R_ *y,
+    unsigned *flag, unsigned ticket) {
+  __shared__ A_ mine[$THREADS];
+  __shared__ bool is_last;
+  A_ *parts = (A_ *)parts_;
+  long long first = blockIdx.x * chunk, end = first + chunk < length ? first + chunk : length;
+  chunk_(x, first, end, mine);
+  if (threadIdx.x == 0) {
+    parts[blockIdx.x] = mine[0];
+    __threadfence();
+    is_last = atomicAdd(done, 1u) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!is_last) return;
+  __threadfence();
+  if (gridDim.x > $FEW) {
+    join_(parts, gridDim.x, mine);
+  } else if (threadIdx.x == 0) {
+    A_ a = parts[0];
+    for (int k = 1; k < gridDim.x; k++) a = combine_(a, parts[k]);
+    mine[0] = a;
+  }
+  if (threadIdx.x > 0) return;
+  y[0] = finish_(mine[0], length);
+  *done = 0;
+  __threadfence_system();
+  *(volatile unsigned *)flag = ticket;
 }
 
 // A block takes a chunk of an outer element's rows; thread t takes elements t, t + step, …, all of column t % inner.
@@ -161,28 +218,8 @@ extern "C" __global__ void join(long long outputs, long long chunks, long long i
 
 // The same for one output of many chunks, by a block.
 extern "C" __global__ void join_one(long long chunks, long long length, const void *parts_, R_ *y) {
-  const A_ *parts = (const A_ *)parts_;
   __shared__ A_ mine[$THREADS];
-  int t = threadIdx.x;
-  A_ a = init_();
-  const A_ *from = parts + blockIdx.x * chunks;
-  long long k = t;
-#if defined __MW_NVPTX__ || defined __MW_NVRTC__ // more loads in flight
-  for (; k + 3 * $THREADS < chunks; k += 4 * $THREADS) {
-    A_ some[4];
-#pragma unroll
-    for (int u = 0; u < 4; u++) some[u] = from[k + u * $THREADS];
-#pragma unroll
-    for (int u = 0; u < 4; u++) a = combine_(a, some[u]);
-  }
-#endif
-  for (; k < chunks; k += $THREADS) a = combine_(a, from[k]);
-  mine[t] = a;
-  __syncthreads();
-  for (int half = $THREADS / 2; half > 0; half /= 2) {
-    if (t < half) mine[t] = combine_(mine[t], mine[t + half]);
-    __syncthreads();
-  }
-  if (t == 0) y[blockIdx.x] = finish_(mine[0], length);
+  join_((const A_ *)parts_ + blockIdx.x * chunks, chunks, mine);
+  if (threadIdx.x == 0) y[blockIdx.x] = finish_(mine[0], length);
 }
 $DESCRIBE]]

@@ -18,6 +18,39 @@ local M = {}
 local text = [[
 #include <moonwarp/algorithms/scan.h>
 $SPEC
+$OPERATION
+typedef operation_ Op;
+// kernels
+extern "C" __global__ void rows_totals(long long lines, long long length, long long chunk, const void *x,
+    void *totals) {
+  moonwarp::rows_totals<Op>(lines, length, chunk, (const Op::T *)x, (Op::A *)totals);
+}
+extern "C" __global__ void rows_prefixes(long long lines, long long chunks, void *totals) {
+  moonwarp::rows_prefixes<Op>(lines, chunks, (Op::A *)totals);
+}
+extern "C" __global__ void rows_scan(long long lines, long long length, long long chunk, const void *x,
+    const void *prefixes, void *y) {
+  moonwarp::rows_scan<Op, false>(lines, length, chunk, (const Op::T *)x, (const Op::A *)prefixes, (R_ *)y);
+}
+extern "C" __global__ void rows_scan_few(long long lines, long long length, long long chunk, const void *x,
+    const void *totals, void *y) {
+  moonwarp::rows_scan<Op, true>(lines, length, chunk, (const Op::T *)x, (const Op::A *)totals, (R_ *)y);
+}
+extern "C" __global__ void columns_totals(long long outer, long long length, long long inner, long long chunk,
+    long long chunks, const void *x, void *totals) {
+  moonwarp::columns_totals<Op>(outer, length, inner, chunk, chunks, (const Op::T *)x, (Op::A *)totals);
+}
+extern "C" __global__ void columns_prefixes(long long outer, long long inner, long long chunks, void *totals) {
+  moonwarp::columns_prefixes<Op>(outer, inner, chunks, (Op::A *)totals);
+}
+extern "C" __global__ void columns_scan(long long outer, long long length, long long inner, long long chunk,
+    long long chunks, const void *x, const void *prefixes, void *y) {
+  moonwarp::columns_scan<Op>(outer, length, inner, chunk, chunks, (const Op::T *)x, (const Op::A *)prefixes,
+    (R_ *)y);
+}
+$DESCRIBE]]
+
+local operation = [[
 struct operation_ {
   typedef T_ T;
   typedef A_ A;
@@ -27,43 +60,22 @@ struct operation_ {
   __device__ static inline A combine(A a, A b) { return combine_(a, b); }
   __device__ static inline R finish(A a) { return finish_(a, 0); }
 };
-// kernels
-extern "C" __global__ void rows_totals(long long lines, long long length, long long chunk, const void *x,
-    void *totals) {
-  moonwarp::rows_totals<operation_>(lines, length, chunk, (const T_ *)x, (A_ *)totals);
-}
-extern "C" __global__ void rows_prefixes(long long lines, long long chunks, void *totals) {
-  moonwarp::rows_prefixes<operation_>(lines, chunks, (A_ *)totals);
-}
-extern "C" __global__ void rows_scan(long long lines, long long length, long long chunk, const void *x,
-    const void *prefixes, void *y) {
-  moonwarp::rows_scan<operation_>(lines, length, chunk, (const T_ *)x, (const A_ *)prefixes, (R_ *)y);
-}
-extern "C" __global__ void columns_totals(long long outer, long long length, long long inner, long long chunk,
-    long long chunks, const void *x, void *totals) {
-  moonwarp::columns_totals<operation_>(outer, length, inner, chunk, chunks, (const T_ *)x, (A_ *)totals);
-}
-extern "C" __global__ void columns_prefixes(long long outer, long long inner, long long chunks, void *totals) {
-  moonwarp::columns_prefixes<operation_>(outer, inner, chunks, (A_ *)totals);
-}
-extern "C" __global__ void columns_scan(long long outer, long long length, long long inner, long long chunk,
-    long long chunks, const void *x, const void *prefixes, void *y) {
-  moonwarp::columns_scan<operation_>(outer, length, inner, chunk, chunks, (const T_ *)x, (const A_ *)prefixes,
-    (R_ *)y);
-}
-$DESCRIBE]]
+]]
 
 local THREADS = 128
 local SHORT = 64 -- shorter lines are scanned by one thread each
 local MANY = 4096 -- enough chunks to keep a device busy
+local FEW = 64 -- the most chunks whose totals each block combines for itself
 
 -- A scan made from CUDA C, compiled when it is first used on a device.
 -- @param spec table of accumulators.lua, and result_dtype
+-- @param own? string the CUDA C of operation_, if it is not the spec's
+-- @param describe? string then the kernel that describes it, and others
 -- @return table
-function M.new(spec)
-  local fields = {
-    SPEC = accumulators.text(spec), DESCRIBE = accumulators.DESCRIBE,
-    START = spec.init and "combine_(init_(), first)" or "first" }
+function M.new(spec, own, describe)
+  local start = spec.init and "combine_(init_(), first)" or "first"
+  local fields = { SPEC = accumulators.text(spec), DESCRIBE = describe or accumulators.DESCRIBE,
+    OPERATION = own or operation:gsub("%$START", start) }
   local source = text:gsub("%$(%u+)", fields)
   return { source = source, module = kernels.module(source, "scan", spec), spec = spec, dtype = spec.result_dtype }
 end
@@ -75,47 +87,54 @@ local function chunk_of(lines, length, least)
 end
 
 -- Scan the outer x length x inner elements of x, a contiguous array, into y.
-local function run(scan, x, y, outer, length, inner)
-  local device, blocks = x.device, kernels.blocks
+function M.run(scan, device, x, y, outer, length, inner)
+  local blocks = kernels.blocks
   local m, size = scan.module(device), accumulators.describe(scan, device).accumulator
   local in_rows = inner == 1 and length >= SHORT
   local chunk = in_rows and chunk_of(outer, length, 2048) or chunk_of(outer * inner, length, 512)
   local chunks = blocks(length, chunk)
-  local parts = kernels.empty(device, "uchar", { chunks > 1 and outer * chunks * inner * size or 1 })
+  local parts = kernels.empty(device, "uchar", chunks > 1 and outer * chunks * inner * size or 1)
+  local launch, site = raw.kernel_run, raw.call_site(3) -- above this function and its caller
   if in_rows then
     local lines = math.min(outer, 65535)
-    if chunks > 1 then
-      m.rows_totals({ chunks, lines }, 32)(outer, length, chunk, x, parts)
-      m.rows_prefixes(lines, 32)(outer, chunks, parts)
-    end
-    m.rows_scan({ chunks, lines }, 32)(outer, length, chunk, x, parts, y)
+    if chunks > 1 then launch(m.rows_totals, site, chunks, lines, 1, 32, outer, length, chunk, x, parts) end
+    if chunks > FEW then launch(m.rows_prefixes, site, lines, 1, 1, 32, outer, chunks, parts) end
+    launch(chunks > FEW and m.rows_scan or m.rows_scan_few, site, chunks, lines, 1, 32, outer, length, chunk, x, parts,
+      y)
   else
     local threads = blocks(outer * chunks * inner, THREADS)
     if chunks > 1 then
-      m.columns_totals(threads, THREADS)(outer, length, inner, chunk, chunks, x, parts)
-      m.columns_prefixes(blocks(outer * inner, THREADS), THREADS)(outer, inner, chunks, parts)
+      launch(m.columns_totals, site, threads, 1, 1, THREADS, outer, length, inner, chunk, chunks, x, parts)
+      launch(m.columns_prefixes, site, blocks(outer * inner, THREADS), 1, 1, THREADS, outer, inner, chunks, parts)
     end
-    m.columns_scan(threads, THREADS)(outer, length, inner, chunk, chunks, x, parts, y)
+    launch(m.columns_scan, site, threads, 1, 1, THREADS, outer, length, inner, chunk, chunks, x, parts, y)
   end
+  kernels.release(parts)
 end
 
 -- Apply a scan along options.axis, or to all elements in row order.
 -- @param what string the function's name, for messages
 -- @param scan table
 -- @param x moonwarp.array
--- @param options? { axis?: integer, out?: moonwarp.array }
+-- @param options? { axis?: integer, keys?: moonwarp.keys, out?: moonwarp.array }
 -- @return moonwarp.array
 function M.apply(what, scan, x, options)
-  options = options or {}
-  local shape, axis = { x.count }, 1
+  local count, device = x.count, x.device
+  if options == nil then
+    local y = kernels.empty(device, scan.dtype, count)
+    if count > 0 then M.run(scan, device, kernels.contiguous(x), y, 1, count, 1) end
+    return y
+  end
+  if options.keys ~= nil then return raw.part("array.order.segments").scan(what, scan, x, options) end
+  local shape, axis = { count }, 1
   if options.axis ~= nil then shape, axis = x.shape, views.axis(what, options.axis, x.rank) end
   if options.out ~= nil then kernels.check_wider(what, options.out, scan.dtype, shape) end
   local out = options.out
   -- A chunk's elements are read before they are written, so y may be x itself, but not lie across it.
-  local is_direct = out and out.dtype == scan.dtype and out.is_contiguous and out.device == x.device
+  local is_direct = out and out.dtype == scan.dtype and out.is_contiguous and out.device == device
     and (out == x or not given.overlap(out, x))
-  local y = is_direct and out or kernels.empty(x.device, scan.dtype, shape)
-  if x.count > 0 then run(scan, x:contiguous(), y, kernels.around(shape, axis)) end
+  local y = is_direct and out or kernels.empty(device, scan.dtype, shape)
+  if count > 0 then M.run(scan, device, kernels.contiguous(x), y, kernels.around(shape, axis)) end
   if is_direct then return out end
   return kernels.deliver(out, y)
 end
@@ -155,8 +174,9 @@ local function named(name, dtype)
 end
 
 ---Cumulative sums: element k is the sum of the elements up to k, in row order or along an axis. Integers are added in
----64 bits, floating point in double precision or better.
----@param options? { axis?: integer, out?: moonwarp.array }
+---64 bits, floating point in double precision or better. With `keys`, one for each element (along the axis), sums begin
+---again wherever the key changes.
+---@param options? { axis?: integer, keys?: moonwarp.keys, out?: moonwarp.array }
 ---@return moonwarp.array
 function array:cumsum(options)
   if promotion.complex(self.dtype) then return raw.part("array.complex").cumsum(self, options) end
@@ -164,7 +184,7 @@ function array:cumsum(options)
 end
 
 ---Cumulative products, with the options of a:cumsum.
----@param options? { axis?: integer, out?: moonwarp.array }
+---@param options? { axis?: integer, keys?: moonwarp.keys, out?: moonwarp.array }
 ---@return moonwarp.array
 function array:cumprod(options) return M.apply("a:cumprod", named("cumprod", self.dtype), self, options) end
 

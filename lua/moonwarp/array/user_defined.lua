@@ -54,8 +54,8 @@ local function new(what, kind, given)
   return setmetatable({ what = what, kind = kind, spec = spec, made = {} }, Own)
 end
 
----A user-defined reduction, made from CUDA C expressions. f(a, options) has the options of a:sum: axis, keepdims, out.
----f:source(dtype) returns the CUDA C that runs.
+---A user-defined reduction, made from CUDA C expressions. f(a, options) has the options of a:sum: axis, keepdims, keys,
+---out. f:source(dtype) returns the CUDA C that runs.
 ---@param what { map?: string, combine: string, init: string|number, finish?: string, accumulator?: string,
 ---dtype?: string|moonwarp.dtype, module?: moonwarp.module, preamble?: string } map: the accumulator of the element x at
 ---position i (from 0), x by default; combine: merges the accumulators a and b; init: the neutral accumulator; finish:
@@ -68,7 +68,7 @@ function M.reduce(what)
 end
 
 ---A user-defined inclusive scan, made from the same expressions as mw.reduce. f(a, options) has the options of
----a:cumsum: axis, out. combine must be associative; init, if given, precedes the first element.
+---a:cumsum: axis, keys, out. combine must be associative; init, if given, precedes the first element.
 ---@param what { map?: string, combine: string, init?: string|number, finish?: string, accumulator?: string,
 ---dtype?: string|moonwarp.dtype, module?: moonwarp.module, preamble?: string }
 ---@return function f

@@ -205,7 +205,7 @@ end
 
 -- ---- wrapping ----
 
-raw.checked = raw.checked or setmetatable({}, { __mode = "k" }) -- wrapped functions
+raw.checked = raw.checked or setmetatable({}, { __mode = "k" }) -- wrapped functions -> what they wrap
 
 -- Parameters of a single simple kind are checked inline, because compiled loops call these functions.
 local quick = {
@@ -260,7 +260,7 @@ local function wrap(name, text, f, class, on_other)
     end
     return inner(...)
   end
-  raw.checked[checked] = true
+  raw.checked[checked] = f
   return checked
 end
 

@@ -159,9 +159,9 @@ M.generator = {
   save = "",
 }
 
-local reduce = "options?: {axis: integer|table, keepdims: boolean, out: array}"
-local variance = "options?: {axis: integer|table, keepdims: boolean, out: array, ddof: number}"
-local scan = "options?: {axis: integer, out: array}"
+local reduce = "options?: {axis: integer|table, keepdims: boolean, keys: array|table, out: array}"
+local variance = "options?: {axis: integer|table, keepdims: boolean, keys: array|table, out: array, ddof: number}"
+local scan = "options?: {axis: integer, keys: array|table, out: array}"
 
 M["mw.linalg"] = {
   solve = "a: array, b: array",
@@ -300,8 +300,8 @@ M.classes.array = {
   diag = "k?: integer",
   trace = "options?: any",
   var = variance, std = variance,
-  norm = "options?: {axis: integer|table, keepdims: boolean, out: array, ord: number}",
-  median = reduce,
+  norm = "options?: {axis: integer|table, keepdims: boolean, keys: array|table, out: array, ord: number}",
+  median = "options?: {axis: integer|table, keepdims: boolean, out: array}",
   quantile = "q: number|table|array, options?: {axis: integer|table, keepdims: boolean, out: array}",
   cumsum = scan, cumprod = scan,
   take = "indices: array|table|integer, options?: {axis: integer, out: array}",

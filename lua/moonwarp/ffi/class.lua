@@ -144,6 +144,8 @@ end
 function M.type(value)
   local kind = type(value)
   if kind == "cdata" then
+    -- Without the loop, which LuaJIT does not compile with its callers.
+    if ffi.istype(ctypes.array, value) then return "array" end
     for name, ctype in pairs(ctypes) do
       if ffi.istype(ctype, value) then return name end
     end

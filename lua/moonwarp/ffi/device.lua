@@ -34,7 +34,8 @@ local device_type = class.struct("device", "struct { mw_device *_handle; int _pe
 
 M.most_memory = 0 -- bytes that the largest GPU in use has
 
-local function address(handle) return tonumber(ffi.cast("uintptr_t", handle)) end
+local uintptr = ffi.typeof "uintptr_t"
+local function address(handle) return tonumber(ffi.cast(uintptr, handle)) end
 
 local function open(name)
   local out = ffi.new "mw_device *[1]"
@@ -105,10 +106,15 @@ function M.wait(wait, handle)
   return code
 end
 
+local synchronize_handle = C.mw_device_synchronize -- looked up now: LuaJIT does not compile a symbol's first look-up
+
 local function wait_device(device)
   device._pending = 0
-  errors.must(M.wait(C.mw_device_synchronize, device._handle))
+  errors.must(M.wait(synchronize_handle, device._handle))
 end
+
+---What follows is this state's.
+function M.own() C.mw_owner_use(owner) end
 
 ---Raise the failure of a kernel that this state ran since the last call, waiting for the work in flight; cheap where
 ---nothing was launched. Called before whatever hands data to the host: a result of a failed kernel should not pass for

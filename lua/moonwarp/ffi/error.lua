@@ -29,33 +29,40 @@ local function source_name(info)
   return info.source:sub(1, 1) == "@" and info.source:sub(2) or info.short_src
 end
 
-local sites = setmetatable({}, { __mode = "k" }) -- a script's function -> line -> "script.lua:12"
+-- A script's function -> line -> "script.lua:12"; false for a function of the Lua layer. Getting a function and its
+-- line takes 10 % of the time of getting its source.
+local sites = setmetatable({}, { __mode = "k" })
 
--- The site of a function that runs at a line, if it is known already. Getting a function and its line takes 10 % of the
--- time of walking the stack with sources.
-local function noted(at)
-  local lines = at and sites[at.func]
-  return lines and lines[at.currentline]
-end
-
-local function note(at, site)
-  local lines = sites[at.func] or {}
+-- The site of a function that runs at a line; nil if that is not the script's.
+local function site_at(at)
+  local lines = sites[at.func]
+  local site = lines and lines[at.currentline]
+  if site or lines == false or at.currentline <= 0 then return site or nil end
+  local info = debug.getinfo(at.func, "S")
+  if info.source:sub(1, #own) == own then
+    sites[at.func] = false
+    return nil
+  end
+  lines = lines or {}
   sites[at.func] = lines
+  site = source_name(info) .. ":" .. at.currentline
   lines[at.currentline] = site
+  return site
 end
 
 ---"script.lua:12" of a caller, for the error messages of a launch; nil if there is none.
----@param level? integer the script's function's most likely level, as the caller counts; it is tried first
+---@param level? integer the first level that may be the script's, as the caller counts
 ---@return string?
 function M.site(level)
-  local at = level and debug.getinfo(level + 1, "fl")
-  local site = noted(at)
-  if site then return site end
-  local _, info = find_caller()
-  if not info then return nil end
-  site = source_name(info) .. ":" .. info.currentline
-  if at and at.func == info.func and at.currentline == info.currentline then note(at, site) end
-  return site
+  level = (level or 1) + 1
+  local at = debug.getinfo(level, "fl")
+  while at do
+    local site = site_at(at)
+    if site then return site end
+    level = level + 1
+    at = debug.getinfo(level, "fl")
+  end
+  return nil
 end
 
 -- ---- raising ----
@@ -212,7 +219,9 @@ end
 M.raw = {
   error = Error,
   -- Sources whose names begin with `prefix` are the Lua layer's.
-  own = function(prefix) own = prefix end,
+  own = function(prefix)
+    own, sites = prefix, setmetatable({}, { __mode = "k" })
+  end,
   -- What the Lua layer finds wrong, raised as the rest is.
   raise = raise,
   -- Whether the function that raised err has not been left yet. Only PUC Lua's interpreter makes one ask (error.lua).

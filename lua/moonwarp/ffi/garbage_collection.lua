@@ -13,20 +13,32 @@ local BASE = 32 * 1024 * 1024
 local PART = 32 -- of a GPU's memory
 local CYCLE = 3 -- the work of a full collection, in Lua heaps
 
-local owed = 0 -- KiB of collector work that allocations have requested but not received
+local ASK = 64 -- allocations until Lua's memory is looked up again, which takes longer than the rest of M.step
+local LEAST = 16 -- KiB of a step, which costs more than it gains if it is smaller
+
+-- The collector's work that allocations have requested but not received, in full collections; Lua's memory in KiB; and
+-- the allocations since it was looked up.
+local owed, heap, asked = 0, 0, ASK
+
+local function collect_owed()
+  heap, asked = collectgarbage("count"), 0
+  if owed * heap < LEAST then return end
+  local step = math.min(owed * heap, 1e9)
+  owed = 0
+  -- A collector that the script stopped stays stopped.
+  if collectgarbage("isrunning") then collectgarbage("step", step) end
+end
 
 ---Before an allocation of `bytes` of device memory: do a share of a collection. May run finalizers.
 ---@param bytes number
 function M.step(bytes)
   local replaced = math.min(bytes, M.freed)
   M.freed = M.freed - replaced
-  local span = math.max(M.live, BASE, device.most_memory / PART)
-  owed = owed + math.min((bytes - replaced) / span, 1) * CYCLE * collectgarbage("count")
-  -- A step of less than a few KiB costs more than it gains. A collector that the script stopped stays stopped.
-  if owed < 16 then return end
-  local step = math.min(owed, 1e9)
-  owed = 0
-  if collectgarbage("isrunning") then collectgarbage("step", step) end
+  if bytes > replaced then
+    owed = owed + math.min((bytes - replaced) / math.max(M.live, BASE, device.most_memory / PART), 1) * CYCLE
+  end
+  asked = asked + 1
+  if owed * heap >= LEAST or asked >= ASK then collect_owed() end
 end
 
 ---After an allocation failed: free what can be freed. True if it is worth trying again; `attempt` counts from 0.
@@ -44,16 +56,24 @@ function M.all(where, attempt)
   return true
 end
 
----Call `try` (a function that returns a result code) until it does not fail for want of memory that collecting gives.
+---Call `try` (a function that returns a result code), whose last call returned `code`, while it fails for want of
+---memory that collecting gives.
 ---@param where ffi.cdata* a device
+---@param code integer
 ---@param try function
 ---@return integer code
-function M.retry(where, try)
-  local code, round = try(), 0
+function M.again(where, code, try)
+  local round = 0
   while code == 2 and M.all(where, round) do -- MW_MEMORY_ALLOCATION
     code, round = try(), round + 1
   end
   return code
 end
+
+---The same from the first call on.
+---@param where ffi.cdata* a device
+---@param try function
+---@return integer code
+function M.retry(where, try) return M.again(where, try(), try) end
 
 return M

@@ -9,8 +9,12 @@ error("moonwarp.meta.array is for editors; require \"moonwarp\"")
 ---The array to write the result into, instead of a new one.
 ---@alias moonwarp.out { out?: moonwarp.array }
 
----The axes to reduce, all by default; whether they remain as dimensions of size 1; the array to write into.
----@alias moonwarp.reduce { axis?: integer|integer[], keepdims?: boolean, out?: moonwarp.array }
+---Keys, one for each element or for each position along an axis.
+---@alias moonwarp.keys moonwarp.array|number[]
+
+---The axes to reduce, all by default; whether they remain as dimensions of size 1; the keys of elements, of which each
+---run of equal ones is reduced by itself; the array to write into.
+---@alias moonwarp.reduce { axis?: integer|integer[], keepdims?: boolean, keys?: moonwarp.keys, out?: moonwarp.array }
 
 ---@class moonwarp.mw
 ---@field add fun(a: moonwarp.operand, b: moonwarp.operand, options?: moonwarp.out): moonwarp.array a + b.

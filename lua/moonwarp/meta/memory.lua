@@ -46,18 +46,23 @@ function array:totable() end
 ---@return string
 function array:bytes() end
 
----The sum: exact for integers, in double or better for floating point. Scalar dtypes. Waits for the work before.
----@param options? { axis?: integer|integer[], keepdims?: boolean, out?: moonwarp.array } axes to reduce; all by default
+---The sum: exact for integers, in double or better for floating point. Scalar dtypes. Waits for the work before. With
+---`keys`, one for each element (along the axis), each run of equal keys has a sum of its own, in place of the axis.
+---@param options? { axis?: integer|integer[], keepdims?: boolean, keys?: moonwarp.keys, out?: moonwarp.array }
+---axes to reduce; all by default
 ---@return number|moonwarp.array an array if dimensions are left
+---@return moonwarp.array? keys of the runs, if keys are given
 function array:sum(options) end
 
 ---The least element, ignoring NaN.
----@param options? { axis?: integer|integer[], keepdims?: boolean, out?: moonwarp.array } as for array:sum
+---@param options? { axis?: integer|integer[], keepdims?: boolean, keys?: moonwarp.keys, out?: moonwarp.array }
+---as for array:sum
 ---@return number|moonwarp.array
 function array:min(options) end
 
 ---The greatest element, ignoring NaN.
----@param options? { axis?: integer|integer[], keepdims?: boolean, out?: moonwarp.array } as for array:sum
+---@param options? { axis?: integer|integer[], keepdims?: boolean, keys?: moonwarp.keys, out?: moonwarp.array }
+---as for array:sum
 ---@return number|moonwarp.array
 function array:max(options) end
 

@@ -35,7 +35,7 @@ kernels.permutation = [[
 extern "C" __global__ void permutation(int count, const unsigned *words, int *out) {
   for (int i = 0; i < count; i++) {
     int j = (int)__umul64hi((ull)words[2 * i] << 32 | words[2 * i + 1], (ull)(i + 1));
-    out[i] = out[j];
+    if (j < i) out[i] = out[j];
     out[j] = i + 1;
   }
 }

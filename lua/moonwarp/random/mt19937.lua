@@ -1,5 +1,5 @@
--- MT19937: 8192 states of 624 words, 2^2048 steps apart, whose words are interleaved in rows. On the CPU device a
--- thread has a state; on GPUs a warp has four. (src/device/moonwarp/random/mt19937.h, streams/mt19937.h)
+-- MT19937: 8192 states of 624 words, 2^2048 steps apart, whose words are interleaved in rows. A warp has four states
+-- at a time. (src/device/moonwarp/random/mt19937.h, streams/mt19937.h)
 
 local raw = require "moonwarp.binding"
 local sources = require "moonwarp.random.sources"

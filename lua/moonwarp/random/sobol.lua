@@ -35,10 +35,18 @@ end
 function M:jump(n) self.at = self.at + n end
 function M.unit() return 1 end
 
--- The logarithm to the base 2 of a dimension's threads: on GPUs all dimensions have some 2^17.
-local function threads_of(dimensions)
-  if raw.properties_of().driver == "cpu" then return 12 end
-  return math.max(10, 17 - math.ceil(math.log(dimensions) / math.log(2)))
+local THREADS = 128 -- of a block
+
+-- How many blocks share the elements of a dimension, and the kernel's parameter for it: on GPUs the logarithm to the
+-- base 2 of a dimension's threads, of which all dimensions have some 2^17; on the CPU device a block's elements.
+local function spread(count, dimensions)
+  if raw.properties_of().driver == "cpu" then
+    local each = math.ceil(math.max(2048, math.min(count / 32, 2 ^ 17)) / (4 * THREADS)) * 4 * THREADS
+    return math.max(1, math.ceil(count / each)), each
+  end
+  local k = math.max(10, 17 - math.ceil(math.log(dimensions) / math.log(2)))
+  while k > 7 and 2 ^ (k - 1) >= count do k = k - 1 end
+  return 2 ^ k / THREADS, k
 end
 
 function M:draw(what, count, out, a, b)
@@ -46,11 +54,10 @@ function M:draw(what, count, out, a, b)
     self.vectors, self.begins = vectors.arrays(self.kind, self.dimensions, self.seed)
   end
   count = math.floor(count / self.dimensions)
-  local k = threads_of(self.dimensions)
-  while k > 7 and 2 ^ (k - 1) >= count do k = k - 1 end
+  local blocks, parameter = spread(count, self.dimensions)
   local first = self.wide and self.at or self.at % 2 ^ 32 -- after as many points the sequence begins again
   local kernel = self.source:kernel(what)
-  kernel({ 2 ^ k / 128, self.dimensions }, 128)(self.vectors, self.begins, k, first, count, a, b, out)
+  kernel({ blocks, self.dimensions }, THREADS)(self.vectors, self.begins, parameter, first, count, a, b, out)
   self.at = self.at + count
 end
 

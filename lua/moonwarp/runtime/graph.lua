@@ -21,9 +21,9 @@ end
 ---Add the work that f queues in a stream as a node after others.
 local function add(graph, after, f)
   local stream = raw.stream_new(true, 0)
-  raw.graph_capture(check(graph, "graph"), stream, after, 2) -- relaxed: other streams may be used
+  raw.capture_begin(check(graph, "graph"), stream, after, 2) -- relaxed: other streams may be used
   local ok, err = pcall(f, stream)
-  local node = raw.graph_capture_end(stream)
+  local node = raw.capture_end(stream)
   stream:free()
   if not ok then error(err, 0) end
   return node
@@ -67,12 +67,12 @@ function M.install(rt)
       fail("cudaErrorInvalidValue", "%s is not a capture mode", tostring(mode))
     end
     local object, graph = streams.stream(stream), raw.graph_new()
-    raw.graph_capture(graph, object, nil, mode)
+    raw.capture_begin(graph, object, nil, mode)
     captured[object.id] = graph
   end)
   rt.cudaStreamEndCapture = api(function(stream)
     local object = streams.stream(stream)
-    raw.graph_capture_end(object)
+    raw.capture_end(object)
     local graph = captured[object.id]
     captured[object.id] = nil
     return graph
@@ -88,7 +88,7 @@ function M.install(rt)
       fail("cudaErrorInvalidValue", "%s is not a capture mode", tostring(mode))
     end
     local object = streams.stream(stream)
-    raw.graph_capture(check(graph, "graph"), object, after, mode)
+    raw.capture_begin(check(graph, "graph"), object, after, mode)
     captured[object.id] = graph
   end)
 

@@ -17,7 +17,8 @@ describe("a library for Fourier transforms", function()
     if not is_there then return pending "no library" end
     local own = raw.part "fourier.kernels"
     for _, dtype in ipairs { "complex64", "complex128" } do
-      for _, sizes in ipairs { { 1, 60, 1 }, { 5, 7, 3 }, { 100, 16, 1 }, { 1000, 9, 1 }, { 2, 67, 4 } } do
+      for _, sizes in ipairs { { 1, 60, 1 }, { 5, 7, 3 }, { 100, 16, 1 }, { 1000, 9, 1 }, { 2, 67, 4 },
+        { 40, 1009, 1 }, { 3, 2 * 67, 20 }, { 2, 4091, 1 } } do
         local outer, n, inner = sizes[1], sizes[2], sizes[3]
         local part = dtype == "complex64" and "float" or "double"
         local x = mw.random(2):uniform({ outer * n * inner * 2 }, { dtype = part }):as(dtype)
@@ -35,7 +36,8 @@ describe("a library for Fourier transforms", function()
     if not is_there then return pending "no library" end
     for _, dtype in ipairs { "float", "double" } do
       -- outer, n, inner: fewer columns than a panel has, one more than panels have, short and long ones
-      for _, sizes in ipairs { { 3, 1024, 1 }, { 2, 1000, 3 }, { 1, 128, 33 }, { 3, 67, 250 }, { 1, 8, 5001 } } do
+      for _, sizes in ipairs { { 3, 1024, 1 }, { 2, 1000, 3 }, { 1, 128, 33 }, { 3, 67, 250 }, { 1, 8, 5001 },
+        { 2, 1009, 3 }, { 2, 2 * 127, 19 } } do
         local outer, n, inner = sizes[1], sizes[2], sizes[3]
         local x = mw.random(3):uniform({ outer, n, inner }, { dtype = dtype })
         local lines = x:permute(1, 3, 2):contiguous()

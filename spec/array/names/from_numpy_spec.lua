@@ -37,6 +37,7 @@ local here = {
     if not _VERSION:find "5%.[3-9]" then return true end
     return load "local mw = ... return (mw.array {7, -7} // mw.array {2, 2})[2] == -4"(mw)
   end,
+  ["a:sum { keys = k }"] = function() return mw.array { 1, 2, 4 }:sum { keys = { 5, 5, 7 } }[1] == 3 end,
   ["mw.rand(3)"] = function() return mw.rand(3).count == 3 end,
   ["mw.randn(3)"] = function() return mw.randn(3).count == 3 end,
   ["mw.randint(low, high, 3)"] = function() return mw.randint(4, 4, 3)[3] == 4 end,

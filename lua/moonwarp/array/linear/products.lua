@@ -92,7 +92,7 @@ local function matrices(x, rows, columns, row, column, count, next)
 end
 
 local in_libraries = { float = true, complex = true } -- the kinds that libraries may multiply
-local SMALL, OWN, SEVERAL = 16, 128, 32 -- the longest side where there is a library, and where not; matrices
+local SMALL, OWN, SEVERAL = 32, 128, 32 -- the longest side where there is a library, and where not; matrices
 
 -- A batch of matrices whose rows are contiguous, and its distances.
 local function by_rows(x, s, rows, columns)

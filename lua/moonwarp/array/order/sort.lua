@@ -91,27 +91,41 @@ local function passes_of(size)
   return names
 end
 
--- A device's kernels for one way: "lines", "chunks" or "tiles".
-local function kernels_of(device, way, of, size, positions, descending, wide)
-  local key = table.concat({ way, of.name, tostring(positions), tostring(descending), tostring(wide) }, " ")
-  if not made[key] then
-    local fields = { THREADS = tostring(THREADS),
-      K = words[size], KIND = of.name == "bfloat16" and "RADIX_BFLOAT" or kinds[of.kind],
-      DESCENDING = tostring(descending), POSITIONS = tostring(positions),
-      W = wide and "unsigned long long" or "unsigned", HEADER = way == "tiles" and "onesweep" or "radix_sort" }
-    local parts = { head, way == "lines" and lines or way == "chunks" and chunk_scan or tile_counts }
-    local seen = {}
-    for _, name in ipairs(way == "chunks" and passes_of(size) or {}) do
-      if not seen[name] then
-        fields.NAME, fields.FIRST = name, tostring(name == "first" or name == "only")
-        fields.LAST = tostring(name == "last" or name == "only")
-        parts[#parts + 1] = chunks_pass:gsub("%$(%u+)", fields)
-        seen[name] = true
-      end
+-- The kernels for one way, "lines", "chunks" or "tiles", as a function of a device.
+local function module_of(way, of, size, positions, descending, wide)
+  local fields = { THREADS = tostring(THREADS),
+    K = words[size], KIND = of.name == "bfloat16" and "RADIX_BFLOAT" or kinds[of.kind],
+    DESCENDING = tostring(descending), POSITIONS = tostring(positions),
+    W = wide and "unsigned long long" or "unsigned", HEADER = way == "tiles" and "onesweep" or "radix_sort" }
+  local parts = { head, way == "lines" and lines or way == "chunks" and chunk_scan or tile_counts }
+  local seen = {}
+  for _, name in ipairs(way == "chunks" and passes_of(size) or {}) do
+    if not seen[name] then
+      fields.NAME, fields.FIRST = name, tostring(name == "first" or name == "only")
+      fields.LAST = tostring(name == "last" or name == "only")
+      parts[#parts + 1] = chunks_pass:gsub("%$(%u+)", fields)
+      seen[name] = true
     end
-    made[key] = kernels.module(table.concat(parts):gsub("%$(%u+)", fields), "sort")
   end
-  return made[key](device)
+  return kernels.module(table.concat(parts):gsub("%$(%u+)", fields), "sort")
+end
+
+local ways = { lines = 0, chunks = 8, tiles = 16 }
+
+-- A device's kernels for one way. They are kept by numbers, which take less time to make than strings.
+local function kernels_of(device, way, of, size, positions, descending, wide)
+  local known = made[of]
+  if not known then
+    known = {}
+    made[of] = known
+  end
+  local key = ways[way] + (positions and 4 or 0) + (descending and 2 or 0) + (wide and 1 or 0)
+  local module = known[key]
+  if not module then
+    module = module_of(way, of, size, positions, descending, wide)
+    known[key] = module
+  end
+  return module(device)
 end
 
 local cdiv = kernels.blocks
@@ -119,8 +133,8 @@ local cdiv = kernels.blocks
 -- The arrays that passes over n keys of a size write alternately: keys, and positions if those are sorted too.
 local function buffers(n, size, positions)
   local dtype, to, places = dtypes[size], {}, {}
-  for k = 1, math.min(2, size - 1) do to[k] = raw.array_new(dtype, { n }) end
-  for k = 1, positions and math.min(2, size - 1) or 0 do places[k] = raw.array_new("uint", { n }) end
+  for k = 1, math.min(2, size - 1) do to[k] = raw.array_new(dtype, n) end
+  for k = 1, positions and math.min(2, size - 1) or 0 do places[k] = raw.array_new("uint", n) end
   return to, places
 end
 
@@ -132,19 +146,19 @@ local function report(k, size, n)
 end
 
 -- Sort one line of n elements by chunks.
-local function sort_chunks(m, x, n, size, positions, y)
+local function sort_chunks(m, site, x, n, size, positions, y)
   local chunk = math.max(16384, cdiv(n, 64))
   local blocks = cdiv(n, chunk)
-  local counts = raw.array_new("uint", { 256 * blocks })
+  local counts = raw.array_new("uint", 256 * blocks)
   local to, places = buffers(n, size, positions)
-  local from, was
+  local launch, from, was = raw.kernel_run, nil, nil
   for k, name in ipairs(passes_of(size)) do
     local at, last, shift = (k - 1) % 2 + 1, k == size, 8 * (k - 1)
     local keys = not last and to[at] or not positions and y or nil
-    m["count_" .. name](blocks, 1)(from or x, n, chunk, shift, counts)
-    m.scan(1, 256)(counts, 256 * blocks)
-    m["move_" .. name](blocks, 1)(from or x, was, n, chunk, shift, counts, keys, not last and places[at] or nil,
-      last and positions and y or nil)
+    launch(m["count_" .. name], site, blocks, 1, 1, 1, from or x, n, chunk, shift, counts)
+    launch(m.scan, site, 1, 1, 1, 256, counts, 256 * blocks)
+    launch(m["move_" .. name], site, blocks, 1, 1, 1, from or x, was, n, chunk, shift, counts, keys,
+      not last and places[at] or nil, last and positions and y or nil)
     report(k, size, n)
     from, was = keys, places[at]
   end
@@ -152,53 +166,59 @@ local function sort_chunks(m, x, n, size, positions, y)
 end
 
 -- Sort one line of n elements by tiles. The kernels skip passes that would move nothing, so they choose the arrays.
-local function sort_tiles(m, wide, x, n, size, positions, y)
+local function sort_tiles(m, site, wide, x, n, size, positions, y)
   local blocks = cdiv(n, TILE[size])
-  local scratch = raw.array_new("uint", { 16 + 256 * size * (1 + blocks * (wide and 2 or 1)) }):fill(0)
+  local scratch = raw.array_new("uint", 16 + 256 * size * (1 + blocks * (wide and 2 or 1))):fill(0)
   local to, places = buffers(n, size, positions)
-  m.count(math.min(cdiv(n, 8192), 528), 256)(x, n, scratch)
-  m.bases(size, 256)(n, scratch)
+  local launch, pass = raw.kernel_run, m.pass
+  launch(m.count, site, math.min(cdiv(n, 8192), 528), 1, 1, 256, x, n, scratch)
+  launch(m.bases, site, size, 1, 1, 256, n, scratch)
   for k = 1, size do
-    m.pass(blocks, THREADS)(n, k - 1, scratch, x, to[1], to[2], places[1], places[2], not positions and y or nil,
-      positions and y or nil)
+    launch(pass, site, blocks, 1, 1, THREADS, n, k - 1, scratch, x, to[1], to[2], places[1], places[2],
+      not positions and y or nil, positions and y or nil)
     report(k, size, n)
   end
   kernels.release(scratch, to[1], to[2], places[1], places[2])
 end
 
--- Sort the lines of x, which is contiguous with the axis last, into y.
-local function sort_lines(x, count, n, of, positions, descending, y)
-  local size = raw.dtype_size(x.dtype)
+-- Sort the lines of x, which is contiguous with the axis last, into y. The device is in use.
+local function sort_lines(device, x, count, n, of, positions, descending, y)
+  local size = math.max(1, math.floor(of.bits / 8))
   local tiles = settings.tiles
-  if tiles == nil then tiles = not x.device.name:find "^cpu" end
+  if tiles == nil then tiles = not kernels.is_cpu(device) end
   local long = not (n <= settings.ALONE and not (tiles and n > 4096 and count < 64))
   local wide = n >= settings.WIDE
   local way = not long and "lines" or tiles and "tiles" or "chunks"
-  local m = kernels_of(x.device, way, of, size, positions, descending, wide)
-  local bits = raw.array_view(x, 0, dtypes[size], { count * n })
-  local target = positions and y or raw.array_view(y, 0, dtypes[size], { count * n })
+  local m = kernels_of(device, way, of, size, positions, descending, wide)
+  local site = raw.call_site(3) -- above this function and sorted
+  local bits = raw.array_view(x, 0, dtypes[size], count * n)
+  local target = positions and y or raw.array_view(y, 0, dtypes[size], count * n)
   if not long then
     local blocks = math.min(count, tiles and 65536 or 256)
-    local keys = raw.array_new(dtypes[size], { blocks * 2 * n })
-    local places = raw.array_new("uint", { positions and blocks * 2 * n or 1 })
-    m.lines(blocks, 1)(count, n, bits, keys, places, not positions and target or nil, positions and target or nil)
+    local keys = raw.array_new(dtypes[size], blocks * 2 * n)
+    local places = raw.array_new("uint", positions and blocks * 2 * n or 1)
+    raw.kernel_run(m.lines, site, blocks, 1, 1, 1, count, n, bits, keys, places, not positions and target or nil,
+      positions and target or nil)
     kernels.release(keys, places)
     return
   end
   for line = 0, count - 1 do
-    local from, to = bits:sub(line * n + 1, (line + 1) * n), target:sub(line * n + 1, (line + 1) * n)
+    local from, to = bits, target
+    if count > 1 then
+      from, to = bits:sub(line * n + 1, (line + 1) * n), target:sub(line * n + 1, (line + 1) * n)
+    end
     if tiles then
-      sort_tiles(m, wide, from, n, size, positions, to)
+      sort_tiles(m, site, wide, from, n, size, positions, to)
     else
-      sort_chunks(m, from, n, size, positions, to)
+      sort_chunks(m, site, from, n, size, positions, to)
     end
   end
 end
 
 -- x sorted along an axis, as values or as positions.
 local function sorted(what, x, options, positions)
-  options = given.options(what, options, { "axis", "descending", "out" })
-  local of = promotion.number(x.dtype, what)
+  options = given.options(what, options, { "axis", "descending", "keys", "out" })
+  local of, device = promotion.number(x.dtype, what), x.device
   local rank = x.rank
   local axis = views.axis(what, options.axis or -1, rank)
   local descending = options.descending or false
@@ -207,32 +227,38 @@ local function sorted(what, x, options, positions)
   end
   local dtype = positions and "longlong" or x.dtype
   local out = options.out and given.out(what, options.out, x, dtype, x.shape)
+  if options.keys ~= nil then
+    local all = x:argsort { axis = axis, descending = descending }
+    local order = raw.part("array.order.segments").order(what, x, axis, options.keys, all)
+    local y = positions and order or x:gather(axis, order)
+    return out and out:assign(y) or y
+  end
   if of.kind == "complex" then
     local order = raw.part("array.complex").order(x, axis, descending)
     local y = positions and order or x:gather(axis, order)
     return out and out:assign(y) or y
   end
   local moved = axis == rank and x or x:transpose(axis, rank)
-  local from = moved:contiguous()
-  local y = given.new(x, dtype, moved.shape)
-  local n = moved.shape[rank]
+  local from = kernels.contiguous(moved)
+  local shape = moved.shape
+  local y, n = kernels.empty(device, dtype, shape), shape[rank]
   if n >= 2 ^ 32 then usage("%s sorts up to 2^32 - 1 elements along an axis, got %d", what, n) end
-  if x.count > 0 then
-    given.on_device_of(x, sort_lines, from, x.count / n, n, of, positions, descending, y)
-  end
+  local count = x.count
+  if count > 0 then kernels.on(device, sort_lines, device, from, count / n, n, of, positions, descending, y) end
   if axis ~= rank then y = y:transpose(axis, rank) end
   if out then return out:assign(y) end
   return y:contiguous()
 end
 
----The elements in ascending order along an axis, NaN last; complex ones by their real parts, then by the others.
----@param options? integer|{ axis?: integer, descending?: boolean, out?: moonwarp.array } or the axis; the last one by
----default
+---The elements in ascending order along an axis, NaN last; complex ones by their real parts, then by the others. With
+---`keys`, one for each element along the axis, each run of equal keys is sorted by itself.
+---@param options? integer|{ axis?: integer, descending?: boolean, keys?: moonwarp.keys, out?: moonwarp.array }
+---or the axis; the last one by default
 ---@return moonwarp.array
 function array:sort(options) return sorted("a:sort", self, options, false) end
 
 ---The positions of the elements of a:sort(options), counted from 1 along the axis; equal elements keep their order.
----@param options? integer|{ axis?: integer, descending?: boolean, out?: moonwarp.array }
+---@param options? integer|{ axis?: integer, descending?: boolean, keys?: moonwarp.keys, out?: moonwarp.array }
 ---@return moonwarp.array of longlong
 function array:argsort(options) return sorted("a:argsort", self, options, true) end
 

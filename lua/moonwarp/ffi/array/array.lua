@@ -12,14 +12,18 @@ local class = require "moonwarp.ffi.class"
 local errors = require "moonwarp.ffi.error"
 local value = require "moonwarp.ffi.convert.value"
 local dtype = require "moonwarp.ffi.convert.dtype"
+local shapes = require "moonwarp.ffi.convert.shape"
 local device = require "moonwarp.ffi.device"
 local collect = require "moonwarp.ffi.garbage_collection"
 local lazy_loading = require "moonwarp.ffi.lazy_loading"
 
 local M = {}
 
-local MAX_RANK = 8
-M.MAX_RANK = MAX_RANK
+-- Types that are parsed once: parsing one takes longer than a call of the library.
+local handle_cell, step_list, byte_list = ffi.typeof "mw_array *[1]", ffi.typeof "int64_t[8]", ffi.typeof "uint8_t[?]"
+
+local DEVICE_MEMORY = C.MW_MEMORY_DEVICE
+M.MAX_RANK, M.check_shape = shapes.MAX_RANK, shapes.check
 
 -- ---- scalars that need no look at their type ----
 
@@ -36,11 +40,13 @@ local FLOAT, DOUBLE, INT64 = 1, 2, 9
 local cells, low, high = {}, {}, {} -- room for one element; the range of numbers that can be stored as they are
 local words = {} -- the cells of floats and doubles by their bits
 M.block_types = {} -- code -> the ctype of an array of such elements
+local codes = {} -- 16 * a type's kind + its size -> code
 for code, scalar in ipairs(scalars) do
   cells[code] = ffi.new(scalar.name .. "[1]")
   words[code] = value.words(cells[code])
   M.block_types[code] = ffi.typeof(scalar.name .. "[?]")
   local bits = 8 * ffi.sizeof(scalar.name)
+  codes[16 * scalar.kind + bits / 8] = code
   low[code] = scalar.kind == value.INT and -2 ^ math.min(bits - 1, 53) or 0
   high[code] = 2 ^ math.min(scalar.kind == value.INT and bits - 1 or bits, 53) - 1
 end
@@ -49,11 +55,8 @@ end
 ---@param of ffi.cdata* a mw_type
 ---@return integer
 function M.code_of(of)
-  local kind, size = value.kind(of), tonumber(of.size)
-  for code, scalar in ipairs(scalars) do
-    if scalar.kind == kind and ffi.sizeof(scalar.name) == size then return code end
-  end
-  return 0
+  local size = tonumber(of.size)
+  return size <= 8 and codes[16 * value.kind(of) + size] or 0
 end
 
 ---Whether a number can be stored as a scalar of that code, as it is.
@@ -143,22 +146,27 @@ end
 ---@return boolean
 function M.is_open(object) return ffi.istype(array_type, object) and object._handle ~= nil end
 
----A new array. If there is no memory left, garbage is collected first.
-function M.new(where, of, module, rank, shape, kind)
-  local bytes = tonumber(of.size)
-  for i = 0, rank - 1 do bytes = bytes * tonumber(shape[i]) end
-  collect.step(bytes)
-  local array, out = M.push(where), ffi.new "mw_array *[1]"
-  kind = kind or C.MW_MEMORY_DEVICE
-  errors.must(collect.retry(where, function()
+-- A function of its own, because LuaJIT does not compile what makes functions, or what may.
+local function collect_and_make(code, where, kind, of, rank, shape, out)
+  errors.must(collect.again(where, code, function()
     return C.mw_array_new_kind(where._handle, kind, of, rank, shape, out)
   end))
+end
+
+---A new array. If there is no memory left, garbage is collected first.
+function M.new(where, of, module, rank, shape, kind)
+  local bytes = shapes.bytes(tonumber(of.size), rank, shape)
+  collect.step(bytes)
+  local array, out = M.push(where), handle_cell()
+  kind = kind or DEVICE_MEMORY
+  local code = C.mw_array_new_kind(where._handle, kind, of, rank, shape, out)
+  if code ~= 0 then collect_and_make(code, where, kind, of, rank, shape, out) end
   return M.adopt(array, out[0], module, bytes)
 end
 
 ---A view of an array's memory.
 function M.view(array, offset, of, module, rank, shape)
-  local view, out = M.push(array._device), ffi.new "mw_array *[1]"
+  local view, out = M.push(array._device), handle_cell()
   errors.must(C.mw_array_view(array._handle, offset, of, rank, shape, out))
   return M.adopt(view, out[0], module, 0)
 end
@@ -185,31 +193,9 @@ local check = M.check
 
 -- ---- shapes and making ----
 
-local function check_dimension(size)
-  local whole = value.whole(size)
-  if not whole or whole < 0 then errors.refuse("shape", size) end
-  return whole
-end
-
----A shape (a number, or a table of numbers) as C has it.
----@param shape any
----@return integer rank
----@return ffi.cdata* sizes
-function M.check_shape(shape)
-  local sizes = ffi.new "size_t[8]"
-  if type(shape) ~= "table" then
-    sizes[0] = check_dimension(shape)
-    return 1, sizes
-  end
-  local rank = #shape
-  if rank < 1 or rank > MAX_RANK then errors.refuse("rank", rank, MAX_RANK) end
-  for i = 1, rank do sizes[i - 1] = check_dimension(rawget(shape, i)) end
-  return rank, sizes
-end
-
 -- Row i (from 0) as a view.
 local function row(array, i)
-  local view, out = M.push(array._device), ffi.new "mw_array *[1]"
+  local view, out = M.push(array._device), handle_cell()
   errors.must(C.mw_array_row(array._handle, i, out))
   return M.adopt(view, out[0], array._module, 0)
 end
@@ -235,7 +221,7 @@ end
 -- ---- elements ----
 
 local function read_slowly(array, i)
-  local element = ffi.new("uint8_t[?]", array._type.size)
+  local element = byte_list(array._type.size)
   errors.must(C.mw_array_read(array._handle, i, 1, element))
   return value.push(array._type, value.bytes(element))
 end
@@ -254,7 +240,7 @@ local no_keeper = {}
 
 -- The bytes of one element, made of a value.
 local function pack_element(array, element, what)
-  local bytes = ffi.new("uint8_t[?]", array._type.size)
+  local bytes = byte_list(array._type.size)
   local ok, why = value.pack(element, array._type, value.bytes(bytes), value.place(nil, what), no_keeper)
   if not ok then errors.misuse(why) end
   return bytes
@@ -397,7 +383,7 @@ M.raw = {
   -- array_view(array, offset in bytes, dtype or nil, shape) -> a view of the same memory
   array_view = function(array, offset, of, shape)
     check(array, "a view")
-    offset = check_dimension(offset)
+    offset = shapes.check_size(offset)
     local type, module = array._type, array._module
     if of ~= nil then type, module = dtype.check(of) end
     local rank, sizes = M.check_shape(shape)
@@ -410,12 +396,12 @@ M.raw = {
     local type, module = array._type, array._module
     if of ~= nil then type, module = dtype.check(of) end
     local rank, sizes = M.check_shape(shape)
-    local steps = ffi.new "int64_t[8]"
+    local steps = step_list()
     for d = 1, rank do
       if not value.whole(strides[d]) then errors.refuse "strides" end
       steps[d - 1] = strides[d]
     end
-    local view, out = M.push(array._device), ffi.new "mw_array *[1]"
+    local view, out = M.push(array._device), handle_cell()
     errors.must(C.mw_array_view_strided(array._handle, offset, type, rank, sizes, steps, out))
     return M.adopt(view, out[0], module, 0)
   end,
@@ -424,6 +410,15 @@ M.raw = {
   -- array_metamethods{__add = …}: operators of arrays
   array_metamethods = function(list)
     for name, operator in pairs(list) do operators[name] = operator end
+  end,
+  -- array_poll(array, flag, ticket) -> the element of the array, or nil: see mw_array_poll
+  array_poll = function(array, flag, ticket)
+    device.own()
+    local cell = byte_list(array._type.size)
+    local code = C.mw_array_poll(check(array, "a result")._handle, check(flag, "a flag")._handle, ticket, cell)
+    if code == C.MW_NOT_READY then return nil end
+    errors.must(code)
+    return value.push(array._type, value.bytes(cell))
   end,
   -- array_ramp(array, start, step)
   array_ramp = function(array, start, step)

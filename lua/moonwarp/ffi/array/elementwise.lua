@@ -14,6 +14,8 @@ local device = require "moonwarp.ffi.device"
 local array = require "moonwarp.ffi.array.array"
 local collect = require "moonwarp.ffi.garbage_collection"
 
+local value_list, intptr = ffi.typeof "mw_operand_value[?]", ffi.typeof "intptr_t"
+
 local MOST = 32 -- operands
 local kinds = { out = 0, ["in"] = 1, whole = 2, scalar = 3 }
 local OUT, SCALAR = kinds.out, kinds.scalar
@@ -48,7 +50,7 @@ local function elementwise_new(what)
   errors.must(C.mw_elementwise_new(state.device._handle, source, out))
   state.handle = ffi.gc(out[0], C.mw_elementwise_release)
   state.count = count
-  state.values = ffi.new("mw_operand_value[?]", count)
+  state.values = value_list(count)
   state.codes, state.cells = {}, {} -- of operands of scalar types: array.code_of, and room for a scalar operand
   for k, of in ipairs(state.types) do
     state.codes[k] = array.code_of(of)
@@ -61,7 +63,7 @@ end
 -- ---- running ----
 
 local function run(f, given)
-  local values, rooms = ffi.new("mw_operand_value[?]", f.count), {} -- rooms keep what values point to
+  local values, rooms = value_list(f.count), {} -- rooms keep what values point to
   local most, made, outputs = 0, {}, 0
   for k = 1, f.count do
     local operand = given[k]
@@ -111,6 +113,12 @@ local function set_quickly(f, values, k, operand)
   return true
 end
 
+-- The bytes of operand k where it is a larger array than those before.
+local function bytes_of(f, values, k, most)
+  if f.kinds[k] == SCALAR then return most end
+  return math.max(most, tonumber(C.mw_array_bytes(values[k - 1].array)))
+end
+
 -- The same as `run` for one output, to be made, and up to three operands: without garbage but the result.
 local function run_quickly(f, a, b, c)
   local values, count = f.values, f.count
@@ -118,10 +126,9 @@ local function run_quickly(f, a, b, c)
     (count > 2 and not set_quickly(f, values, 3, b)) or (count > 3 and not set_quickly(f, values, 4, c)) then
     return run(f, { nil, a, b, c })
   end
-  local most = 0
-  for k = 1, count - 1 do
-    if f.kinds[k + 1] ~= SCALAR then most = math.max(most, tonumber(C.mw_array_bytes(values[k].array))) end
-  end
+  local most = count > 1 and bytes_of(f, values, 2, 0) or 0 -- without a loop, which is compiled by itself
+  if count > 2 then most = bytes_of(f, values, 3, most) end
+  if count > 3 then most = bytes_of(f, values, 4, most) end
   collect.step(most)
   local made, where = array.push(f.device), f.device
   values[0].array = nil
@@ -180,7 +187,7 @@ local function array_operator(count, resolve)
     end
     local functions
     if key and of then
-      local where = tonumber(ffi.cast("intptr_t", of._device._handle))
+      local where = tonumber(ffi.cast(intptr, of._device._handle))
       functions = by_device[where] or {}
       by_device[where] = functions
       local f = functions[key]

@@ -13,9 +13,10 @@ local check = array.check
 local properties = class.properties.array
 
 function properties.shape(self)
-  check(self, "shape")
-  local shape = {}
-  for i = 1, self._rank do shape[i] = tonumber(self._shape[i - 1]) end
+  local sizes, rank = check(self, "shape")._shape, self._rank
+  if rank == 1 then return { tonumber(sizes[0]) } end -- without a loop, which is compiled apart from its callers
+  local shape = { tonumber(sizes[0]), tonumber(sizes[1]) }
+  for i = 3, rank do shape[i] = tonumber(sizes[i - 1]) end
   return shape
 end
 

@@ -61,7 +61,7 @@ local function check_sizes(sizes, what, is_given)
   return list[1], list[2], list[3], given
 end
 
-local dim3 = ffi.typeof "unsigned[3]"
+local dim3, launch_cell = ffi.typeof "unsigned[3]", ffi.typeof "mw_launch *[1]"
 
 local function same(a, b)
   return a.gx == b.gx and a.gy == b.gy and a.gz == b.gz and a.bx == b.bx and a.by == b.by and a.bz == b.bz and
@@ -91,7 +91,7 @@ function M.stand_at(state, config)
   if state.launch then
     code = C.mw_launch_configure(state.launch, grid, block, config.shared)
   else
-    local out = ffi.new "mw_launch *[1]"
+    local out = launch_cell()
     code = C.mw_launch_new(state.handle, grid, block, config.shared, out)
     if code == 0 then state.launch = ffi.gc(out[0], C.mw_launch_release) end
   end
@@ -99,6 +99,19 @@ function M.stand_at(state, config)
   if code == 0 then code = M.attributes(state.launch, config) end
   if code == 0 then state.now = config end
   return code
+end
+
+---Configure it for one of the library's launches, which has a table of its own.
+---@param state table of the kernel
+---@param x integer
+---@param y integer
+---@param z integer
+---@param threads integer
+function M.stand_at_sizes(state, x, y, z, threads)
+  local config = { gx = x, gy = y, gz = z, bx = threads, by = 1, bz = 1, shared = 0, empty = false, cooperative = false,
+    dependent = false }
+  errors.must(M.stand_at(state, config))
+  state.own_config, state.now = config, config
 end
 
 local function push_launch(self, state, config)

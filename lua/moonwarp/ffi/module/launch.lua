@@ -95,6 +95,11 @@ local function write_setter(info)
     C, ffi.istype, class.ctype "array", type, set_argument, refuse_count)
 end
 
+local function setter_of(of)
+  of.set = write_setter(of.info)
+  return of.set
+end
+
 -- ---- configured launches ----
 
 local function check(self)
@@ -137,12 +142,26 @@ end
 function kernel.launch_meta.__call(self, ...)
   local state = begin(self)
   local of = state.of
-  local set = of.set
-  if not set then
-    set = write_setter(of.info)
-    of.set = set
+  finish(state, (of.set or setter_of(of))(of.launch, of.info, of.device, select("#", ...), ...))
+end
+
+-- kernel_run(k, site, x, y, z, threads, arguments…): k({x, y, z}, threads)(arguments…), launched at the line that
+-- call_site found. For the library's own kernels: it makes no object, and several may be launched for one line.
+local function kernel_run(self, site, x, y, z, threads, ...)
+  local of = class.state(self)
+  local config = of.own_config
+  if not config or of.now ~= config or config.gx ~= x or config.gy ~= y or config.gz ~= z
+    or config.bx ~= threads then
+    kernel.stand_at_sizes(of, x, y, z, threads)
   end
-  finish(state, set(of.launch, of.info, of.device, select("#", ...), ...))
+  local code, why = (of.set or setter_of(of))(of.launch, of.info, of.device, select("#", ...), ...)
+  if code == 0 then
+    of.device._pending = 1
+    code = C.mw_launch_run(of.launch, site)
+  end
+  C.mw_launch_clear(of.launch)
+  if not code then errors.misuse(why, of.name) end
+  if code ~= 0 then errors.raise() end
 end
 
 -- Parameter i (from 0) of a block, or the value that is given for it: a result code, or nil and a sentence.
@@ -252,4 +271,12 @@ local function launch_clusters(self)
   return out[0]
 end
 
-return { raw = { launch_block = launch_block, launch_clusters = launch_clusters, kernel_launch = kernel.launch } }
+return {
+  raw = {
+    launch_block = launch_block, launch_clusters = launch_clusters, kernel_launch = kernel.launch,
+    kernel_run = kernel_run,
+    -- call_site(level) -> "script.lua:12", the script's line that is running, or nil. level: of the first function that
+    -- may be the script's, where 1 is the caller's
+    call_site = errors.site,
+  },
+}

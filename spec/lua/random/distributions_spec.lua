@@ -246,3 +246,17 @@ describe("the sizes of g:choice", function()
     end
   end)
 end)
+
+describe("a generator's kernels", function()
+  it("have no race, and use nothing that is not written", function()
+    if require("support.suite").on_gpu then return pending "CPU device only: gpu_check_spec checks kernels on GPUs" end
+    for _, kind in ipairs { "philox", "mt19937", "mtgp32" } do
+      local report = mw.check(function()
+        mw.random(1, kind):uniform(70000)
+        mw.random(1, kind):permutation(500)
+        mw.synchronize()
+      end)
+      assert.equal("no findings", tostring(report), kind)
+    end
+  end)
+end)

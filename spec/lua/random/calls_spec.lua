@@ -7,7 +7,7 @@ local interpreter = arg[-1]
 it("random calls neither crash nor hang, and are refused in words", function()
   local seed = tonumber(os.getenv "MOONWARP_SEED") or 101
   local calls = tonumber(os.getenv "MOONWARP_CALLS") or 50000
-  print("seed of random_calls_spec: " .. seed)
+  print("seed of calls_spec: " .. seed)
   -- Some calls write files: names without a folder are in one of this run's own.
   local folder = os.tmpname()
   os.remove(folder)
