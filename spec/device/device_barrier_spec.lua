@@ -380,6 +380,37 @@ for _, tier in ipairs(tiers) do
   end)
 end
 
+describe("a cuda::barrier of any scope", function()
+  it("compiles for GPUs by mwcc, in any memory", function()
+    require("support.compile.paths").assert_compiles_for_gpus({ source = source, options = { "-O1" } },
+      { "mwcc for a GPU" })
+  end)
+
+  it("is tried in a loop", function()
+    for _, scope in ipairs { "block", "device", "system" } do
+      local out = mw.arange(0, 128, 1, "int")
+      mw.compile(([==[
+        #include <cuda/std/utility>
+        #include <cuda/barrier>
+        using barrier = cuda::barrier<cuda::thread_scope_SCOPE>;
+        __global__ void k(int *p) {
+          __shared__ barrier bar;
+          __shared__ int s[128];
+          if (threadIdx.x == 0) init(&bar, blockDim.x);
+          __syncthreads();
+          for (int i = 0; i < 4; i++) {
+            s[threadIdx.x] = p[threadIdx.x];
+            auto token = bar.arrive();
+            while (!bar.try_wait(cuda::std::move(token))) {}
+            p[threadIdx.x] = s[127 - threadIdx.x] + 1;
+            __syncthreads();
+          }
+        }]==]):gsub("SCOPE", scope)).k(1, 128)(out)
+      for t = 0, 127 do assert.equal(t + 4, out[t + 1], scope) end
+    end
+  end)
+end)
+
 describe("the tier of a kernel", function()
   local m = mw.compile(source)
 

@@ -2,8 +2,10 @@
 -- against plain loops, and the device side of libcu++ and Thrust. MOONWARP_CCCL names the folder of its headers.
 
 local mw = require "moonwarp"
+local mwcc = require "support.mwcc"
 local paths = require "support.compile.paths"
 local random = require "support.random" "cccl_spec"
+local suite = require "support.suite"
 
 local function folder()
   for _, path in ipairs { os.getenv "MOONWARP_CCCL" or "", "/usr/local/cuda/include/cccl" } do
@@ -16,6 +18,9 @@ local function folder()
 end
 
 local cccl = folder()
+
+-- CCCL's barrier has a destructor, which the program clang refuses for shared variables.
+local lacking = not mwcc.has_clang_inside() and "this mwcc has no clang of its own"
 
 local function compile(text)
   pcall(mw.limit, "compile_time", 600) -- many instances; NVRTC has no such limit
@@ -248,6 +253,50 @@ describe("libcu++ and Thrust in device code:", function()
       }]==]).k(1, 32)(out, count)
     assert.same({ 1.5, 2, -7, 24, 7, 9 }, out:totable())
     assert.equal(64, count[1])
+  end)
+
+  it("cuda::barrier as a shared variable, for 8.0 and 9.0", function()
+    if lacking then return pending(lacking) end
+    local text = [==[
+      #include <cuda/barrier>
+      __global__ void k(int *p) {
+        __shared__ cuda::barrier<cuda::thread_scope_block> ready;
+        __shared__ int s[128];
+        if (threadIdx.x == 0) init(&ready, blockDim.x);
+        __syncthreads();
+        for (int i = 0; i < 5; i++) {
+          s[threadIdx.x] = p[threadIdx.x];
+          auto token = ready.arrive();
+          ready.wait(static_cast<decltype(token) &&>(token));
+          p[threadIdx.x] = s[127 - threadIdx.x] + 1;
+          ready.arrive_and_wait();
+        }
+      }]==]
+    local expected = {}
+    for t = 0, 127 do expected[t + 1] = 127 - t + 5 end
+    for _, capability in ipairs { "", "--capability=8.0", "--capability=9.0" } do
+      if capability ~= "" and suite.on_gpu then break end
+      local p = mw.arange(128, "int")
+      mw.compile { source = text, options = { "-I" .. cccl, capability ~= "" and capability or "-O2" } }.k(1, 128)(p)
+      assert.same(expected, p:totable(), capability)
+    end
+  end)
+
+  it("cuda::memcpy_async of a thread, tracked by a barrier", function()
+    if lacking then return pending(lacking) end
+    local p, q = mw.arange(1024, "int"), mw.zeros(1024, "int")
+    compile([==[
+      #include <cuda/barrier>
+      __global__ void k(const int *p, int *q) {
+        __shared__ alignas(16) int s[1024];
+        __shared__ cuda::barrier<cuda::thread_scope_block> ready;
+        if (threadIdx.x == 0) init(&ready, blockDim.x);
+        __syncthreads();
+        if (threadIdx.x == 0) cuda::memcpy_async(s, p, cuda::aligned_size_t<16>(sizeof s), ready);
+        ready.arrive_and_wait();
+        for (int i = threadIdx.x; i < 1024; i += blockDim.x) q[i] = s[i] + 1;
+      }]==]).k(1, 128)(p, q)
+    for i = 1, 1024 do assert.equal(i, q[i]) end
   end)
 
   it("function objects, tuples, pairs, complex numbers and random numbers of Thrust", function()

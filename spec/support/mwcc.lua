@@ -7,6 +7,9 @@ local home = assert(os.getenv "MOONWARP_HOME", "MOONWARP_HOME is not set")
 
 local M = { program = home .. "/bin/mwcc" }
 
+---Whether clang's front end is a part of mwcc; otherwise the program clang is run, of which less can be changed.
+function M.has_clang_inside() return (os.execute(("'%s' -cc1 -version > /dev/null 2>&1"):format(M.program))) == true end
+
 ---@param source string CUDA C
 ---@param options string what it is to print, with --emit, --dump, --report …
 ---@return string output, integer status its exit status

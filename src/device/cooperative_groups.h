@@ -102,6 +102,17 @@ public:
   __mw_member static dim3 group_dim() { return dim3(gridDim.x, gridDim.y, gridDim.z); }
   __mw_member static dim3 dim_blocks() { return group_dim(); }
   __mw_member static dim3 block_index() { return thread_block::group_index(); }
+  /* Templates, for GPUs without clusters (cluster.h). */
+  template <int = 0> __mw_member static dim3 dim_clusters() { return __clusterGridDimInClusters(); }
+  template <int = 0> __mw_member static dim3 cluster_index() { return __clusterIdx(); }
+  template <int = 0> __mw_member static unsigned long long num_clusters() {
+    dim3 size = dim_clusters();
+    return (unsigned long long)size.x * size.y * size.z;
+  }
+  template <int = 0> __mw_member static unsigned long long cluster_rank() {
+    dim3 size = dim_clusters(), at = cluster_index();
+    return at.x + size.x * (at.y + (unsigned long long)size.y * at.z);
+  }
 };
 
 __mw_device_template grid_group this_grid() { return grid_group(); }
@@ -254,6 +265,8 @@ __mw_device_template thread_block_tile<Size, Parent> tiled_partition(const Paren
   if constexpr (Size > 32) details::make_tiles<Size>();
   return thread_block_tile<Size, Parent>();
 }
+
+template <int = 0> __mw_device_template thread_block_tile<1> this_thread() { return thread_block_tile<1>(); }
 
 /* A tile of a size that is known at run time only, of a thread_block or of coalesced threads. */
 __mw_member thread_group tiled_partition(const thread_group &parent, unsigned int size) {

@@ -142,6 +142,30 @@ __global__ void __cluster_dims__(4) spread(const int *in, int *out) {
   c.sync();
 }
 
+// The older instruction, which does not wait, in a loop; by the state and by parity.
+__global__ void tests_in_loops(int *p) {
+  __shared__ unsigned long long bar;
+  __shared__ int s[128];
+  if (threadIdx.x == 0) asm volatile("mbarrier.init.shared.b64 [%0], %1;" : : "r"(place(&bar)), "r"(blockDim.x));
+  __syncthreads();
+  for (int i = 0; i < 4; i++) {
+    s[threadIdx.x] = p[threadIdx.x];
+    unsigned long long state;
+    int past;
+    asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(state) : "r"(place(&bar)) : "memory");
+    do {
+      if (i % 2)
+        asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], 1; selp.b32 %0, 1, 0, p; }"
+                     : "=r"(past) : "r"(place(&bar)) : "memory");
+      else
+        asm volatile("{ .reg .pred p; mbarrier.test_wait.shared.b64 p, [%1], %2; selp.b32 %0, 1, 0, p; }"
+                     : "=r"(past) : "r"(place(&bar)), "l"(state) : "memory");
+    } while (!past);
+    p[threadIdx.x] = s[blockDim.x - 1 - threadIdx.x] + 1;
+    __syncthreads();
+  }
+}
+
 // Reductions into global memory.
 __global__ void reduces(int *sums, float *most) {
   __shared__ alignas(16) int part[32];
@@ -190,6 +214,12 @@ for _, tier in ipairs { tiers[1], not rawget(_G, "jit") and tiers[2] or nil } do
       local input, out = mw.arange(0, 32, 1, "int"), mw.zeros(32, "int")
       m.polls(1, 64)(input, out)
       for t = 0, 31 do assert.equal(31 - t, out[t + 1]) end
+    end)
+
+    it("is tested in a loop while others arrive", function()
+      local p = mw.arange(0, 128, 1, "int")
+      m.tests_in_loops(1, 128)(p)
+      for t = 0, 127 do assert.equal(t + 4, p[t + 1]) end
     end)
 
     it("counts what other blocks of its cluster copy", function()

@@ -262,6 +262,24 @@ describe("a launch with clusters", function()
     assert.same({ 1, 1, 1, 1 }, four:totable())
   end)
 
+  it("is counted in the grid's group", function()
+    local out = mw.zeros(12, "int")
+    mw.compile([==[
+      #include <cooperative_groups.h>
+      __global__ void __cluster_dims__(2, 1, 1) k(int *p) {
+        auto grid = cooperative_groups::this_grid();
+        dim3 at = grid.cluster_index(), size = grid.dim_clusters();
+        int shared = __isCtaShared(p);
+        if (threadIdx.x == 0)
+          p[blockIdx.x + gridDim.x * blockIdx.y] = grid.cluster_rank() * 10000 + grid.num_clusters() * 1000 +
+                                                   size.x * 100 + size.y * 10 + at.x * 2 + at.y + shared * 5;
+      }]==]).k({ 4, 3 }, 32)(out)
+    for b = 0, 11 do
+      local x, y = b % 4 // 2, b // 4
+      assert.equal((x + 2 * y) * 10000 + 6000 + 230 + x * 2 + y, out[b + 1])
+    end
+  end)
+
   it("is not for devices of earlier capabilities", function()
     if suite.on_gpu then return pending "CPU device only" end
     mw.with(mw.device "cpu@8.0", function()

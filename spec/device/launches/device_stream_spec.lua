@@ -123,6 +123,50 @@ describe("streams of device code:", function()
     ]], 4, 1, 1))
   end)
 
+  it("copies of slices between pitched memory", function()
+    local out = run([[
+      __global__ void add(int *p) { p[threadIdx.x] += threadIdx.x; }
+      __global__ void k(int *p) {
+        add<<<1, 24>>>(p);
+        cudaMemcpy3DParms copy = {};
+        copy.srcPtr.ptr = p, copy.srcPtr.pitch = 16, copy.srcPtr.ysize = 3;
+        copy.dstPtr.ptr = p + 24, copy.dstPtr.pitch = 8, copy.dstPtr.ysize = 2;
+        copy.srcPos.x = 4, copy.srcPos.y = 1;
+        copy.extent.width = 8, copy.extent.height = 2, copy.extent.depth = 2;
+        copy.kind = cudaMemcpyDeviceToDevice;
+        p[32] = cudaMemcpy3DAsync(&copy, 0);
+      }
+    ]], 33, 1, 1)
+    assert.same({ 5, 6, 9, 10, 17, 18, 21, 22, 0 }, { table.unpack(out, 25, 33) })
+  end)
+
+  it("limits and configurations are those of the host", function()
+    if suite.on_gpu then return pending "CPU device only: CUDA's device runtime lacks or refuses some of these" end
+    local m = mw.compile [[
+      __global__ void none() {}
+      __global__ void k(int *p, size_t *z) {
+        cudaFuncCache cache;
+        cudaSharedMemConfig banks;
+        cudaEvent_t event;
+        none<<<1, 1>>>();
+        p[0] = cudaDeviceGetLimit(&z[0], cudaLimitMallocHeapSize);
+        p[1] = cudaDeviceGetLimit(&z[1], cudaLimitDevRuntimePendingLaunchCount);
+        p[2] = cudaDeviceGetLimit(&z[2], cudaLimitStackSize);
+        p[3] = cudaDeviceGetCacheConfig(&cache);
+        p[4] = cudaDeviceGetSharedMemConfig(&banks);
+        p[5] = cudaRuntimeGetVersion(&p[6]);
+        cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+        p[7] = cudaEventRecordWithFlags(event, 0, 0);
+        cudaEventDestroy(event);
+      }]]
+    local p, z = mw.zeros(8, "int"), mw.zeros(3, "ulonglong")
+    m.k(1, 1)(p, z)
+    assert.same({ 0, 0, 0, 0, 0, 0 }, { table.unpack(p:totable(), 1, 6) })
+    assert.is_true(p[7] >= 11000)
+    assert.equal(0, p[8])
+    assert.same({ mw.limit "heap", mw.limit "launches", mw.limit "stack" }, z:totable())
+  end)
+
   it("copies outside of device memory are refused", function()
     if suite.on_gpu then return pending "CPU device only: a GPU does not look at addresses" end
     assert.same({ 1, 1 }, run([[

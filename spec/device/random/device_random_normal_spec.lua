@@ -117,4 +117,24 @@ describe("cuRAND's normal numbers", function()
       end
     end
   end
+
+  -- GPUs have no rounded angle, but the number of turns.
+  it("are doubles within 3 units of the functions' values where mwcc compiles for GPUs", function()
+    local gpus = mw.compile("#define __mw_polar_of_gpus\n" .. source .. [[
+      __global__ void by_functions(ull seed, int rounds, double2 *out) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        curandState s;
+        curand_init(seed, i, 0, &s);
+        for (int round = 0; round < rounds; round++) {
+          double u = curand_uniform_double(&s), v = curand_uniform_double(&s), x, y, distance = sqrt(-2 * log(u));
+          sincospi(2 * v, &x, &y);
+          out[round * gridDim.x * blockDim.x + i] = make_double2(x * distance, y * distance);
+        }
+      }]])
+    local made, expected = mw.zeros(4096 * 40, "double"), mw.zeros(4096 * 40, "double")
+    gpus["fill<normal,curandState,double2>"](32, 128)(1234, 20, made:as "double2")
+    gpus.by_functions(32, 128)(1234, 20, expected:as "double2")
+    local worst = difference("normal", expected:bytes(), made:bytes(), "double")
+    assert.is_true(worst > 0 and worst <= 3, ("%g units in the last place"):format(worst))
+  end)
 end)

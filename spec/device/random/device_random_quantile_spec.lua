@@ -66,28 +66,53 @@ local quantiles = {
   { 0x0f90c43f, -0x1.8c4e520a805a8p+0, -0x1.4a6c537def52ep-54 },
 }
 
+-- Numbers of cuRAND's host library (10.3.10, sobol32) for words.
+local of_host = {
+  { 0x00000000, -0x1.95a1198fcf3d7p+2 }, { 0x00001000, -0x1.30d49b0509c92p+2 }, { 0x01000000, -0x1.547d1729e09dap+1 },
+  { 0x05f16000, -0x1.fdd14fd181e74p+0 }, { 0x07955000, -0x1.e2e99c140071dp+0 }, { 0x07ffe000, -0x1.dcddc589b2ce5p+0 },
+  { 0x08000000, -0x1.dcdbfedcb059ep+0 }, { 0x08001000, -0x1.dcdb1b8863313p+0 }, { 0x0b76b000, -0x1.b29e25d959d86p+0 },
+  { 0x0d227000, -0x1.a1df4d143001cp+0 }, { 0x1bc7b000, -0x1.3c0594f21ac42p+0 }, { 0x1ffff000, -0x1.267d99bef4a5fp+0 },
+  { 0x20000000, -0x1.267d4c0542895p+0 }, { 0x20001000, -0x1.267cfe4bab925p+0 }, { 0x21df1000, -0x1.1d93ea8a901d4p+0 },
+  { 0x32a2e000, -0x1.b2f3733bc80bcp-1 }, { 0x32f16000, -0x1.b0bfeee4ecbb1p-1 }, { 0x3ecf0000, -0x1.60dfebfecd420p-1 },
+  { 0x3fff0000, -0x1.595d03aa975c0p-1 }, { 0x58c88000, -0x1.9367566b830b5p-2 }, { 0x690cc000, -0x1.d02a0a0449da7p-3 },
+  { 0x76d22000, -0x1.70a37491ba9c3p-4 }, { 0x7ffff000, -0x1.40cf2b35d3c54p-19 }, { 0x80000000, 0x1.40d931ff62706p-32 },
+  { 0x80001000, 0x1.40e338c8f3bb9p-19 }, { 0x800a3000, 0x1.9894aa66408eap-12 }, { 0x8e4da000, 0x1.1fc45b5267f99p-3 },
+  { 0xa8c9c000, 0x1.a47c78906a15bp-2 }, { 0xb0e92000, 0x1.fed2566b16afep-2 }, { 0xc0000000, 0x1.5956b8784e3d9p-1 },
+  { 0xc35f5000, 0x1.6edf3831deedep-1 }, { 0xcdd74000, 0x1.b6643f7c41985p-1 }, { 0xe0000000, 0x1.267d4c0a1e23bp+0 },
+  { 0xe0001000, 0x1.267d99c3d041dp+0 }, { 0xeceb4000, 0x1.715cc13be0b14p+0 }, { 0xf0dd0000, 0x1.8fe83d377c76bp+0 },
+  { 0xf8000000, 0x1.dcdbfeeae5aa6p+0 }, { 0xf8001000, 0x1.dcdce240aaf49p+0 }, { 0xf8395000, 0x1.e013e674b4efbp+0 },
+  { 0xf8fc6000, 0x1.eba4259480d85p+0 }, { 0xfacf6000, 0x1.06296827ff134p+1 }, { 0xfb08d000, 0x1.087ecf454079bp+1 },
+  { 0xfbed3000, 0x1.12c4362ef79cep+1 }, { 0xfc30f000, 0x1.162f379233ba7p+1 }, { 0xfcad5000, 0x1.1d07a5572c7eap+1 },
+  { 0xfd4fc000, 0x1.2769d79926576p+1 }, { 0xfdae6000, 0x1.2e7e9b0a4218dp+1 }, { 0xfe06f000, 0x1.36152150c151ap+1 },
+  { 0xfe294000, 0x1.39574154f4b87p+1 }, { 0xff47d000, 0x1.627236c93f292p+1 }, { 0xfffff000, 0x1.30d569928f49bp+2 },
+}
+
 local source = [[
-#include <curand_kernel.h>
+#include <moonwarp/random/distributions/draws.h>
 template <class T> __global__ void quantiles(const unsigned *words, int count, T *out) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= count) return;
   if constexpr (sizeof(T) == 8) out[i] = _curand_normal_icdf_double(words[i]);
   else out[i] = _curand_normal_icdf(words[i]);
 }
+extern "C" __global__ void of_host(const unsigned *words, int count, double *out) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) out[i] = draw_normal_double::make(words[i], 0.0, 1.0);
+}
 ]]
 
 describe("normal quantiles", function()
-  local m, words
+  local m, of_gpus, words
   setup(function()
-    m = mw.compile(source)
+    m, of_gpus = mw.compile(source), mw.compile("#define __mw_quantile_of_gpus\n" .. source)
     local list = {}
     for i, row in ipairs(quantiles) do list[i] = row[1] end
     words = mw.array(list, "unsigned int")
   end)
 
-  local function check(type, precision, most)
+  local function check(type, precision, most, of)
     local out = mw.zeros(#quantiles, type)
-    local kernel = m[("quantiles<%s>"):format(type)]
+    local kernel = (of or m)[("quantiles<%s>"):format(type)]
     assert.equal(suite.simd, kernel.tier)
     kernel(1, 64)(words, #quantiles, out)
     for i, row in ipairs(quantiles) do
@@ -102,5 +127,18 @@ describe("normal quantiles", function()
 
   it("are within 2 units of a float's precision", function()
     check("float", 2.0 ^ 23, 2)
+  end)
+
+  it("are within 3 units of a float's precision where mwcc compiles for GPUs", function()
+    check("float", 2.0 ^ 23, 3, of_gpus)
+  end)
+
+  it("of the host library's streams are its doubles", function()
+    local list = {}
+    for i, row in ipairs(of_host) do list[i] = row[1] end
+    local out = mw.zeros(#list, "double")
+    assert.equal(suite.simd, m.of_host.tier)
+    m.of_host(1, 128)(mw.array(list, "unsigned int"), #list, out)
+    for i, row in ipairs(of_host) do assert.equal(row[2], out[i], ("word %x"):format(row[1])) end
   end)
 end)

@@ -3,7 +3,7 @@
 local mw = require "moonwarp"
 
 local M = { themes = { "shared", "tiles", "cooperation", "global", "ordering", "memory", "bounds", "waits",
-  "participation", "initialisation", "values", "bulk", "structs" } }
+  "participation", "initialisation", "values", "bulk", "structs", "clusters" } }
 
 -- The text with each @{bug|repair} replaced by one side.
 function M.variant(case, bug)

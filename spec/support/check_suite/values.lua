@@ -207,6 +207,19 @@ __global__ void k(int *y) {
   __syncthreads();
   y[threadIdx.x] = min(s[63 - threadIdx.x], 5); //1
 }]==] },
+  { "the sums of warps that the block does not have", kind = "uninitialised", run = { 1, 96, {"float:1"} }, text = [==[
+__global__ void k(float *y) {
+  __shared__ float part[32];
+  float v = threadIdx.x;
+  for (int d = 16; d; d /= 2) v += __shfl_down_sync(~0u, v, d);
+  if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = v;
+  __syncthreads();
+  if (threadIdx.x < 32) {
+    v = @{part[threadIdx.x]|threadIdx.x < blockDim.x / 32 ? part[threadIdx.x] : 0}; //1
+    for (int d = 16; d; d /= 2) v += __shfl_down_sync(~0u, v, d);
+    if (threadIdx.x == 0) y[0] = v;
+  }
+}]==] },
   { "shuffle of uninit", kind = "uninitialised", run = { 1, 32, {"float:64"} }, text = [==[
 __global__ void k(float *y) {
   __shared__ float s[32];

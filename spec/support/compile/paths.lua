@@ -19,19 +19,23 @@ end
 local folder = "/usr/local/cuda/lib64/libnvrtc.so"
 M.nvrtc = first_file(folder .. ".13", folder .. ".12", folder)
 
+-- NVIDIA's own. LeakSanitizer fails in a process that has loaded it (spec/sanitize/README.md).
+local function nvidia(script, home)
+  return gpu { script, environment = { MOONWARP_NVRTC = M.nvrtc, MOONWARP_HOME = home or os.getenv "MOONWARP_HOME",
+    ASAN_OPTIONS = (os.getenv "ASAN_OPTIONS" or "") .. ":detect_leaks=0" } }
+end
+
 local paths = {
   cpu = function(script)
     return child { 'local mw = require "moonwarp"\n' .. script, environment = { MOONWARP_DEVICE = "cpu" } }
   end,
   ["mwcc for a GPU"] = function(script) return gpu { script, environment = { MOONWARP_NVRTC = "off" } } end,
   ["a false NVRTC"] = function(script) return gpu { script, nvrtc = "mwcc=1" } end,
-  NVRTC = M.nvrtc and function(script) return gpu { script, environment = { MOONWARP_NVRTC = M.nvrtc } } end,
+  NVRTC = M.nvrtc and nvidia,
 }
 
 -- NVRTC where there is no mwcc, which otherwise compiles what NVRTC cannot, and says what kernels' parameters are.
-local alone = M.nvrtc and function(script)
-  return gpu { script, environment = { MOONWARP_NVRTC = M.nvrtc, MOONWARP_HOME = "/nonexistent" } }
-end
+local alone = M.nvrtc and function(script) return nvidia(script, "/nonexistent") end
 
 ---The outputs of a script on each path, or on those that are named, by the path's name.
 ---@param script string

@@ -42,8 +42,11 @@ static int is_unfinished(void) {
 
 /* ---- checked runs: a kernel that says what it found ---- */
 
+/* The sites of the kernel's accesses, a store and a load, follow those of the values that it loads. */
+enum { SITES_OF_VALUES = 8 };
+
 static mw_follow_end followed_end(const mw_follow_launch *launch, unsigned site, unsigned block, unsigned thread) {
-  return (mw_follow_end){.site = launch->first_site + site,
+  return (mw_follow_end){.site = launch->first_site + SITES_OF_VALUES + site,
                          .run = launch->base + block,
                          .thread = thread,
                          .step = 1,
@@ -73,11 +76,12 @@ static void touch_first(const mw_follow_launch *launch, const mw_follow_session 
   if (page == pages + session->page_room || !page->cells) return;
   mw_follow_cell *cell = (mw_follow_cell *)(uintptr_t)page->cells + address / 4 % MW_FOLLOW_PAGE_WORDS;
   cell->who[MW_FOLLOW_WRITE] = (uint64_t)launch->base << 32 | 3 << 4 | 15;
-  cell->what[MW_FOLLOW_WRITE] = (uint64_t)(launch->first_site + 1) << 44 | 3 << 7 | MW_FOLLOW_STORE;
+  cell->what[MW_FOLLOW_WRITE] = (uint64_t)(launch->first_site + SITES_OF_VALUES + 1) << 44 | 3 << 7 | MW_FOLLOW_STORE;
 }
 
 /* finds=kind: of a finding; 100 and 101: a pair that is not ordered, and one that is; 102: of a write that the shadow has;
-   103 and 104: the first access is the atomic one that releases, or a later one. */
+   103 and 104: the first access is the atomic one that releases, or a later one; 105: the launch's arrays that are
+   wholly written or only read are recorded. */
 static void run_followed(const unsigned char *params, size_t size) {
   unsigned kind = (unsigned)setting("finds", 0);
   uint64_t address;
@@ -90,6 +94,10 @@ static void run_followed(const unsigned char *params, size_t size) {
     uint64_t first;
     memcpy(&first, params, sizeof first);
     touch_first(launch, session, first);
+    return;
+  }
+  if (kind == 105) {
+    (void)record("followed", "whole %x read only %x", launch->whole, launch->read_only);
     return;
   }
   if (kind >= 100) {
@@ -171,6 +179,7 @@ static void look_at_stops(size_t stream) {
 static CUresult fake_cuStreamSynchronize(CUstream stream) {
   CALL(cuStreamSynchronize, "%zu", number_of(stream));
   if (lost) return lost;
+  if (stream == freed_in) outstanding = 0;
   look_at_stops(number_of(stream));
   if (busy[number_of(stream)] == 2) return 0;
   busy[number_of(stream)] = 0;

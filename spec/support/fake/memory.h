@@ -1,6 +1,7 @@
 /* The part of cuda.c with memory, which is the host's: each piece has its size before it, and the context that it is of. */
 
-static size_t in_use;
+static size_t in_use, outstanding; /* outstanding: freed in a stream, and the host has not waited for that */
+static CUstream freed_in;
 static struct {
   char *memory;
   size_t bytes;
@@ -23,8 +24,8 @@ static void note(char *memory, size_t bytes) {
 }
 
 /* The size stands before the memory, which is aligned as the device's. */
-static CUresult allocate(void **out, size_t bytes) {
-  if (in_use + bytes > (size_t)setting("memory", 1000000000)) return CUDA_OUT_OF_MEMORY;
+static CUresult allocate_beside(void **out, size_t bytes, size_t others) {
+  if (in_use + others + bytes > (size_t)setting("memory", 1000000000)) return CUDA_OUT_OF_MEMORY;
   char *memory = aligned_alloc(256, (bytes + 511) / 256 * 256);
   memcpy(memory, &bytes, sizeof bytes);
   memset(memory + 256, 0xcd, bytes);
@@ -33,6 +34,8 @@ static CUresult allocate(void **out, size_t bytes) {
   *out = memory + 256;
   return 0;
 }
+
+static CUresult allocate(void **out, size_t bytes) { return allocate_beside(out, bytes, outstanding); }
 
 static void release(void *memory) {
   size_t bytes;
@@ -56,9 +59,8 @@ static CUresult fake_cuMemAlloc(CUdeviceptr *address, size_t bytes) {
 }
 
 static CUresult fake_cuMemAllocAsync(CUdeviceptr *address, size_t bytes, CUstream stream) {
-  (void)stream;
   CALL(cuMemAllocAsync, "%zu", bytes);
-  return allocate((void **)address, bytes);
+  return allocate_beside((void **)address, bytes, stream == freed_in ? 0 : outstanding);
 }
 
 static CUresult fake_cuMemAllocManaged(CUdeviceptr *address, size_t bytes, unsigned flags) {
@@ -78,9 +80,11 @@ static CUresult fake_cuMemFree(CUdeviceptr address) {
 }
 
 static CUresult fake_cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
-  (void)stream;
   CALL(cuMemFreeAsync, "%s", "");
+  size_t before = in_use;
   release((void *)(uintptr_t)address);
+  outstanding += before - in_use;
+  freed_in = stream;
   return 0;
 }
 

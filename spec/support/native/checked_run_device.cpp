@@ -41,6 +41,7 @@ struct block_memory {
 static thread_local __mw_u32 thread_id, block_id;
 static thread_local block_memory *memory;
 
+static mw_follow_page __mw_follow_no_page;
 static mw_follow_here *__mw_here() { return &memory->here; }
 static __mw_u32 __mw_follow_thread_id() { return thread_id; }
 static __mw_u32 __mw_follow_block_id() { return block_id; }
@@ -143,8 +144,9 @@ static mw_follow_pair pairs[PAIRS];
 static mw_follow_event events[LOG];
 static mw_follow_head heads[HEADS];
 static mw_follow_malloc mallocs[MALLOCS];
-alignas(256) static char device_memory[MEMORY];
-static __mw_u32 next_run = 1;
+alignas(256) static char device_memory[MEMORY], spare[MW_FOLLOW_PAGE_WORDS];
+static __mw_u32 next_run = 1, whole;
+static bool by_bytes;
 
 static void cover() {
   for (__mw_u64 n = (__mw_u64)device_memory >> MW_FOLLOW_PAGE_SHIFT;
@@ -170,12 +172,14 @@ static void open_session() {
                               PAGES,           FINDINGS,
                               PAIRS,           LOG,
                               HEADS,           MALLOCS};
+  memset(spare, 15, sizeof spare);
+  session.spare = (__mw_u64)spare, session.spare_room = 1;
 }
 
 static std::string found() {
-  static const char *const kinds[] = {"",           "race",  "unwritten", "diverged", "returned",
-                                      "own lane",   "never", "other",     "absent",   "freed twice",
-                                      "not malloc", "past",  "freed",     "stuck",    "grid"};
+  static const char *const kinds[] = {"",      "race",  "unwritten", "diverged",    "returned",   "own lane",
+                                      "never", "other", "absent",    "freed twice", "not malloc", "past",
+                                      "freed", "stuck", "grid",      "used absent"};
   std::vector<const mw_follow_finding *> list;
   std::string text;
   for (auto &f : findings)
@@ -216,15 +220,16 @@ static void run(const char *name, __mw_u32 blocks, __mw_u32 threads, const std::
                 __mw_u32 kinds = 15) {
   static block_memory memories[RESIDENT];
   open_session();
-  uses = kinds | MW_FOLLOW_WARPS | MW_FOLLOW_ARRIVALS;
+  uses = kinds | MW_FOLLOW_WARPS | MW_FOLLOW_ARRIVALS | (by_bytes ? MW_FOLLOW_BYTES : 0);
   mw_follow_launch launch = {};
   launch.session = (__mw_u64)&session;
   launch.threads = threads, launch.blocks = blocks, launch.kinds = kinds;
   launch.base = launch.floor = next_run;
+  launch.whole = whole;
   launch.slot_count = RESIDENT;
   launch.shared_words = (SHARED + RESERVED) / 4;
   launch.cells_at = (sizeof(mw_follow_block) + 63) / 64 * 64;
-  __mw_u64 end_of_cells = launch.cells_at + launch.shared_words * sizeof(mw_follow_cell);
+  __mw_u64 end_of_cells = launch.cells_at + launch.shared_words * sizeof(mw_follow_cell) * (by_bytes ? 4 : 1);
   launch.written_at = kinds & MW_FOLLOW_INITIALISATION ? end_of_cells : 0;
   launch.slot_bytes = end_of_cells + launch.shared_words * 4;
   next_run += blocks;
@@ -284,6 +289,18 @@ static void run_shared() {
       },
       MW_FOLLOW_RACES);
   run("neighbouring bytes", 1, 64, [] { __mw_guard_follow(memory->shared + T, 1, nullptr, 1, MW_FOLLOW_STORE); });
+  by_bytes = true;
+  run("neighbouring bytes by themselves", 1, 64, [] {
+    __mw_guard_follow(memory->shared + T, 1, nullptr, 1, MW_FOLLOW_STORE), barrier(9), load(shared(T / 4), 2);
+  });
+  run("bytes that neighbours write too", 1, 64, [] {
+    __mw_guard_follow(memory->shared + T, 1, nullptr, 1, MW_FOLLOW_STORE);
+    __mw_guard_follow(memory->shared + (T + 1) % 64, 1, nullptr, 2, MW_FOLLOW_STORE);
+  });
+  run(
+      "bytes of words that others read", 1, 64,
+      [] { __mw_guard_follow(memory->shared + T, 1, nullptr, 1, MW_FOLLOW_STORE), load(shared(15 - T / 4), 2); }, 2);
+  by_bytes = false;
   run(
       "a barrier without checks of barriers", 1, 64, [] { store(shared(T), 1), barrier(3), load(shared(63 - T), 2); },
       2 | 8);
@@ -293,32 +310,109 @@ static void run_shared() {
   });
 }
 
-/* Initialisation by itself. */
-static void access(char *at, __mw_u64 bytes, __mw_u32 site, __mw_u32 flags) {
-  __mw_guard_follow_written(at, bytes, nullptr, site, flags | place_of(at));
+/* Shadows of values: as mwcc makes it of a load of a value that is used, and of a store. */
+static __mw_u64 find_shadow(char *at, __mw_u64 bytes, __mw_u32 site, __mw_latest *latest, __mw_u32 whole = 0) {
+  __mw_frame f = __mw_guard_shadow_frame();
+  bool is_shared = __mw_follow_is_shared(at);
+  __mw_u64 number = is_shared ? __mw_follow_offset(at) : (__mw_u64)at;
+  if (bytes < 16)
+    return __mw_guard_shadow_load(at, number, bytes, device_memory, site, place_of(at), whole & f.whole, latest,
+                                  f.pages, f.shared, f.page_mask, f.shared_words);
+  __mw_shadow_pair pair = __mw_guard_shadow_load_pair(at, number, device_memory, site, place_of(at), whole & f.whole,
+                                                      latest, f.pages, f.shared, f.page_mask, f.shared_words);
+  return pair.low | pair.high;
+}
+static void use(char *at, __mw_u64 bytes, __mw_u32 site, __mw_u32 whole = 0) {
+  __mw_latest latest = {};
+  if (find_shadow(at, bytes, site, &latest, whole)) __mw_guard_unwritten(0, 99, &latest);
+}
+static void put(char *at, __mw_u64 bytes, __mw_u64 shadow = 0) {
+  __mw_frame f = __mw_guard_shadow_frame();
+  __mw_u64 number = __mw_follow_is_shared(at) ? __mw_follow_offset(at) : (__mw_u64)at;
+  __mw_guard_shadow_store(at, number, bytes, shadow, place_of(at), 0, f.pages, f.shared, f.page_mask, f.shared_words);
+}
+static void move(char *to, char *from, __mw_u64 bytes) {
+  __mw_latest latest = {};
+  put(to, bytes, find_shadow(from, bytes, 9, &latest));
+}
+static void forget_global(__mw_u32 word, __mw_u32 count) {
+  char *first = global(word), *shadow = (char *)__mw_page_of(&session, (__mw_u64)first)->written;
+  memset(shadow + ((__mw_u64)first / 4 & (MW_FOLLOW_PAGE_WORDS - 1)), 0, count);
 }
 
 static void run_written() {
-  enum { W = MW_FOLLOW_STORE, R = MW_FOLLOW_USED, ALONE = 8 };
+  enum { ALONE = 8 };
   run(
       "halves of shared words", 2, 64,
       [] {
-        access(shared(T), 4, 1, W), barrier(9), access(shared(63 - T), 4, 2, R), access(shared(T & ~3), 16, 3, R);
-        access(shared(T) + 2, 2, 4, R), access(shared(64 + T) + 1, 1, 5, W), access(shared(64 + T) + 1, 1, 6, R);
-        access(shared(64 + T) + 2, 1, 7, R), access(shared(64 + T), 4, 8, R);
+        put(shared(T), 4), barrier(9), use(shared(63 - T), 4, 2), use(shared(T & ~3), 16, 3);
+        use(shared(T) + 2, 2, 4), put(shared(64 + T) + 1, 1), use(shared(64 + T) + 1, 1, 6);
+        use(shared(64 + T) + 2, 1, 7), use(shared(64 + T), 4, 8);
       },
       ALONE);
-  char *first = global(2048), *shadow = (char *)__mw_page_of(&session, (__mw_u64)first)->written;
-  memset(shadow + ((__mw_u64)first / 4 & (MW_FOLLOW_PAGE_WORDS - 1)), 0, 512);
+  forget_global(2048, 512);
   run(
       "halves of global words", 1, 32,
       [] {
-        access(global(2048 + 4 * T), 16, 1, W), access(global(2048 + 4 * T) + 8, 8, 2, R);
-        access(global(2048 + 128 + T) + 1, 1, 3, W), access(global(2048 + 128 + T) + 1, 1, 4, R);
-        access(global(2048 + 128 + T) + 2, 2, 5, R), access(global(2048 + 256 + 2 * T), 8, 6, R);
-        access(global(2048 + 256 + 2 * T), 8, 7, W | R), access(global(2048 + 256 + 2 * T), 8, 8, R);
+        put(global(2048 + 4 * T), 16), use(global(2048 + 4 * T) + 8, 8, 2);
+        put(global(2048 + 128 + T) + 1, 1), use(global(2048 + 128 + T) + 1, 1, 4);
+        use(global(2048 + 128 + T) + 2, 2, 5), use(global(2048 + 256 + 2 * T), 8, 6);
+        put(global(2048 + 256 + 2 * T), 8), use(global(2048 + 256 + 2 * T), 8, 8);
       },
       ALONE);
+  forget_global(2048, 512);
+  run(
+      "values that are moved", 1, 32,
+      [] {
+        char *words = global(2048 + 4 * T), *tile = shared(4 * T);
+        put(words, 4), put(words + 6, 1);
+        move(tile, words, 8), use(tile, 4, 1), use(tile + 6, 1, 2), use(tile + 4, 2, 3), use(tile + 7, 1, 4);
+        put(words, 8), move(words, tile, 8), use(words + 4, 4, 5), put(words + 4, 4, 0x00ff0000), use(words + 4, 2, 6);
+        use(words + 4, 4, 7);
+      },
+      ALONE);
+  forget_global(2048, 512);
+  run(
+      "copies in memory", 1, 32,
+      [] {
+        char *words = global(2048 + 8 * T), *tile = shared(8 * T);
+        unsigned char bytes[12];
+        __mw_latest latest = {};
+        put(words, 4), __mw_guard_shadow_move(tile, words, 12), use(tile, 4, 1), use(tile + 4, 4, 2);
+        __mw_guard_shadow_move(tile + 4, tile, 8), use(tile + 4, 4, 3), use(tile + 8, 4, 4);
+        __mw_guard_shadow_fetch(tile, 12, tile, 5, bytes, &latest);
+        if (bytes[7] == 0 && bytes[8] == 255 && latest.site == 5) __mw_guard_shadow_put(words, 12, bytes);
+        use(words + 4, 4, 6), use(words + 8, 4, 7), __mw_guard_shadow_put(words, 12, nullptr), use(words + 8, 4, 8);
+      },
+      ALONE);
+  forget_global(2048, 512);
+  whole = 2;
+  run(
+      "arrays that are all written", 1, 32, [] { use(global(2048 + T), 4, 1, 2), use(global(2048 + T), 4, 2, 1); },
+      ALONE);
+  whole = 0;
+  run(
+      "a block of malloc that is partly written", 1, 1,
+      [] {
+        static char *at = (char *)((__mw_u64)64 << MW_FOLLOW_PAGE_SHIFT); /* of no page; nothing is accessed there */
+        __mw_guard_follow_given(at + 16, 40, 1);
+        put(at + 16, 4), use(at + 16, 4, 2), use(at + 20, 4, 3), use(at + 52, 4, 4), use(at + 64, 4, 5);
+      },
+      ALONE);
+  run(
+      "a shuffle from an absent lane that is used", 1, 32,
+      [] {
+        __mw_latest latest = {};
+        if (T < 16) {
+          __mw_guard_follow_shuffle(0xffff, 16, 31, 3, 1);
+          if (__mw_guard_shadow_absent()) __mw_guard_unwritten(1 | MW_FOLLOW_FROM_SHUFFLE, 99, &latest);
+          if (__mw_guard_shadow_absent()) __mw_guard_unwritten(2 | MW_FOLLOW_FROM_SHUFFLE, 99, &latest);
+          __mw_guard_follow_shuffle(0xffff, 16, 31, 3, 1);
+          __mw_guard_follow_shuffle(0xffff, 1, 31, 3, 1);
+          if (__mw_guard_shadow_absent()) __mw_guard_unwritten(3 | MW_FOLLOW_FROM_SHUFFLE, 99, &latest);
+        }
+      },
+      12);
 }
 
 static void run_warps() {
@@ -348,6 +442,30 @@ static void run_warps() {
   });
   run("lanes that wait for each other", 1, 32, [] { __mw_guard_follow_mask(T < 16 ? ~0u : 0xffff8000, 1); });
   run("a mask without its own lane", 1, 32, [] { __mw_guard_follow_mask(0xffff, 1); });
+  run(
+      "volatile accesses in step", 1, 32,
+      [] {
+        const __mw_u32 read = MW_FOLLOW_VOLATILE | MW_FOLLOW_IN_SHARED, write = read | MW_FOLLOW_STORE;
+        if (T < 2) __mw_guard_follow(shared(1), 4, nullptr, T == 0 ? 1 : 2, read), __mw_guard_follow_warp(3, 9);
+        if (T == 1) __mw_guard_follow(shared(1), 4, nullptr, 3, write);
+        if (T < 2) __mw_guard_follow(shared(2), 4, nullptr, T == 0 ? 4 : 5, read);
+        if (T == 1) __mw_guard_follow(shared(2), 4, nullptr, 6, write);
+      },
+      2);
+  for (int is_atomic = 1; is_atomic >= 0; is_atomic--)
+    run(
+        is_atomic ? "an atomic beside an incomplete record of a poll" : "a store beside an incomplete record of a read",
+        1, 32,
+        [=] {
+          const mw_follow_here *here = __mw_here();
+          mw_follow_cell *cells =
+              (mw_follow_cell *)((char *)here->slot + ((const mw_follow_launch *)here->launch)->cells_at);
+          if (T) return;
+          cells[RESERVED / 4 + 1].who[MW_FOLLOW_READ_TOO] = (__mw_u64)here->run << 32 | 5 << 4 | 15;
+          __mw_guard_follow(shared(1), 4, nullptr, 1,
+                            MW_FOLLOW_IN_SHARED | MW_FOLLOW_STORE | (is_atomic ? MW_FOLLOW_ATOMIC : 0));
+        },
+        2);
   run("another call", 1, 32, [] { __mw_guard_follow_mask(~0u, T < 16 ? 1 : 2); });
 }
 

@@ -58,6 +58,18 @@ template <typename T, typename F> __mw_device_template T reduce(const coalesced_
   }
 }
 
+/* The result into a cuda::atomic or atomic_ref: stored, or combined with what is there. Threads may continue before. */
+template <typename Group, typename Atomic, typename T, typename F>
+__mw_device_template void reduce_store_async(const Group &group, Atomic &target, T value, F op) {
+  T result = reduce(group, value, op);
+  if (group.thread_rank() == 0) target.store(result);
+}
+template <typename Group, typename Atomic, typename T, typename F>
+__mw_device_template void reduce_update_async(const Group &group, Atomic &target, T value, F op) {
+  T result = reduce(group, value, op);
+  if (group.thread_rank() == 0) details::update(target, result, op);
+}
+
 } // namespace cooperative_groups
 
 #endif

@@ -44,6 +44,36 @@ template <typename Group, typename T> __mw_device_template T exclusive_scan(cons
   return exclusive_scan(group, value, plus<T>());
 }
 
+/* The same from what a cuda::atomic or atomic_ref holds, which the group's sum is added to. */
+namespace details {
+template <typename Group, typename Atomic, typename T, typename F>
+__mw_device_template T before_update(const Group &group, Atomic &target, T inclusive, F op) {
+  unsigned int last = group.size() - 1;
+  T before = inclusive;
+  if (group.thread_rank() == last) before = update(target, inclusive, op);
+  return group.shfl(before, (int)last);
+}
+} // namespace details
+template <typename Group, typename Atomic, typename T, typename F>
+__mw_device_template T inclusive_scan_update(const Group &group, Atomic &target, T value, F op) {
+  T sum = inclusive_scan(group, value, op);
+  return op(details::before_update(group, target, sum, op), sum);
+}
+template <typename Group, typename Atomic, typename T, typename F>
+__mw_device_template T exclusive_scan_update(const Group &group, Atomic &target, T value, F op) {
+  T sum = inclusive_scan(group, value, op), before = details::before_update(group, target, sum, op);
+  T other = group.shfl_up(sum, 1);
+  return group.thread_rank() == 0 ? before : op(before, other);
+}
+template <typename Group, typename Atomic, typename T>
+__mw_device_template T inclusive_scan_update(const Group &group, Atomic &target, T value) {
+  return inclusive_scan_update(group, target, value, plus<T>());
+}
+template <typename Group, typename Atomic, typename T>
+__mw_device_template T exclusive_scan_update(const Group &group, Atomic &target, T value) {
+  return exclusive_scan_update(group, target, value, plus<T>());
+}
+
 } // namespace cooperative_groups
 
 #endif

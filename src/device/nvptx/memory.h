@@ -10,7 +10,9 @@
     return is;                                                                                                         \
   }                                                                                                                    \
   __mw_device size_t __cvta_generic_to_##name(const void *address) {                                                   \
-    return (size_t)(__attribute__((address_space(number))) const void *)address;                                       \
+    size_t there; /* not a cast, which LLVM cannot make of an address that it knows to be in another space */          \
+    asm("cvta.to." #name ".u64 %0, %1;" : "=l"(there) : "l"(address));                                                 \
+    return there;                                                                                                      \
   }                                                                                                                    \
   __mw_device void *__cvta_##name##_to_generic(size_t address) {                                                       \
     return (void *)(__attribute__((address_space(number))) void *)address;                                             \
@@ -20,6 +22,7 @@ __mw_memory_space(Shared, shared, 3)
 __mw_memory_space(Constant, const, 4)
 __mw_memory_space(Local, local, 5)
 #undef __mw_memory_space
+__mw_device unsigned int __isCtaShared(const void *address) { return __isShared(address); }
 /* Shared memory of any block of the cluster. */
 __mw_device unsigned int __isClusterShared(const void *address) {
 #if __CUDA_ARCH__ >= 900
@@ -32,6 +35,7 @@ __mw_device unsigned int __isClusterShared(const void *address) {
 }
 __mw_device unsigned int __isGridConstant(const void *) { return 0; }
 __mw_device size_t __cvta_generic_to_grid_constant(const void *address) { return (size_t)address; }
+__mw_device void *__cvta_grid_constant_to_generic(size_t address) { return (void *)address; }
 __mw_device size_t __cvta_generic_to_constant(const void *address) { return __cvta_generic_to_const(address); }
 __mw_device void *__cvta_constant_to_generic(size_t address) { return __cvta_const_to_generic(address); }
 /* clang-format on */

@@ -175,6 +175,10 @@ __mw_device cudaError_t cudaMemcpy2DAsync(void *target, size_t target_pitch, con
                                           size_t width, size_t height, cudaMemcpyKind kind) {
   return cudaMemcpy2DAsync(target, target_pitch, source, source_pitch, width, height, kind, (cudaStream_t)0);
 }
+__mw_device cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms *p) { return cudaMemcpy3DAsync(p, (cudaStream_t)0); }
+__mw_device cudaError_t cudaEventRecordWithFlags(cudaEvent_t event) {
+  return cudaEventRecordWithFlags(event, (cudaStream_t)0, 0);
+}
 __mw_device cudaError_t cudaEventRecord(cudaEvent_t event) { return cudaEventRecord(event, (cudaStream_t)0); }
 __mw_device cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event) {
   return cudaStreamWaitEvent(stream, event, 0);
