@@ -36,7 +36,8 @@ home=$(cd "$3" && pwd) || exit 1
 free=$(awk '/^MemAvailable:/ { print int($2 / 1048576) }' /proc/meminfo)
 [ "${free:-0}" -ge $MEMORY ] || give_up "finding a better order needs $MEMORY GiB of memory, and $free are free"
 mkdir "$work/cache" || exit 1
-"${CC:-cc}" -std=c11 -D_GNU_SOURCE -O2 -fPIC -shared -o "$work/entered.so" "$here/entered_functions.c" || exit 1
+# CC may be of several words, as make's is: "ccache gcc".
+${CC:-cc} -std=c11 -D_GNU_SOURCE -O2 -fPIC -shared -o "$work/entered.so" "$here/entered_functions.c" || exit 1
 nm "$program" >"$work/symbols" || exit 1
 
 { compile ENTERED_FROM="$work/symbols" ENTERED_TO="$work/entered" "$program" && [ -s "$work/entered" ]; } >"$work/log" 2>&1 ||
