@@ -13,7 +13,7 @@ rm -rf "$out"
 mkdir -p "$out/bench" "$out/lib/bench" "$out/modules"
 
 for kernel in data sgemm_naive sgemm_tiled conv2d nbody blackscholes mandelbrot kmeans sha256 radix cholesky spheres; do
-  "$home/bin/mwcc" --mcpu="$CPU" "bench/kernels/$kernel.cu" -o "$out/modules/$kernel.mwo"
+  "$home/bin/mwcc" --mcpu="$CPU" bench/kernels/*/"$kernel.cu" -o "$out/modules/$kernel.mwo"
 done
 cc -std=c11 -D_GNU_SOURCE -O3 -march="$CPU" -ffast-math -fopenmp -o "$out/lib/bench/limits" \
   bench/peers/limits.c bench/peers/problems.c bench/peers/classics.c bench/peers/fields.c bench/peers/functions.c -lm

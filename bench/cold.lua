@@ -34,7 +34,7 @@ local function is_chosen(path)
 end
 
 local function sources()
-  local list, pipe = {}, io.popen "ls bench/kernels/*.cu bench/held/*/*.cu"
+  local list, pipe = {}, io.popen "find bench/kernels bench/held -name '*.cu' | LC_ALL=C sort"
   for path in pipe:lines() do
     if is_chosen(path) then list[#list + 1] = { name = path:match "bench/(.*)%.cu", words = path } end
   end

@@ -16,11 +16,11 @@ local ROUNDS = 5
 function compiles.time(name, salt)
   return peers.fresh(([[
     local mw = require "moonwarp"
-    local file = io.open "bench/kernels/%s.cu"
+    local file = io.open "%s"
     local source = file:read "*a" .. "// %s"
     local start = mw.time()
     mw.compile(source)
-    print((mw.time() - start) * 1000)]]):format(name, salt))
+    print((mw.time() - start) * 1000)]]):format(problems.path(name), salt))
 end
 
 -- The milliseconds by which the first launch of a new class takes longer than the next one; -1 if there is no
@@ -30,7 +30,7 @@ function compiles.time_class(name, salt)
     package.path = "./?.lua;" .. package.path
     local mw = require "moonwarp"
     local problems = require "bench.problems.problems"
-    local file = io.open "bench/kernels/%s.cu"
+    local file = io.open(problems.path(%q))
     local problem = problems.open(%q, mw.compile(file:read "*a" .. "// %s"))
     mw.synchronize()
     mw.limit("specialise", 0)

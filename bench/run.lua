@@ -138,7 +138,8 @@ local function introduce(limits)
 - Every figure is the median of at least 7 warm runs; for kernels, the median of three processes.
 - The peers solve the same problem in the same minute, and a digest of the result confirms it. A ratio above 1
   means that moonwarp is faster.
-- The kernels are in `bench/kernels/` as CUDA C and as OpenCL C; the C with OpenMP is in `bench/peers/native.c`.
+- The kernels are in `bench/kernels/` (CUDA C) and `bench/opencl/` (OpenCL C), the C with OpenMP in
+  `bench/peers/native.c`.
 - "Of limit" compares with the time in which the bytes can be copied, or the arithmetic be done by independent
   multiply-adds, both measured in the same run. Memory traffic that stays in the caches can exceed the limit.]]
   end

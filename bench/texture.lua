@@ -12,7 +12,7 @@ local SIZE, WALKS, STEPS = 2048, 2 ^ 18, 32
 local texture = {}
 
 local function open()
-  local m = mw.compile(problems.read "bench/kernels/texture.cu")
+  local m = mw.compile(problems.read(problems.path "texture"))
   local texels = problems.uniform(SIZE * SIZE, 20, -1, 1):reshape(SIZE, SIZE)
   m.img = mw.texture(mw.cuda_array(texels), { filter = "linear" })
   local picture, sums = mw.zeros(SIZE * SIZE), mw.zeros(WALKS)

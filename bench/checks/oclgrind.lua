@@ -64,7 +64,7 @@ local function three(size)
 end
 
 local function oclgrind(cl, case, arguments)
-  local kernel = cl.kernel(cl.build(problems.read("bench/kernels/" .. case[1] .. ".cl"), "CL1.2"), case[1])
+  local kernel = cl.kernel(cl.build(problems.read("bench/opencl/classics/" .. case[1] .. ".cl"), "CL1.2"), case[1])
   for i, value in ipairs(arguments) do
     if type(value) == "number" then
       local is_float = floats[case[1]] and floats[case[1]][i]

@@ -107,7 +107,7 @@ local run, finish
 if peer == "moonwarp" then
   run = problems.sequence(made, mw.compile { source = problems.read(path) })
 elseif peer == "c" then
-  run = solve_c(made, path:match "^(.*)/")
+  run = solve_c(made, path:match "^bench/held/[^/]+")
 else
   run, finish = solve_opencl(made, problems.read(path), peer == "pocl" and "Portable" or "Intel")
 end

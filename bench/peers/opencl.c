@@ -1,4 +1,4 @@
-/* The OpenCL peers: the kernels in kernels/NAME.cl on one of the machine's OpenCL CPU devices.
+/* The OpenCL peers: the kernels in bench/opencl on one of the machine's OpenCL CPU devices.
  *   opencl PLATFORM NAME...        measure; one line for each problem: name median_ms digest scale
  *   opencl PLATFORM --build NAME   milliseconds from the source to the end of the first launch
  *   opencl PLATFORM --device       the device's name; fails if there is no such platform
@@ -40,12 +40,16 @@ static void open_device(const char *part_of_name) {
 }
 
 static char *read_source(const char *name) {
+  static const char *const folders[] = {".", "classics", "fields", "functions"};
   char path[512];
-  snprintf(path, sizeof path, "bench/kernels/%s.cl", name);
-  FILE *file = fopen(path, "r");
+  FILE *file = NULL;
+  for (size_t i = 0; i < sizeof folders / sizeof *folders && !file; i++) {
+    snprintf(path, sizeof path, "bench/opencl/%s/%s.cl", folders[i], name);
+    file = fopen(path, "r");
+  }
   char *text = calloc(1, 1 << 16);
   if (!file || !text || fread(text, 1, (1 << 16) - 1, file) == 0) {
-    fprintf(stderr, "opencl: cannot read %s\n", path);
+    fprintf(stderr, "opencl: cannot read %s.cl in a folder of bench/opencl\n", name);
     exit(1);
   }
   fclose(file);

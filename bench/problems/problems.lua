@@ -15,8 +15,9 @@ end
 
 -- Where the source of problem `name` is.
 function problems.path(name)
-  for _, folder in ipairs { "bench/kernels/", "bench/held/fields/" } do
-    local path = folder .. name .. ".cu"
+  for _, folder in ipairs { "kernels/classics", "kernels/fields", "kernels/functions", "kernels/machine",
+    "held/fields/continuous", "held/fields/discrete" } do
+    local path = ("bench/%s/%s.cu"):format(folder, name)
     local file = io.open(path)
     if file then
       file:close()

@@ -2,7 +2,7 @@
 local mw = require "moonwarp"
 local failure = require "support.failure"
 
-local HERE = "spec/data/arrays/files/"
+local DTYPES, FORMS = "spec/data/arrays/files/dtypes/", "spec/data/arrays/files/forms/"
 
 local function message(...) return failure(...).message end
 local function flat(array) return array:copy():reshape(-1):totable() end
@@ -49,33 +49,33 @@ describe("NumPy's files", function()
 
   it("are read and written with every dtype", function()
     for code, dtype in pairs(dtypes) do
-      local a = mw.load_npy(HERE .. code .. ".npy")
+      local a = mw.load_npy(DTYPES .. code .. ".npy")
       assert.equal(dtype, a.dtype)
       assert.same({ 2, 3 }, a.shape)
       assert.same(dtype == "bool" and { 0, 1, 1, 1, 1, 1 } or { 0, 1, 2, 3, 4, 100 }, numbers(a))
       local path = temporary()
       mw.save_npy(path, a)
-      assert.equal(bytes_of(HERE .. code .. ".npy"), bytes_of(path))
+      assert.equal(bytes_of(DTYPES .. code .. ".npy"), bytes_of(path))
     end
   end)
 
   it("are read in big-endian and in Fortran's order", function()
     for _, code in ipairs { "i2", "f4", "f8", "i8" } do
-      local a = mw.load_npy(HERE .. "big_" .. code .. ".npy")
+      local a = mw.load_npy(FORMS .. "big_" .. code .. ".npy")
       assert.equal(dtypes[code], a.dtype)
       assert.same({ 0, 1, 2, 3, 4, 100 }, numbers(a))
     end
-    local f = mw.load_npy(HERE .. "fortran.npy")
+    local f = mw.load_npy(FORMS .. "fortran.npy")
     assert.same({ 2, 3, 4 }, f.shape)
     assert.same(mw.arange(24):totable(), flat(f))
   end)
 
   it("of one number and of none are read", function()
-    assert.equal(2.5, mw.load_npy(HERE .. "number.npy")[1])
-    assert.same({ 0, 3 }, mw.load_npy(HERE .. "empty.npy").shape)
+    assert.equal(2.5, mw.load_npy(FORMS .. "number.npy")[1])
+    assert.same({ 0, 3 }, mw.load_npy(FORMS .. "empty.npy").shape)
     local path = temporary()
     mw.save_npy(path, mw.zeros(0, 3, "uchar"))
-    assert.equal(bytes_of(HERE .. "empty.npy"), bytes_of(path))
+    assert.equal(bytes_of(FORMS .. "empty.npy"), bytes_of(path))
   end)
 
   it("hold strided arrays and vectors as arrays of numbers", function()
@@ -88,7 +88,7 @@ describe("NumPy's files", function()
 
   it("of several arrays are read, stored and deflated, and written", function()
     for _, name in ipairs { "stored", "deflated" } do
-      local t = mw.load_npz(HERE .. name .. ".npz")
+      local t = mw.load_npz(FORMS .. name .. ".npz")
       assert.same({ 0, 1, 2, 3, 4, 100 }, flat(t.x))
       assert.equal("float", t.x.dtype)
       assert.equal(name == "stored" and 3 or 5000, t.y.count)
@@ -103,19 +103,19 @@ describe("NumPy's files", function()
   end)
 
   it("that arrays cannot hold are refused with the reason", function()
-    assert.matches("elements are structured.*numpy.save%(path, a%['field'%]%)", message(mw.load_npy, HERE ..
+    assert.matches("elements are structured.*numpy.save%(path, a%['field'%]%)", message(mw.load_npy, FORMS ..
       "structured.npy"))
-    assert.matches("Python objects", message(mw.load_npy, HERE .. "objects.npy"))
-    assert.matches("'<U2', strings", message(mw.load_npy, HERE .. "strings.npy"))
-    assert.equal("io", failure(mw.load_npy, HERE .. "strings.npy").kind)
+    assert.matches("Python objects", message(mw.load_npy, FORMS .. "objects.npy"))
+    assert.matches("'<U2', strings", message(mw.load_npy, FORMS .. "strings.npy"))
+    assert.equal("io", failure(mw.load_npy, FORMS .. "strings.npy").kind)
     assert.matches("NumPy has no bfloat16", message(mw.save_npy, temporary(), mw.zeros(2, "bfloat16")))
   end)
 
   it("that are cut off at any byte are errors", function()
-    for _, name in ipairs { "f4.npy", "deflated.npz", "stored.npz" } do
-      local whole = bytes_of(HERE .. name)
+    for _, name in ipairs { "fortran.npy", "deflated.npz", "stored.npz" } do
+      local whole = bytes_of(FORMS .. name)
       local path = temporary()
-      for length = 0, #whole - 1, name == "f4.npy" and 1 or 7 do
+      for length = 0, #whole - 1, name == "fortran.npy" and 1 or 7 do
         local file = assert(io.open(path, "wb"))
         file:write(whole:sub(1, length))
         file:close()
@@ -126,7 +126,7 @@ describe("NumPy's files", function()
   end)
 
   it("that are damaged are errors, or read", function()
-    local whole = bytes_of(HERE .. "deflated.npz")
+    local whole = bytes_of(FORMS .. "deflated.npz")
     local path = temporary()
     for at = 1, #whole, 3 do
       local file = assert(io.open(path, "wb"))

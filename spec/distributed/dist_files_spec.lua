@@ -74,7 +74,7 @@ describe("a distributed array in a file", function()
 
   it("is read from NumPy's .npz files, stored and deflated", function()
     for _, name in ipairs { "stored", "deflated" } do
-      local file = "spec/data/arrays/files/" .. name .. ".npz"
+      local file = "spec/data/arrays/files/forms/" .. name .. ".npz"
       local whole = mw.load_npz(file)
       mw.nccl.run(2, function(comm)
         local found = mw.dist.load_npz(comm, file)

@@ -332,7 +332,7 @@ end
 
 describe("ptxas", function()
   it_assembles("the benchmarks' kernels", function()
-    for _, path in ipairs(files "bench/kernels/*.cu") do assemble(path, ptx(read(path))) end
+    for _, path in ipairs(files "bench/kernels/*/*.cu") do assemble(path, ptx(read(path))) end
   end)
 
   it_assembles("the examples' kernels", function()

@@ -10,7 +10,8 @@ local unpack = table.unpack or unpack -- luacheck: ignore 143
 
 local function read_kernels()
   local kernels, name = {}, nil
-  for line in files.read "spec/data/counters/kernels.cu":gmatch "[^\n]*\n" do
+  local text = files.read "spec/data/counters/kernels_b_to_m.cu" .. files.read "spec/data/counters/kernels_n_to_w.cu"
+  for line in text:gmatch "[^\n]*\n" do
     local next_name = line:match "^//// (%S+)"
     if next_name then
       name = next_name

@@ -15,4 +15,17 @@ function files.write(path, bytes)
   file:close()
 end
 
+-- The text of a kernel of bench/kernels by its name, in whichever folder it is.
+function files.benchmark(name)
+  for _, folder in ipairs { "classics", "fields", "functions", "machine" } do
+    local file = io.open(("bench/kernels/%s/%s.cu"):format(folder, name), "rb")
+    if file then
+      local text = file:read "*a"
+      file:close()
+      return text
+    end
+  end
+  error("bench/kernels has no " .. name, 2)
+end
+
 return files

@@ -3,7 +3,7 @@
 -- The file given is the one that they publish (https://web.maths.unsw.edu.au/~fkuo/sobol/): a heading, and of each
 -- dimension from the second on its number, its polynomial's degree s and inner coefficients a, and s numbers m.
 
-local DIMENSIONS, PER_LINE = 20000, 3
+local DIMENSIONS, PER_LINE = 20000, 60
 
 local file = assert(io.open(arg[1] or error "which file?"))
 file:read "l" -- the heading

@@ -43,7 +43,7 @@ end
 function M.arrays(kind, dimensions, seed)
   local list, lines = raw.part "random.joe_kuo", {}
   for line in list:gmatch "%S+" do
-    if #lines * 3 >= dimensions then break end
+    if #lines * 60 >= dimensions then break end
     lines[#lines + 1] = line
   end
   local numbers = raw.array_new("uint", { dimensions, 6 })

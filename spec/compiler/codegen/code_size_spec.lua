@@ -29,7 +29,7 @@ describe("the code for blocks of one size", function()
   for _, kernel in ipairs(kernels) do
     local name, launch, most = table.unpack(kernel)
     it(("of %s has at most %d instructions"):format(name, most), function()
-      local count = count_instructions(files.read("bench/kernels/" .. name .. ".cu"), "--launch=" .. launch)
+      local count = count_instructions(files.benchmark(name), "--launch=" .. launch)
       assert(count <= most, ("%d instructions, of which %d are the bound"):format(count, most))
     end)
   end
@@ -88,7 +88,7 @@ end)
 
 describe("the values that a block's code has in registers", function()
   it("do not include an earlier block's", function()
-    local text = mwcc.run(files.read "bench/kernels/reduce.cu",
+    local text = mwcc.run(files.benchmark "reduce",
       "--mcpu=x86-64-v4 --emit=ir --launch=_Z6reduceiPKfPf:256x1x1")
     local start = text:match "\nblock:.-\n\n"
     assert.matches("phi i64", start, 1, true) -- the block's number

@@ -6,7 +6,7 @@ local mw = require "moonwarp"
 local files = require "support.files"
 local mwcc = require "support.mwcc"
 
-local source = files.read "bench/kernels/fft.cu" -- 512 numbers a block
+local source = files.benchmark "fft" -- 512 numbers a block
 local size = 512
 
 local function has_processors(wanted)
@@ -52,7 +52,7 @@ describe("long code for one block size", function()
     local apart = { fft = 2, softmax = 2, conv2d = 3 }
     for name, class in pairs(classes) do
       local wanted = apart[name] and has_processors(apart[name]) or false
-      assert.equal(wanted, has_rest(files.read(("bench/kernels/%s.cu"):format(name)), class), name)
+      assert.equal(wanted, has_rest(files.benchmark(name), class), name)
     end
   end)
 

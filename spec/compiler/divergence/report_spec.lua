@@ -69,7 +69,7 @@ describe("the report", function()
   describe("for small registers", function()
     local files = require "support.files"
     local function size(name, launch, processor)
-      local text = files.read("bench/kernels/" .. name .. ".cu")
+      local text = files.benchmark(name)
       return run(text, ("--report --mcpu=%s --launch=%s"):format(processor, launch)):match "gangs of ([^\n]*)"
     end
 
@@ -81,7 +81,7 @@ describe("the report", function()
     end)
 
     it("counts code that threadIdx.x guards for the vectors that run it", function()
-      local text = files.read "bench/held/fields/wavelet.cu"
+      local text = files.read "bench/held/fields/continuous/wavelet.cu"
       for processor, gang in pairs { ["x86-64-v4"] = "16 x 16", ["x86-64-v3"] = "32 x 8" } do
         local report = run(text, "--report --launch=_Z7waveletPKfPf:256x1x1 --mcpu=" .. processor)
         assert.equal(gang .. " lanes: the whole block is one gang", report:match "gangs of ([^\n]*)")
@@ -105,7 +105,7 @@ describe("the report", function()
       assert.matches("^16 x 16 lanes", size("sgemm_naive", "_Z11sgemm_naiveiPKfS0_Pf:16x16x1", "x86-64-v3"))
       assert.matches("^4 x 16 lanes", size("conv2d", "_Z6conv2diiPKfS0_Pf:16x16x1", "x86-64-v3"))
       assert.matches("^4 x 8 lanes", size("kmeans", "_Z6kmeansiPKfS0_Pi:256x1x1", "x86-64-v3"))
-      local text = files.read "bench/kernels/sgemm_naive.cu"
+      local text = files.benchmark "sgemm_naive"
       local code = run(text, "--emit=asm --mcpu=x86-64-v3 --launch=_Z11sgemm_naiveiPKfS0_Pf:16x16x1")
       assert.equal(1, select(2, code:gsub("prefetch", "")))
     end)

@@ -9,7 +9,7 @@ local count = mwcc.count
 local class = "--mcpu=x86-64-v4 --launch=_Z5radixiPKjPj:256x1x1"
 
 describe("prefix sums in code for one block size", function()
-  local text = files.read "bench/kernels/radix.cu"
+  local text = files.benchmark "radix"
 
   it("are frozen", function()
     local ir = mwcc.run(text, "--verify --emit=ir " .. class)

@@ -5,8 +5,9 @@
 
 enum { DIMENSIONS = 20000 };
 
-/* Joe and Kuo's numbers as in lua/moonwarp/random/joe_kuo.lua: three dimensions per line, 32 digits in base 64 each. */
-static const char numbers[][97] = {
+/* Joe and Kuo's numbers as in lua/moonwarp/random/joe_kuo.lua: dimensions of 32 digits in base 64. */
+enum { DIGITS = 32, PER_LINE = 60 };
+static const char numbers[][DIGITS * PER_LINE + 1] = {
 #include "joe_kuo.inc"
 };
 
@@ -18,7 +19,7 @@ static unsigned digit(char c) {
 /* The 24 bytes of each of the first dimensions. */
 static void decode(unsigned dimensions, unsigned char *out) {
   for (unsigned four = 0; four < dimensions * 8; four++) {
-    const char *c = &numbers[four / 24][four % 24 * 4];
+    const char *c = &numbers[four / (8 * PER_LINE)][four % (8 * PER_LINE) * 4];
     unsigned n = ((digit(c[0]) * 64 + digit(c[1])) * 64 + digit(c[2])) * 64 + digit(c[3]);
     *out++ = (unsigned char)(n >> 16);
     *out++ = (unsigned char)(n >> 8);
