@@ -377,3 +377,25 @@ describe("textures on a GPU", function()
     assert.equal("cuMipmappedArrayCreate 16 x 16 x 0 levels 3", gpu.call(result, "cuMipmappedArrayCreate"))
   end)
 end)
+
+describe("a template's arguments that NVRTC refuses", function()
+  it("are explained by the template's parameters, as by mwcc", function()
+    local result = gpu [[
+      mw.warnings(function() end)
+      local m = mw.compile [==[
+        template <typename T, int W = 8> __global__ void f(T *out) { out[0] = W; }
+        /*PTX .version 9.0
+.visible .entry k(.param .u64 k_param_0) { ret; }
+        */
+        /*NO f<1>*/
+        /*LOG __nv_name_map(3): error: cannot determine which instance of function template "f" is intended
+*/
+      ]==]
+      local ok, err = pcall(function() return m["f<1>"] end)
+      print(ok, err.kind, err.message)
+      print(err.file, err.line)
+    ]]
+    assert.equal("false\tcompile\t'f<1>' cannot be compiled: cannot determine which instance of function template " ..
+      "\"f\" is intended; the template takes <typename T, int W = 8>, as in 'f<float,8>'\nnil\tnil\n", result.output)
+  end)
+end)

@@ -81,7 +81,16 @@ static bool is_about_runtime(const char *message) {
          (strncmp(message, "identifier \"cuda", 16) == 0 && strstr(message, "is undefined"));
 }
 
-void cuda_log_translate(const char *log, const cuda_headers *ours, mw_text *out, cuda_diagnosis *first) {
+/* The file in which NVRTC compiles the names of instances. */
+static void place_in_name(header *h, const char *instance) {
+  static const char map[] = "__nv_name_map";
+  if (!instance || h->file_length != strlen(map) || memcmp(h->file, map, h->file_length) != 0) return;
+  h->file = instance;
+  h->file_length = strlen(instance);
+}
+
+void cuda_log_translate(const char *log, const cuda_headers *ours, const char *instance, mw_text *out,
+                        cuda_diagnosis *first) {
   bool drops = false;
   *first = (cuda_diagnosis){0};
   mw_text_add(out, "", 0);
@@ -94,6 +103,7 @@ void cuda_log_translate(const char *log, const cuda_headers *ours, mw_text *out,
       if (!drops) mw_text_addf(out, "%.*s\n", (int)length, line);
       continue;
     }
+    place_in_name(&h, instance);
     const char *message;
     size_t message_length;
     const char *kind = read_kind(&h, &message, &message_length);

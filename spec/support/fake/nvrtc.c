@@ -1,6 +1,6 @@
 // An NVRTC that compiles nothing: what it answers stands in the source, in comments that begin with one of these words:
 // PTX, and the text of it; NAME expression = lowered name; LOG, and the text of it; ERROR, where compiling fails;
-// ERRORS OF A WHOLE, where only relocatable code can be compiled.
+// ERRORS OF A WHOLE, where only relocatable code can be compiled; NO expression, where that instance cannot be made.
 //
 // With FAKE_NVRTC "mwcc=1" mwcc compiles in its place: the PTX is mwcc's, without the facts behind it.
 //
@@ -124,6 +124,10 @@ static nvrtcResult compile_by_mwcc(nvrtcProgram program, int count, const char *
 nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char *const *options) {
   for (int i = 0; i < count; i++) note("option", options[i]);
   if (setting("mwcc", 0)) return compile_by_mwcc(program, count, options);
+  char *never = comment(program->text, "NO");
+  bool asked = never && strstr(program->instances, never);
+  free(never);
+  if (asked) return NVRTC_COMPILATION;
   bool relocatable = false;
   for (int i = 0; i < count; i++) relocatable |= strcmp(options[i], "--relocatable-device-code=true") == 0;
   return strstr(program->text, relocatable ? "/*ERROR*/" : "/*ERROR") ? NVRTC_COMPILATION : 0;

@@ -16,7 +16,9 @@ typedef struct cuda_diagnosis {
   bool lacks_runtime; /* kernels launch kernels, or call CUDA's device runtime */
 } cuda_diagnosis;
 typedef struct cuda_headers cuda_headers;
-void cuda_log_translate(const char *log, const cuda_headers *ours, mw_text *out, cuda_diagnosis *first);
+/* instance: the name of the only template instance, or NULL; an error in it is placed in a file of that name. (log.c) */
+void cuda_log_translate(const char *log, const cuda_headers *ours, const char *instance, mw_text *out,
+                        cuda_diagnosis *first);
 /* Whether NVRTC says that a kernel launches a kernel, which takes code that is linked with the device runtime. */
 bool cuda_is_about_launch(const char *message);
 /* Whether the source provides the header, itself or in one of its -I folders. */

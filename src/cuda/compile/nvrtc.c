@@ -203,7 +203,8 @@ static void try_compiling(const job *j, attempt *out) {
   *out = (attempt){0};
   out->result = run(j, text, (const char *const *)j->instances.items, j->instances.count,
                     (const char *const *)j->options.items, j->options.count, &out->program, &raw);
-  if (raw.data) cuda_log_translate(raw.data, &j->headers, &out->log, &out->first);
+  const char *instance = j->given_count == 1 ? j->given[0] : NULL;
+  if (raw.data) cuda_log_translate(raw.data, &j->headers, instance, &out->log, &out->first);
   mw_text_free(&raw);
   free(text);
 }
