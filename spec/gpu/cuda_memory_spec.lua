@@ -41,6 +41,28 @@ describe("memory of a GPU", function()
       assert.equal("400000\n", short.output)
     end)
 
+  it("that is kept for the next pieces is refused to C hosts, though the driver knows it", function()
+    local home, path = assert(os.getenv "MOONWARP_HOME"), os.tmpname()
+    local file = assert(io.open(path .. ".c", "w"))
+    file:write [[
+      #include <cuda_runtime.h>
+      #include <stdio.h>
+      int main(void) {
+        void *p;
+        cudaError_t made = cudaMalloc(&p, 4096), filled = cudaMemset(p, 0, 4096), freed = cudaFree(p);
+        printf("%d %d %d %d\n", made, filled, freed, cudaMemset(p, 0, 4096));
+      }
+    ]]
+    file:close()
+    local flags = os.getenv "MOONWARP_CONFIG" == "sanitize" and "-fsanitize=address,undefined" or ""
+    local pipe = assert(io.popen((("cc %s -Isrc/host/include -o PATH PATH.c -LHOME/lib -lmoonwarp_cuda " ..
+      "-Wl,-rpath,HOME/lib && MOONWARP_DEVICE=cuda MOONWARP_CUDA=HOME/test/libfakecuda.so " ..
+      "MOONWARP_NVRTC=HOME/test/libfakenvrtc.so PATH 2>&1; rm -f PATH PATH.c"):format(flags):gsub("PATH", path):gsub(
+      "HOME", home))))
+    assert.equal("0 0 0 1\n", pipe:read "*a") -- cudaErrorInvalidValue
+    pipe:close()
+  end)
+
   it("in large pieces is kept for the next ones of about their size, as far as there is room", function()
     local result = gpu { [[
       for i = 1, 10 do

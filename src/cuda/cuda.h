@@ -69,6 +69,7 @@ struct cuda_device {
   bool word_taken[CUDA_HOLDS];
   struct cuda_guard *guard;
   struct check_session *check; /* check/: of a checked run, or NULL */
+  struct check_past *past;     /* check/: of a run in which the device was reset, until it goes on; or NULL */
   atomic_int guarded;          /* the number of commands in flight of units that can report failures */
   char *loss;                  /* the message about the loss of the context */
   struct cuda_staging *staging;
@@ -124,6 +125,7 @@ void cuda_free(void *device, uint64_t address);
 /* Memory that was freed in a checked run, and kept until its end. */
 void cuda_heap_give_back(cuda_device *device, uint64_t address);
 bool cuda_find(void *device, uint64_t address, uint64_t *base, size_t *bytes);
+bool cuda_reserves(void *device, uint64_t address); /* allocated, or freed and kept for later */
 void *cuda_host(void *device, uint64_t address);
 int cuda_memory(void *device, mw_memory *out);
 /* Check that `bytes` more stay within the limit "memory". */

@@ -249,6 +249,7 @@ const mw_driver mw_cuda_driver = {
     .alloc = cuda_alloc,
     .free = cuda_free,
     .find = cuda_find,
+    .reserves = cuda_reserves,
     .host = cuda_host,
     .linear = &cuda_linear,
     .fourier = &cuda_fourier,

@@ -99,6 +99,14 @@ static extent *find_any(const cuda_heap *heap, uint64_t address) {
   return i < heap->count && heap->extents[i].address <= address ? &heap->extents[i] : NULL;
 }
 
+static extent look(cuda_heap *heap, uint64_t address) {
+  mw_lock(&heap->lock);
+  const extent *at = find_any(heap, address);
+  extent found = at ? *at : (extent){0}; /* of 0 bytes: there is nothing */
+  mw_unlock(&heap->lock);
+  return found;
+}
+
 static extent *find(const cuda_heap *heap, uint64_t address) {
   extent *at = find_any(heap, address);
   return at && !at->cached ? at : NULL;
@@ -245,8 +253,7 @@ static CUresult allocate_device(cuda_device *device, size_t bytes, CUdeviceptr *
   if (!device->pools) return cu.cuMemAlloc(address, bytes);
   size_t list;
   CUresult result = cu.cuMemAllocAsync(address, rounded(bytes, &list), device->side);
-  /* From now on any stream may use it. */
-  return result ? result : cu.cuStreamSynchronize(device->side);
+  return result ? result : cu.cuStreamSynchronize(device->side); /* from now on any stream may use it */
 }
 
 static CUresult allocate(cuda_device *device, mw_memory_kind kind, size_t bytes, uint64_t *address) {
@@ -345,10 +352,7 @@ int cuda_alloc(void *handle, mw_memory_kind kind, size_t bytes, uint64_t *addres
 }
 
 void cuda_heap_give_back(cuda_device *device, uint64_t address) {
-  if (device->pools)
-    cu.cuMemFreeAsync(address, device->side);
-  else
-    cu.cuMemFree(address);
+  (void)(device->pools ? cu.cuMemFreeAsync(address, device->side) : cu.cuMemFree(address));
 }
 
 /* May free memory that a completed command of another device used: the thread keeps its current context. */
@@ -378,23 +382,21 @@ void cuda_free(void *device, uint64_t address) {
     free_now(device, address);
 }
 
-bool cuda_find(void *handle, uint64_t address, uint64_t *base, size_t *bytes) {
-  cuda_heap *heap = ((cuda_device *)handle)->heap;
-  mw_lock(&heap->lock);
-  const extent *found = find(heap, address);
-  bool known = found && !found->lent;
-  if (known) *base = found->address, *bytes = found->bytes;
-  mw_unlock(&heap->lock);
+bool cuda_find(void *device, uint64_t address, uint64_t *base, size_t *bytes) {
+  extent at = look(((cuda_device *)device)->heap, address);
+  bool known = at.bytes && !at.cached && !at.lent;
+  if (known) *base = at.address, *bytes = at.bytes;
   return known;
 }
 
-void *cuda_host(void *handle, uint64_t address) {
-  cuda_heap *heap = ((cuda_device *)handle)->heap;
-  mw_lock(&heap->lock);
-  const extent *found = find(heap, address);
-  bool reached = found && (found->kind == MW_MEMORY_PINNED || found->kind == MW_MEMORY_MANAGED);
-  mw_unlock(&heap->lock);
-  return reached ? (void *)(uintptr_t)address : NULL;
+bool cuda_reserves(void *device, uint64_t address) {
+  extent at = look(((cuda_device *)device)->heap, address);
+  return at.bytes && !at.lent;
+}
+
+void *cuda_host(void *device, uint64_t address) {
+  extent at = look(((cuda_device *)device)->heap, address);
+  return at.kind == MW_MEMORY_PINNED || at.kind == MW_MEMORY_MANAGED ? (void *)(uintptr_t)address : NULL;
 }
 
 int cuda_memory(void *handle, mw_memory *out) {
@@ -440,10 +442,8 @@ cuda_extent cuda_heaps_find(uint64_t address) {
   cuda_extent result = {0, 0};
   mw_lock(&all.lock);
   for (cuda_heap *heap = all.first; heap && !result.bytes; heap = heap->next) {
-    mw_lock(&heap->lock);
-    const extent *found = find(heap, address);
-    if (found) result = (cuda_extent){found->address, found->bytes};
-    mw_unlock(&heap->lock);
+    extent at = look(heap, address);
+    if (at.bytes && !at.cached) result = (cuda_extent){at.address, at.bytes};
   }
   mw_unlock(&all.lock);
   return result;
