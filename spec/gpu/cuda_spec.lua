@@ -378,6 +378,28 @@ describe("textures on a GPU", function()
   end)
 end)
 
+describe("a module for a GPU", function()
+  it("is not read to its end where its beginning and its end are not a module's", function()
+    local result = gpu [[
+      local path = os.tmpname()
+      for _, start in ipairs { "zeros", "MWCUDA2\n" } do
+        local file = io.open(path, "w")
+        file:write(start ~= "zeros" and start or "")
+        file:close()
+        os.execute("truncate -s 3G " .. path)
+        print((select(2, mw.try_load(path)).message:gsub("^%S+ ", "")))
+      end
+      os.remove(path)
+      for line in io.lines "/proc/self/status" do
+        local peak = line:match "^VmHWM:%s*(%d+)"
+        if peak then print(tonumber(peak) < 1024 * 1024) end
+      end
+    ]]
+    assert.equal("is not a module for a GPU: neither one that m:save wrote on a GPU, nor a cubin or PTX\n" ..
+      "is damaged: it is not as it was written. Compile it again\ntrue\n", result.output)
+  end)
+end)
+
 describe("a template's arguments that NVRTC refuses", function()
   it("are explained by the template's parameters, as by mwcc", function()
     local result = gpu [[

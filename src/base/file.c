@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -38,6 +39,12 @@ static const char *kind_of(mode_t mode) {
   return S_ISDIR(mode) ? "a folder" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
 }
 
+/* Where the system promises more memory than it has, reading more would end in the death of some process. */
+static bool exceeds_memory(off_t bytes) {
+  struct sysinfo facts;
+  return sysinfo(&facts) == 0 && (uint64_t)bytes / facts.mem_unit > (uint64_t)facts.totalram + facts.totalswap;
+}
+
 /* Takes ownership of the descriptor. */
 static int read_open(int descriptor, const char *path, bool regular, mw_text *out) {
   if (descriptor < 0) return fail_errno("read", path, errno);
@@ -47,7 +54,9 @@ static int read_open(int descriptor, const char *path, bool regular, mw_text *ou
   bool is_regular = code == MW_SUCCESS && S_ISREG(facts.st_mode);
   if (code == MW_SUCCESS && regular && !is_regular)
     code = fail(MW_OPERATING_SYSTEM, "cannot read '%s': it is not a file but %s", path, kind_of(facts.st_mode));
-  if (is_regular && !mw_text_reserve(&text, (size_t)facts.st_size, "what the file has")) code = MW_MEMORY_ALLOCATION;
+  if (is_regular && exceeds_memory(facts.st_size)) code = MW_MEMORY_ALLOCATION;
+  if (code == MW_SUCCESS && is_regular && !mw_text_reserve(&text, (size_t)facts.st_size, "what the file has"))
+    code = MW_MEMORY_ALLOCATION;
   if (code == MW_SUCCESS) code = read_all(descriptor, path, &text);
   close(descriptor);
   if (code == MW_MEMORY_ALLOCATION) {
