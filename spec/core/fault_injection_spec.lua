@@ -5,6 +5,7 @@
 -- Each run has a module and a function of elements of its own, which are compiled; the library's own functions of
 -- elements, which are compiled in the same way, come from the cache. Without a cache a shorter script runs.
 -- Lua 5.4 only: LuaJIT's interpreter has its own memory; the core is the same.
+-- CPU device only: calls of NVIDIA's driver would fail as well, and what it does then is its own affair.
 
 local files = require "support.files"
 

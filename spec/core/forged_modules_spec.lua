@@ -1,5 +1,6 @@
 -- Modules with invalid tables and a valid checksum: the loader refuses them with a reason.
 -- Lua 5.4 only: the trailer is calculated in 64-bit integers.
+-- CPU device only: a module for a GPU has no table of the library's own; its parts have names and lengths.
 
 local mw = require "moonwarp"
 local files = require "support.files"

@@ -279,7 +279,7 @@ __global__ void given(int *x) {
       assert.matches("of y, and there it has 12", said(function() m.blocks(1, 1)(mw.zeros(4), mw.zeros(3), 16) end))
       local pair = function(n) return { from = mw.ones(8), to = mw.zeros(8), n = n } end
       fine(function() m.copies(1, 32)(pair(8)) end)
-      assert.matches("an array%[8%], and it ends with %[7%]", said(function() m.copies(1, 32)(pair(9)) end))
+      assert.matches("read p%.from%[8%], and p%.from ends with %[7%]", said(function() m.copies(1, 32)(pair(9)) end))
       works(m)
     end)
 

@@ -32,7 +32,7 @@ local make = {
   stream = mw.stream,
   event = mw.event,
   dtype = function() return m:dtype "pair" end,
-  host = function() return mw.zeros(8):host() end,
+  host = function() return mw.pinned(8):host() end,
   pitched = function() return mw.pitched(8, 4, "float") end,
   cuda_array = function() return mw.cuda_array { kind = "2d", width = 8, height = 8, dtype = "float" } end,
   texture = function() return mw.texture(mw.zeros { 8, 8 }) end,

@@ -24,8 +24,8 @@ __device__ int plain;
 
 local ok, code, host = runtime.ok, runtime.code, runtime.host
 
--- How many pieces of memory there are if nothing is freed any more: neither by finalizers (what they release may have its
--- own) nor by streams, which free what they were using when it was released.
+-- How many pieces of memory there are if nothing is freed any more: neither by finalizers (what they release may have
+-- its own) nor by streams, which free what they were using when it was released.
 local function settled_count()
   for _ = 1, 3 do
     collectgarbage()
@@ -331,9 +331,10 @@ describe("graphs by CUDA's names", function()
     local graph = ok(rt.cudaGraphInstantiate(ok(rt.cudaStreamEndCapture(s))))
     local before = settled_count()
     x:sum()
-    assert.equal(before + 1, mw.memory().count) -- not what the graph writes
+    local after = mw.memory().count
+    assert.is_true(after > before) -- not what the graph writes
     x:sum()
-    assert.equal(before + 1, mw.memory().count)
+    assert.equal(after, mw.memory().count)
     collectgarbage "restart"
     ok(rt.cudaGraphLaunch(graph, s))
     ok(rt.cudaStreamSynchronize(s))

@@ -118,7 +118,8 @@ describe("cuRAND's normal numbers", function()
     end
   end
 
-  -- GPUs have no rounded angle, but the number of turns.
+  -- GPUs have no rounded angle, but the number of turns. On a GPU, NVRTC compiles the functions themselves, to equal
+  -- doubles; mwcc's formula differs from them in some.
   it("are doubles within 3 units of the functions' values where mwcc compiles for GPUs", function()
     local gpus = mw.compile("#define __mw_polar_of_gpus\n" .. source .. [[
       __global__ void by_functions(ull seed, int rounds, double2 *out) {
@@ -135,6 +136,7 @@ describe("cuRAND's normal numbers", function()
     gpus["fill<normal,curandState,double2>"](32, 128)(1234, 20, made:as "double2")
     gpus.by_functions(32, 128)(1234, 20, expected:as "double2")
     local worst = difference("normal", expected:bytes(), made:bytes(), "double")
-    assert.is_true(worst > 0 and worst <= 3, ("%g units in the last place"):format(worst))
+    assert.is_true(worst <= 3, ("%g units in the last place"):format(worst))
+    if not suite.on_gpu then assert.is_true(worst > 0, "this is another formula") end
   end)
 end)

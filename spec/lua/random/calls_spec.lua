@@ -1,6 +1,7 @@
 -- Random calls of the whole API with random arguments (support/api/api_fuzz.lua), in a process of their own: no crash,
 -- no hang, no message of Lua's own, and no array changes that was not passed to a call. MOONWARP_SEED sets the
 -- seed, MOONWARP_CALLS the number of calls.
+-- CPU device only: kernels are given any pointer, and what a kernel prints goes to a function.
 
 local interpreter = arg[-1]
 
