@@ -3,15 +3,21 @@
 --
 --   lua bench/checks/clean.lua [examples|kernels|a script|a kernel …] [--seconds=N] [--jobs=N]
 --
--- Prints a line for each, and the findings. --seconds: how long one may take (120); --jobs: how many run at a time (2).
+-- Prints a line for each, and the findings. --seconds: how long one may take (300); --jobs: how many run at a time (2).
+--
+-- They run on the device of MOONWARP_DEVICE, or else on the CPU device. There GPUs are hidden, since scripts of the
+-- driver API use the first device whatever it is. The slowest there is examples/bicubic.lua, with up to 2 minutes of
+-- one processor: its kernels have a texture reference, and such kernels are checked thread by thread.
 
 package.path = "./?.lua;" .. package.path
+local device = os.getenv "MOONWARP_DEVICE" or ""
+if device == "" then device = "cpu" end
 local mw = require "moonwarp"
-mw.use "cpu"
+mw.use(device)
 local peers = require "bench.peers"
 local problems = require "bench.problems.problems"
 
-local seconds, jobs, wanted = 120, 2, {}
+local seconds, jobs, wanted = 300, 2, {}
 for _, word in ipairs(arg) do
   local option, count = word:match "^%-%-(%l+)=(%d+)$"
   local name = word:match "^%-%-kernel=(.+)$"
@@ -45,7 +51,8 @@ end
 local function list_all()
   local all = {}
   local function add(name, command)
-    all[#all + 1] = { name, ("MOONWARP_DEVICE=cpu timeout %d %s </dev/null"):format(seconds, command) }
+    local hidden = device:find "^cpu" and "CUDA_VISIBLE_DEVICES= " or ""
+    all[#all + 1] = { name, ("%sMOONWARP_DEVICE=%s timeout %d %s </dev/null"):format(hidden, device, seconds, command) }
   end
   for _, word in ipairs(wanted) do
     local scripts = word == "examples"
