@@ -1089,7 +1089,7 @@ int mw_check_end(mw_device *device, mw_report **out);
 size_t mw_report_count(const mw_report *report);
 /* Finding i, from 0; its texts live as long as the report. MW_INVALID_VALUE past the last. */
 int mw_report_get(const mw_report *report, size_t i, mw_finding *out);
-/* What the launches did that the device cannot check: a line of text for each, or "". */
+/* What the launches did that the device cannot check, and other devices with launches: a line for each, or "". */
 const char *mw_report_unchecked(const mw_report *report);
 void mw_report_release(mw_report *report);
 

@@ -1,8 +1,9 @@
 -- Checked runs (mw.check): the suite of planted bugs and their clean twins in support/check_suite, and reports.
--- CPU device only.
+-- CPU device only: gpu_check_spec has planted bugs for GPUs.
 
 local mw = require "moonwarp"
 mw.limit("time", 60)
+local child = require "support.child"
 local failure = require "support.failure"
 
 local suite = require "support.check_suite.suite"
@@ -228,6 +229,27 @@ __global__ void k(int *y, int n) { child<<<1, 32>>>(y, n); }]] }
     assert.equal("stop", select(2, pcall(mw.check, function() error("stop", 0) end)))
     assert.matches("do not nest", failure(mw.check, function() mw.check(function() end) end).message)
     assert.equal(0, #mw.check(function() end))
+  end)
+
+  it("end on the device on which they began, and say what they left out of the others", function()
+    local result = child [==[
+      local mw = require "moonwarp"
+      mw.devices { cpu = 2 }
+      mw.use "cpu:0"
+      local function race()
+        mw.compile("__global__ void k(int *y) { *y = threadIdx.x; }").k(1, 32)(mw.zeros(1, "int"))
+      end
+      local report = mw.check(function() race() mw.use "cpu:1" race() race() end)
+      print(#report, report[1].kind, mw.device().name, #report.unchecked)
+      print(report.unchecked[1])
+      report = mw.check(race)
+      print(#report, #report.unchecked)
+      print(pcall(mw.check, function() mw.use "cpu:0" error("stop", 0) end))
+      print(mw.device().name, #mw.check(race))
+    ]==]
+    assert.equal("1\trace\tcpu:1\t1\n" ..
+      "launches on cpu:1: the checked run is of cpu:0, which was in use when it began\n1\t0\n" ..
+      "false\tstop\ncpu:0\t1\n", result.output)
   end)
 
   it("do not change what kernels compute, before and after", function()

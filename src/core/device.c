@@ -262,6 +262,7 @@ void mw_device_release(mw_device *device) {
 int mw_device_reset(mw_device *device) {
   if (atomic_load(&device->captures) > 0)
     return fail(MW_STREAM_CAPTURE_UNSUPPORTED, "%s cannot be reset while a graph is captured", device->name);
+  if (atomic_load(&device->checking)) (void)mw_device_wait(device); /* what a checked run found stays in its report */
   int code = device->driver->reset ? device->driver->reset(device->state) : mw_device_wait(device);
   if (code != MW_SUCCESS) return code;
   if (device->driver->reset) atomic_fetch_add(&device->epoch, 1);

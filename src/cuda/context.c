@@ -219,7 +219,7 @@ int cuda_reset(void *handle) {
   cuda_streams_abandon(device, &story, &name);
   free(name);
   mw_text_free(&story);
-  cuda_check_forget(device);
+  cuda_check_leave(device);
   cuda_guard_forget(device); /* its pinned memory is freed with the context */
   cu.cuCtxSetCurrent(NULL);
   int code = cuda_check(cu.cuDevicePrimaryCtxReset(device->id), "resetting cuda:%d", device->ordinal);
@@ -246,5 +246,6 @@ int cuda_reset(void *handle) {
   for (size_t i = 0; i < MW_COUNT(limits); i++)
     if (device->limits[limits[i]] > 0)
       cu.cuCtxSetLimit(cuda_context_limit(limits[i]), (size_t)device->limits[limits[i]]);
+  cuda_check_go_on(device);
   return MW_SUCCESS;
 }

@@ -49,6 +49,17 @@ local function is_late(finding, found)
   return false
 end
 
+-- Ends the run of a device: the function may have left another in use, as a context of the driver API does.
+local function end_on(device)
+  local name = raw.device().name
+  if name == device.name then return raw.check_end() end
+  raw.use(device.name)
+  local ended, found = pcall(raw.check_end)
+  raw.use(name)
+  if not ended then error(found, 0) end
+  return found
+end
+
 ---A finding of a checked run. file, line, thread, block, access and kernel are of one access, other has those of the
 ---second one of a race; indices are from 0, as in CUDA C.
 ---@class moonwarp.finding
@@ -69,8 +80,9 @@ end
 
 ---Call a function, and check every launch of a kernel in it: accesses outside of arrays, races, divergent barriers,
 ---wrong warp masks, freed memory, values that nothing has written. Kernels compiled before are checked as well. What is
----found is in the report, and no launch fails because of it; a launch ends at an access that is out of bounds. What
----a GPU cannot check in these launches is listed in `report.unchecked`, and by tostring.
+---found is in the report, and no launch fails because of it; a launch ends at an access that is out of bounds. The run
+---is of the device in use when it begins. What that device cannot check, and launches on others, are listed in
+---`report.unchecked`, and by tostring. A reset of the device keeps what was found before.
 ---With schedule = "random", on the CPU device, the threads of a block, the blocks of a launch, and streams that nothing
 ---orders run in a random order, so that a race shows the results that it can have: run it with several seeds and
 ---compare. Equal seeds give equal orders.
@@ -81,9 +93,12 @@ end
 function M.public.check(f, options)
   options = options or {}
   raw.check_begin(M.bits_of(options.checks), seed_of(options))
+  local device = raw.device()
   local ok, err = pcall(f)
-  local found, kept = raw.check_end(), { unchecked = {} }
+  local ended, found = pcall(end_on, device)
   if not ok then error(err, 0) end
+  if not ended then error(found, 0) end
+  local kept = { unchecked = {} }
   for _, finding in ipairs(found) do
     local meant = finding.kind == "race" and allowed[finding.array]
     if not meant and not is_late(finding, found) then kept[#kept + 1] = finding end

@@ -157,6 +157,48 @@ describe("a checked run on a GPU", function()
       "capability=61")))
   end)
 
+  describe("in which the GPU is reset", function()
+    local reset = [[
+      local m2
+      local report = mw.check(function()
+        m.k(2, 64)(x, x)
+        mw.device():reset()
+        m2 = mw.compile { name = "two.cu", source = "__global__ void two(float *x, float *y) {\nx[0] = y[1]; }" }
+        local y = mw.ones(64)
+        m2.two(2, 64)(y, y)
+      end)
+      print(#report, #report.unchecked, report.unchecked[1])
+      for i = 1, #report do print(report[i].kind, report[i].kernel, report[i].file) end
+      print(#mw.check(function() end))
+    ]]
+
+    it("keeps what was found before, and goes on", function()
+      assert.equal("2\t0\tnil\nrace\tk\tk.cu\nrace\ttwo\ttwo.cu\n0\n", (run(reset, "finds=1")))
+    end)
+
+    it("says so where there is no memory to go on", function()
+      local before = 0 -- allocations, the next of which is the new session's first
+      for _, line in ipairs(select(2, run(reset, "finds=1")).calls) do
+        if line:find "^cuDevicePrimaryCtxReset" then break end
+        before = before + (line:find "^cuMemAlloc " and 1 or 0)
+      end
+      local output = run(reset, "finds=1", { FAKE_CUDA_FAIL = ("cuMemAlloc@%d=2"):format(before + 1) })
+      assert.equal("1\t1\tlaunches after cuda:0 was reset, for lack of memory\nrace\tk\tk.cu\n0\n", output)
+    end)
+
+    it("says what a failure before it took away", function()
+      assert.equal("no findings\nnot checked: what kernels did before the failure after which cuda:0 was " ..
+        "reset\nno findings\n", (run([[
+        print(mw.check(function()
+          m.k(2, 64)(x, x)
+          assert(not pcall(mw.zeros, 8))
+          mw.device():reset()
+        end))
+        print(mw.check(function() end))
+      ]], "finds=1 fault=700")))
+    end)
+  end)
+
   it("gives back all its memory", function()
     local function left(script)
       local output, result = run(script)

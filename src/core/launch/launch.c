@@ -358,11 +358,18 @@ static int __attribute__((noinline)) run_otherwise(mw_launch *launch, mw_stream 
   return run_anew(launch, stream, site);
 }
 
+_Atomic int mw_launches_noted;
+
+static void __attribute__((noinline)) note(const mw_launch *launch) {
+  mw_sources_note(launch);
+  mw_check_note(launch);
+}
+
 /* Repeated runs take a fast path, whose cost is small compared with the driver's. A launch that has a command has all
    its arguments set. */
 static inline int run(mw_launch *launch, mw_stream *stream, const char *site) {
   mw_device *device = launch->device;
-  if (!mw_likely(!atomic_load_explicit(&mw_sources_noted, memory_order_relaxed))) mw_sources_note(launch);
+  if (!mw_likely(!atomic_load_explicit(&mw_launches_noted, memory_order_relaxed))) note(launch);
   if (mw_likely(!mw_watch_current && launch->command && launch->request.kernel &&
                 !atomic_load_explicit(&device->checking, memory_order_relaxed) && stream->device == device &&
                 !mw_launch_is_lost(launch) && !mw_capture_concerns(stream) && mw_command_again(launch->command))) {

@@ -34,9 +34,11 @@ struct mw_launch {
   bool *set;
 };
 
-/* The number of threads that note the CUDA C of what they launch, and noting a launch. (launched_sources.c) */
-extern _Atomic int mw_sources_noted;
+/* The number of those who note launches, which others pay with one load: threads that note the CUDA C of what they
+   launch (launched_sources.c), and checked runs (check_report.c). Noting a launch. */
+extern _Atomic int mw_launches_noted;
 void mw_sources_note(const mw_launch *launch);
+void mw_check_note(const mw_launch *launch);
 
 /* Choose the driver's kernel for `times` more runs; sets request.kernel if it will be the same for all later ones.
    (launch.c) */

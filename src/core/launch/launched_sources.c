@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Atomic int mw_sources_noted; /* threads between begin and end: launches of others cost one load */
-
 typedef struct notes {
   bool on;
   mw_text text;
@@ -36,12 +34,12 @@ void mw_sources_note(const mw_launch *launch) {
 void mw_sources_begin(void) {
   if (own.on) mw_text_release(mw_sources_end());
   own.on = true;
-  atomic_fetch_add(&mw_sources_noted, 1);
+  atomic_fetch_add(&mw_launches_noted, 1);
 }
 
 char *mw_sources_end(void) {
   char *text = own.text.data ? own.text.data : mw_strdup("");
-  if (own.on) atomic_fetch_sub(&mw_sources_noted, 1);
+  if (own.on) atomic_fetch_sub(&mw_launches_noted, 1);
   free(own.seen);
   own = (notes){0};
   return text;

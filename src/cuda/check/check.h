@@ -21,7 +21,10 @@ typedef struct check_session check_session;
 /* mw_driver's members of the same names. */
 int cuda_check_begin(void *device, unsigned kinds, uint64_t seed);
 int cuda_check_end(void *device, mw_report **out);
-void cuda_check_forget(cuda_device *device); /* the context was lost, or the device is closed */
+void cuda_check_forget(cuda_device *device); /* the device is closed */
+/* The context goes, in a reset of the idle device: what was found stays, and the run goes on in the new context. */
+void cuda_check_leave(cuda_device *device);
+void cuda_check_go_on(cuda_device *device);
 /* mw_driver.specialise: compile a kernel's unit with checks. */
 int cuda_check_compile(void *kernel, const mw_source *source, const mw_launch_class *launches, const char *path);
 /* The address that a launch of a unit with checks passes: 0 without a session. */

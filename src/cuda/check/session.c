@@ -92,23 +92,11 @@ static void close_session(check_session *check, bool has_context) {
   free(check->freed);
   free(check->commands);
   free(check->owned);
+  mw_text_free(&check->notes);
   free(check);
 }
 
-int cuda_check_begin(void *handle, unsigned kinds, uint64_t seed) {
-  cuda_device *device = handle;
-  int code = cuda_enter(device);
-  if (code != MW_SUCCESS) return code;
-  if (device->check)
-    return fail(MW_INVALID_VALUE, "a checked run of this device is under way already: checked runs do not nest");
-  if (seed)
-    return fail(MW_NOT_SUPPORTED, "schedule = \"random\" needs the CPU device: on a GPU the hardware schedules the "
-                                  "threads. Write mw.use(\"cpu\") before it");
-  if (device->major < 7)
-    return fail(MW_NOT_SUPPORTED,
-                "checked runs want a GPU of compute capability 7.0, whose threads run independently, "
-                "and cuda:%d has %d.%d",
-                device->ordinal, device->major, device->minor);
+static int open_session(cuda_device *device, unsigned kinds) {
   check_session *check = mw_alloc(sizeof *check);
   check->device = device;
   check->kinds = kinds;
@@ -120,26 +108,55 @@ int cuda_check_begin(void *handle, unsigned kinds, uint64_t seed) {
     return fail(MW_MEMORY_ALLOCATION, "cuda:%d has no memory for a checked run", device->ordinal);
   }
   open_pool(check);
-  code = check_cover(check);
-  if (code != MW_SUCCESS) {
+  int code = check_cover(check);
+  if (code != MW_SUCCESS)
     close_session(check, true);
-    return code;
-  }
-  device->check = check;
-  return MW_SUCCESS;
+  else
+    device->check = check;
+  return code;
+}
+
+int cuda_check_begin(void *handle, unsigned kinds, uint64_t seed) {
+  cuda_device *device = handle;
+  int code = cuda_enter(device);
+  if (code != MW_SUCCESS) return code;
+  if (device->check || device->past)
+    return fail(MW_INVALID_VALUE, "a checked run of this device is under way already: checked runs do not nest");
+  if (seed)
+    return fail(MW_NOT_SUPPORTED, "schedule = \"random\" needs the CPU device: on a GPU the hardware schedules the "
+                                  "threads. Write mw.use(\"cpu\") before it");
+  if (device->major < 7)
+    return fail(MW_NOT_SUPPORTED,
+                "checked runs want a GPU of compute capability 7.0, whose threads run independently, "
+                "and cuda:%d has %d.%d",
+                device->ordinal, device->major, device->minor);
+  return open_session(device, kinds);
+}
+
+static mw_report *report_of_past(cuda_device *device) {
+  struct check_past *past = device->past;
+  mw_report *report = mw_report_new(past->findings, past->finding_count);
+  mw_report_say(report, past->notes.data);
+  free(past);
+  device->past = NULL;
+  return report;
 }
 
 int cuda_check_end(void *handle, mw_report **out) {
   cuda_device *device = handle;
   check_session *check = device->check;
+  if (device->past) {
+    *out = report_of_past(device);
+    return MW_SUCCESS;
+  }
   if (!check) return fail(MW_INVALID_VALUE, "no checked run of this device is under way");
-  mw_text notes = {0};
   int code = cuda_enter(device);
-  if (code == MW_SUCCESS) code = check_collect(check, &notes);
+  if (code == MW_SUCCESS) code = check_collect(check, &check->notes);
   device->check = NULL;
   if (code == MW_SUCCESS) check_give_back(check);
   *out = mw_report_new(check->findings, check->finding_count);
-  mw_report_say(*out, notes.data);
+  mw_report_say(*out, check->notes.data);
+  check->notes = (mw_text){0};
   if (code != MW_SUCCESS) mw_report_release(*out);
   close_session(check, code == MW_SUCCESS);
   return code;
@@ -147,10 +164,43 @@ int cuda_check_end(void *handle, mw_report **out) {
 
 void cuda_check_forget(cuda_device *device) {
   check_session *check = device->check;
+  if (device->past) mw_report_release(report_of_past(device));
   if (!check) return;
   device->check = NULL;
   mw_report_release(mw_report_new(check->findings, check->finding_count));
   close_session(check, false);
+}
+
+/* ---- a reset of the device ---- */
+
+static void note(mw_text *notes, const char *before, const cuda_device *device, const char *after) {
+  mw_text_addf(notes, "%s%s cuda:%d was reset%s", notes->length ? "\n" : "", before, device->ordinal, after);
+}
+
+void cuda_check_leave(cuda_device *device) {
+  check_session *check = device->check;
+  if (!check) return;
+  if (cuda_enter(device) != MW_SUCCESS || check_collect(check, &check->notes) != MW_SUCCESS)
+    note(&check->notes, "what kernels did before the failure after which", device, "");
+  struct check_past *past = device->past = mw_alloc(sizeof *past);
+  *past = (struct check_past){check->kinds, check->findings, check->finding_count, check->notes};
+  device->check = NULL;
+  check->notes = (mw_text){0};
+  close_session(check, false);
+}
+
+void cuda_check_go_on(cuda_device *device) {
+  struct check_past *past = device->past;
+  if (!past) return;
+  if (open_session(device, past->kinds) != MW_SUCCESS) {
+    note(&past->notes, "launches after", device, ", for lack of memory");
+    return;
+  }
+  device->check->findings = past->findings;
+  device->check->finding_count = past->finding_count;
+  device->check->notes = past->notes;
+  free(past);
+  device->past = NULL;
 }
 
 /* ---- launches ---- */

@@ -80,6 +80,15 @@ struct check_session {
   /* findings.c */
   mw_finding *findings;
   size_t finding_count;
+  mw_text notes; /* of contexts before */
+};
+
+/* What a run found in a context that is gone. */
+struct check_past {
+  unsigned kinds;
+  mw_finding *findings;
+  size_t finding_count;
+  mw_text notes;
 };
 
 /* Memory of the session, filled with a byte; 0: there is none. */
