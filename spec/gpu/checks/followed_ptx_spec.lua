@@ -144,6 +144,25 @@ describe("a kernel of a checked run on a GPU", function()
     assert.equal(1, count(body_of(text:format "+="), "__mw_guard_shadow_absent,"))
   end)
 
+  it("moves the shadow of a value with it in a shuffle, if it may be unwritten", function()
+    local text = [[__global__ void k(float *y) {
+      __shared__ float s[64];
+      if (threadIdx.x < 32) s[threadIdx.x] = 1;
+      __syncthreads();
+      float v = %s;
+      for (int d = 16; d; d /= 2) v += __shfl_%s(~0u, v, d);
+      y[threadIdx.x] = v; }]]
+    for mode, name in pairs { idx = "sync", up = "up_sync", down = "down_sync", bfly = "xor_sync" } do
+      local body = body_of(text:format("s[threadIdx.x]", name))
+      assert.equal(5, count(body, "__mw_guard_shadow_of_lane,"))
+      local shuffled = assert(body:find("shfl.sync." .. mode, 1, true))
+      local asked = assert(body:find("activemask.b32", shuffled, true))
+      assert.equal(0, count(body:sub(shuffled, asked), "call")) -- lanes are together there
+    end
+    local body = body_of("__global__ void k(int *y) { y[threadIdx.x] = __shfl_down_sync(~0u, threadIdx.x, 1) + 1; }")
+    assert.equal(0, count(body, "__mw_guard_shadow_of_lane,"))
+  end)
+
   it("takes what PTX stores as written: a matrix, and after other stores everything", function()
     local body = body_of [[#include <mma.h>
       __global__ void k(float *y) {

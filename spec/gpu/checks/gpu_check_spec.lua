@@ -45,6 +45,25 @@ __global__ void k(float *y) {
   s[1][threadIdx.x] = s[0][threadIdx.x];
   if (s[1][threadIdx.x] > 3) y[threadIdx.x] = 1; //1
 }]==] },
+    { kind = "uninitialised", "what a shuffle moves", run = { 1, 64, { "float:64" } }, text = [==[
+__global__ void k(float *y) {
+  __shared__ float part[32];
+  if (threadIdx.x < 2) part[threadIdx.x] = 1;
+  __syncthreads();
+  float v = threadIdx.x < @{3|2} ? part[threadIdx.x] : 0; //1
+  for (int d = 16; d; d /= 2) v += __shfl_down_sync(~0u, v, d);
+  if (threadIdx.x == 0) y[0] = v;
+}]==] },
+    { kind = "uninitialised", "what a shuffle moves to lanes that do not use it", run = { 1, 64, { "float:64" } },
+      lines = false, text = [==[
+__global__ void k(float *y) {
+  __shared__ float part[32];
+  if (threadIdx.x < 4) part[threadIdx.x] = 1;
+  __syncthreads();
+  float v = part[threadIdx.x % 32];
+  float w = __shfl_xor_sync(~0u, v, 1);
+  if (threadIdx.x % 32 @{<= 4|< 4}) y[threadIdx.x] = v + w;
+}]==] },
     { kind = "warp_mask", run = { 1, 32, { "int:64" } }, text = [==[
 __global__ void k(int *y) {
   if (threadIdx.x < 16) y[threadIdx.x] = 1 + __shfl_down_sync(0xffff, (int)threadIdx.x, 8@{|, 16}); //1

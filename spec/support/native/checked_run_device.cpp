@@ -150,6 +150,46 @@ static void run_written() {
       12);
 }
 
+/* A value of the lane's with that shadow is shuffled, and what it gets is used. by, clamp: as of shfl.sync. */
+enum mode { IDX, UP, DOWN, XOR };
+enum { WHOLE_WARP = 31, QUARTERS = 24 << 8 | 31 };
+static void use_shuffled(__mw_u32 mask, mode how, __mw_u32 by, __mw_u32 shadow, __mw_u32 origin, __mw_latest latest,
+                         __mw_u32 clamp = WHOLE_WARP) {
+  if (__mw_guard_shadow_shuffle(mask, by, clamp, how, shadow, origin, &latest)) __mw_guard_unwritten(0, 99, &latest);
+}
+
+static void run_shuffles() {
+  run_lanes("a shuffle to the next lane", [](__mw_u32 shadow, __mw_latest latest) {
+    if (T < 8) together = 0xff, use_shuffled(~0u, DOWN, 1, shadow, 0, latest);
+  });
+  run_lanes("a shuffle whose result is not used", [](__mw_u32 shadow, __mw_latest latest) {
+    __mw_u32 moved = __mw_guard_shadow_shuffle(~0u, 16, WHOLE_WARP, XOR, shadow, 0, &latest);
+    if (moved && T != 20 - 16 && T != 7 + 16) __mw_guard_unwritten(0, 99, &latest);
+  });
+  run_lanes("a shuffle past the end of the width", [](__mw_u32 shadow, __mw_latest latest) {
+    use_shuffled(~0u, DOWN, 1, T == 7 ? shadow : 0, 0, latest, QUARTERS);
+  });
+  run_lanes("a shuffle in which no value is unwritten",
+            [](__mw_u32, __mw_latest latest) { use_shuffled(~0u, XOR, 1, 0, 0, latest); });
+  run_lanes("a shuffle from a lane of another branch", [](__mw_u32 shadow, __mw_latest latest) {
+    together = T < 16 ? 0xffff : 0xffff0000;
+    use_shuffled(~0u, XOR, 16, shadow, 0, latest);
+  });
+  run_lanes("a shuffle from a lane outside of the mask", [](__mw_u32 shadow, __mw_latest latest) {
+    use_shuffled(T < 16 ? 0xffff : 0xffff0000, XOR, 16, shadow, 0, latest);
+  });
+  run_lanes("a shuffle of a variable that nothing has written",
+            [](__mw_u32 shadow, __mw_latest latest) { use_shuffled(~0u, IDX, 20, shadow, shadow ? 3 : 0, latest); });
+  run_lanes("a shuffle of what came from an absent lane", [](__mw_u32 shadow, __mw_latest latest) {
+    use_shuffled(~0u, IDX, 20, shadow, shadow ? 3 | MW_FOLLOW_FROM_SHUFFLE : 0, latest);
+  });
+  run_lanes("a sum of a warp in the first lane", [](__mw_u32 shadow, __mw_latest latest) {
+    if (T == 7 || !shadow) shadow = latest.site = 0; /* it has loaded no unwritten value */
+    for (__mw_u32 d = 16; d; d /= 2) shadow |= __mw_guard_shadow_shuffle(~0u, d, WHOLE_WARP, DOWN, shadow, 0, &latest);
+    if (T == 0 && shadow) __mw_guard_unwritten(0, 99, &latest);
+  });
+}
+
 static void run_warps() {
   run("lanes without __syncwarp", 1, 32, [] { store(shared(T), 1), store(shared(31 - T), 2); });
   run("lanes with __syncwarp", 1, 32,
@@ -392,6 +432,7 @@ int main() {
   cover();
   run_shared();
   run_written();
+  run_shuffles();
   run_warps();
   run_barriers();
   run_arrivals();

@@ -73,6 +73,10 @@ static void leave_block() {
   pthread_mutex_unlock(&memory->lock);
 }
 static void __mw_follow_converge(__mw_u32 lanes);
+static thread_local __mw_u32 together; /* the lanes that a scenario runs together */
+static __mw_u32 __mw_follow_together() { return together; }
+static __mw_u32 __mw_follow_ballot(__mw_u32 lanes, bool predicate);
+static __mw_u32 __mw_follow_from(__mw_u32 lanes, __mw_u32 value, __mw_u32 from);
 /* A scenario's order of two threads: called before the operation, and after an exchange. */
 enum operation { EXCHANGE, ADD, ORDER };
 static void (*interleave)(operation);
@@ -131,6 +135,25 @@ static void __mw_follow_converge(__mw_u32 lanes) {
   }
   pthread_mutex_unlock(&meetings_lock);
   while (__atomic_load_n(&m->generation, __ATOMIC_SEQ_CST) == generation) sched_yield();
+}
+
+/* A register of each lane. Of a lane that is not there it holds anything. */
+static __mw_u32 registers[16][32];
+static __mw_u32 __mw_follow_from(__mw_u32 lanes, __mw_u32 value, __mw_u32 from) {
+  __mw_u32 *warp = registers[thread_id / 32], lane = thread_id % 32;
+  warp[lane] = value;
+  __mw_follow_converge(lanes);
+  __mw_u32 found = lanes >> from & 1 ? warp[from] : ~0u;
+  __mw_follow_converge(lanes);
+  return found;
+}
+static __mw_u32 __mw_follow_ballot(__mw_u32 lanes, bool predicate) {
+  __mw_u32 *warp = registers[thread_id / 32], all = 0;
+  warp[thread_id % 32] = predicate;
+  __mw_follow_converge(lanes);
+  for (__mw_u32 lane = 0; lane < 32; lane++) all |= (lanes >> lane & warp[lane] & 1) << lane;
+  __mw_follow_converge(lanes);
+  return all;
 }
 
 /* ---- a session and its launches ---- */
@@ -243,6 +266,15 @@ static void run(const char *name, __mw_u32 blocks, __mw_u32 threads, const std::
   }
   printf("%s:%s%s\n", name, found().c_str(), *(__mw_u32 *)(room + sizeof launch) ? " slots are left" : "");
   free(room);
+}
+
+/* The lanes of a warp: two have a value that nothing has written, of which the sites are 40 and the lane. */
+static void run_lanes(const char *name, const std::function<void(__mw_u32 shadow, __mw_latest)> &body) {
+  const auto lane = [=] {
+    together = ~0u;
+    body(thread_id == 7 || thread_id == 20 ? ~0u : 0, __mw_latest{1, 1, 40 + thread_id, 4});
+  };
+  run(name, 1, 32, lane, MW_FOLLOW_INITIALISATION);
 }
 
 /* ---- what kernels do ---- */

@@ -56,6 +56,19 @@ __mw_follow_inline __mw_u32 __mw_follow_meet_count(bool predicate) {
   return count;
 }
 __mw_follow_inline void __mw_follow_converge(__mw_u32 lanes) { __nvvm_bar_warp_sync(lanes); }
+/* The lanes that the hardware runs together here: a warp function for these does not wait. */
+__mw_follow_inline __mw_u32 __mw_follow_together() {
+  __mw_u32 lanes;
+  asm volatile("activemask.b32 %0;" : "=r"(lanes) : : "memory");
+  return lanes;
+}
+/* Of those lanes: for which the predicate holds, and the value of lane `from`. */
+__mw_follow_inline __mw_u32 __mw_follow_ballot(__mw_u32 lanes, bool predicate) {
+  return __nvvm_vote_ballot_sync(lanes, predicate);
+}
+__mw_follow_inline __mw_u32 __mw_follow_from(__mw_u32 lanes, __mw_u32 value, __mw_u32 from) {
+  return (__mw_u32)__nvvm_shfl_sync_idx_i32(lanes, (int)value, (int)from, 31);
+}
 __mw_follow_inline __mw_u64 __mw_xchg(__mw_u64 *at, __mw_u64 value) {
   __mw_u64 old;
   asm volatile("atom.exch.b64 %0, [%1], %2;" : "=l"(old) : "l"(at), "l"(value) : "memory");

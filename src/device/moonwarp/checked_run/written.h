@@ -227,6 +227,33 @@ __mw_follow_called __mw_u64 __mw_guard_shadow_absent() {
   return ~0ull;
 }
 
+/* ---- shuffles ---- */
+
+__mw_follow_inline __mw_u64 __mw_follow_from_lane(__mw_u32 lanes, __mw_u64 value, __mw_u32 from) {
+  __mw_u64 high = __mw_follow_from(lanes, (__mw_u32)(value >> 32), from);
+  return high << 32 | __mw_follow_from(lanes, (__mw_u32)value, from);
+}
+
+/* What a shuffle gave the lane, of four bytes: the shadow in the lane that it read, where that lane takes part; and that lane's
+   latest load of an unwritten value becomes this one's. origin: where the unwritten bits of `shadow` are from, as for
+   __mw_guard_unwritten. */
+__mw_follow_called __mw_u32 __mw_guard_shadow_of_lane(__mw_u32 mask, __mw_u32 by, __mw_u32 clamp, __mw_u32 mode,
+                                                      __mw_u32 shadow, __mw_u32 origin, __mw_latest *latest) {
+  __mw_u32 lanes = __mw_follow_together(), unwritten = __mw_follow_ballot(lanes, shadow != 0);
+  __mw_u32 lane = __mw_follow_thread_id() % 32, from = __mw_source_lane(lane, by, clamp, mode);
+  bool has_load = !origin && shadow; /* else what `latest` has besides the site is of another value, or of none */
+  __mw_latest moved;
+  moved.site = __mw_follow_from(lanes, origin ? origin : latest->site, from);
+  moved.bytes = __mw_follow_from(lanes, has_load ? latest->bytes : 0, from);
+  moved.address = __mw_follow_from_lane(lanes, has_load ? latest->address : 0, from);
+  moved.object = __mw_follow_from_lane(lanes, has_load ? latest->object : 0, from);
+  shadow = __mw_follow_from(lanes, shadow, from);
+  bool takes_part = mask >> lane & mask >> from & unwritten >> from & 1;
+  if (!takes_part) return 0;
+  *latest = moved;
+  return shadow;
+}
+
 /* A use of a value that nothing has written, at the site `own`. origin: the site of the load or of a shuffle
    (MW_FOLLOW_FROM_SHUFFLE); 0: it is from memory, and the latest such load counts as its. */
 __mw_follow_called void __mw_guard_unwritten(__mw_u32 origin, __mw_u32 own, const __mw_latest *latest) {
@@ -278,6 +305,14 @@ __mw_follow_quick __mw_shadow_pair __mw_guard_shadow_load_pair(const void *addre
   pair.high = __mw_guard_shadow_find((const char *)address + 8, 8, object, site, place, latest);
   pair.low = __mw_guard_shadow_find(address, 8, object, site, place, latest);
   return pair;
+}
+
+/* After a shuffle: the shadow of what it gives. It moves among the lanes that the hardware runs together, as lanes that have just
+   met in a shuffle are: a warp function for the mask would wait forever for lanes that are in another one. */
+__mw_follow_quick __mw_u32 __mw_guard_shadow_shuffle(__mw_u32 mask, __mw_u32 by, __mw_u32 clamp, __mw_u32 mode,
+                                                     __mw_u32 shadow, __mw_u32 origin, __mw_latest *latest) {
+  if (__builtin_expect(!__mw_follow_ballot(__mw_follow_together(), shadow != 0), 1)) return 0;
+  return __mw_guard_shadow_of_lane(mask, by, clamp, mode, shadow, origin, latest);
 }
 
 /* A value of 1, 2, 4 or 8 bytes is stored, or of 16 that are written. */

@@ -17,7 +17,7 @@ bool is_checked_function(const value_check *c, LLVMValueRef f) {
   return !c->p->options->gpu || !strstr(LLVMGetValueName2(f, &length), "__mw_");
 }
 
-static LLVMValueRef call_function(value_check *c, const char *name, LLVMValueRef *arguments, unsigned count) {
+LLVMValueRef call_gpu_function(value_check *c, const char *name, LLVMValueRef *arguments, unsigned count) {
   LLVMValueRef f = LLVMGetNamedFunction(c->p->module, name);
   if (!f) die("the function %s is not in the module: is moonwarp/checked_run/written.h this compiler's?", name);
   return LLVMBuildCall2(c->b, LLVMGlobalGetValueType(f), f, arguments, count, "");
@@ -54,7 +54,7 @@ static void open_frame(value_check *c, LLVMValueRef call) {
   c->latest = LLVMBuildAlloca(c->b, latest, GPU_SHADOW);
   LLVMPositionBuilderBefore(c->b, open_entry(c, f));
   LLVMBuildStore(c->b, constant_i32(p, 0), LLVMBuildStructGEP2(c->b, latest, c->latest, 2, GPU_SHADOW));
-  LLVMValueRef frame = call_function(c, "__mw_guard_shadow_frame", NULL, 0);
+  LLVMValueRef frame = call_gpu_function(c, "__mw_guard_shadow_frame", NULL, 0);
   for (unsigned i = 0; i < GPU_FRAME; i++) c->frame[i] = LLVMBuildExtractValue(c->b, frame, i, "");
 }
 
@@ -149,7 +149,7 @@ static void load_part(value_check *c, const place *at, LLVMValueRef site, uint64
   if (bytes == PAIR) {
     LLVMValueRef arguments[] = {address,   number,   at->object, site,         flags,          at->whole,
                                 c->latest, f[PAGES], f[SHARED],  f[PAGE_MASK], f[SHARED_WORDS]};
-    LLVMValueRef pair = call_function(c, "__mw_guard_shadow_load_pair", arguments, MW_COUNT(arguments));
+    LLVMValueRef pair = call_gpu_function(c, "__mw_guard_shadow_load_pair", arguments, MW_COUNT(arguments));
     for (unsigned k = 0; k < 2; k++)
       LLVMSetAlignment(
           LLVMBuildStore(c->b, LLVMBuildExtractValue(c->b, pair, k, ""), part_of(c, to, offset + k * WORD)), 1);
@@ -157,7 +157,7 @@ static void load_part(value_check *c, const place *at, LLVMValueRef site, uint64
   }
   LLVMValueRef arguments[] = {address,   number,    size,     at->object, site,         flags,
                               at->whole, c->latest, f[PAGES], f[SHARED],  f[PAGE_MASK], f[SHARED_WORDS]};
-  LLVMValueRef shadow = call_function(c, "__mw_guard_shadow_load", arguments, MW_COUNT(arguments));
+  LLVMValueRef shadow = call_gpu_function(c, "__mw_guard_shadow_load", arguments, MW_COUNT(arguments));
   if (bytes < WORD) shadow = LLVMBuildTrunc(c->b, shadow, word_type(c, bytes), "");
   LLVMSetAlignment(LLVMBuildStore(c->b, shadow, part_of(c, to, offset)), 1);
 }
@@ -168,7 +168,7 @@ static void load_shadow(value_check *c, const place *at, LLVMValueRef site, LLVM
   uint64_t count = LLVMIsAConstantInt(bytes) ? LLVMConstIntGetZExtValue(bytes) : UINT64_MAX;
   if (count > PARTS * most) {
     LLVMValueRef arguments[] = {at->address, bytes, at->object, site, to, c->latest};
-    call_function(c, "__mw_guard_shadow_fetch", arguments, MW_COUNT(arguments));
+    call_gpu_function(c, "__mw_guard_shadow_fetch", arguments, MW_COUNT(arguments));
     return;
   }
   for (uint64_t offset = 0, part; offset < count; offset += part) {
@@ -192,7 +192,7 @@ static void store_part(value_check *c, const place *at, uint64_t bytes, LLVMValu
                               f[SHARED],
                               f[PAGE_MASK],
                               f[SHARED_WORDS]};
-  call_function(c, "__mw_guard_shadow_store", arguments, MW_COUNT(arguments));
+  call_gpu_function(c, "__mw_guard_shadow_store", arguments, MW_COUNT(arguments));
 }
 
 /* from: memory with the shadow; NULL: all is written. */
@@ -202,7 +202,7 @@ static void store_shadow(value_check *c, const place *at, LLVMValueRef bytes, ui
   if (from && most > WORD) most = WORD;
   if (count > PARTS * most) {
     LLVMValueRef arguments[] = {at->address, bytes, from ? from : LLVMConstNull(p->pointer)};
-    call_function(c, "__mw_guard_shadow_put", arguments, MW_COUNT(arguments));
+    call_gpu_function(c, "__mw_guard_shadow_put", arguments, MW_COUNT(arguments));
     return;
   }
   for (uint64_t offset = 0, part; offset < count; offset += part) {
@@ -284,7 +284,7 @@ static LLVMValueRef make_gpu_load(value_check *c, LLVMValueRef call, LLVMValueRe
   at.alignment = alignment_before(call, address);
   *origin = add_followed_site(p, call, is_memory ? at.name : NULL, count) | (is_absent ? MW_FOLLOW_FROM_SHUFFLE : 0);
   if (is_absent && count <= WORD) {
-    LLVMValueRef all = call_function(c, "__mw_guard_shadow_absent", NULL, 0);
+    LLVMValueRef all = call_gpu_function(c, "__mw_guard_shadow_absent", NULL, 0);
     if (count < WORD) all = LLVMBuildTrunc(c->b, all, word_type(c, count), "");
     LLVMBuildStore(c->b, all, shadow);
   } else if (is_memory) {
@@ -325,7 +325,7 @@ static void make_gpu_warning(value_check *c, LLVMValueRef call) {
   LLVMValueRef own = constant_i32(c->p, add_followed_site(c->p, call, NULL, 0));
   LLVMValueRef arguments[] = {LLVMGetOperand(call, 0), own, c->latest};
   LLVMPositionBuilderBefore(c->b, call);
-  call_function(c, "__mw_guard_unwritten", arguments, MW_COUNT(arguments));
+  call_gpu_function(c, "__mw_guard_unwritten", arguments, MW_COUNT(arguments));
 }
 
 /* The shadow of a copy's source, in memory of its own; NULL: all is written. */
@@ -361,7 +361,7 @@ static void copy_gpu_shadow(value_check *c, LLVMValueRef call, LLVMValueRef from
     LLVMBuildMemSet(c->b, to, LLVMConstNull(p->i8), bytes, 1);
   } else if (find_place(c, target, &target_place) && reads) {
     LLVMValueRef arguments[] = {target_place.address, source_place.address, bytes};
-    call_function(c, "__mw_guard_shadow_move", arguments, MW_COUNT(arguments));
+    call_gpu_function(c, "__mw_guard_shadow_move", arguments, MW_COUNT(arguments));
   } else if (find_place(c, target, &target_place)) {
     target_place.alignment = known.target;
     store_shadow(c, &target_place, bytes, part_for(known.target), shadow);
@@ -384,6 +384,7 @@ static void begin_gpu_local(value_check *c, LLVMValueRef call, bool by_caller) {
 void rewrite_gpu_call(value_check *c, LLVMValueRef call, const char *what) {
   open_frame(c, call);
   LLVMSetCurrentDebugLocation2(c->b, LLVMInstructionGetDebugLoc(call));
+  if (starts_with(what, "metadata_ptr_for_") && make_shuffled(c, call)) return;
   if (starts_with(what, "metadata_ptr_for_"))
     make_gpu_metadata(c, call, starts_with(what, "metadata_ptr_for_store"));
   else if (strcmp(what, "warning") == 0)

@@ -95,6 +95,7 @@ LLVMValueRef gpu_local_shadow(const value_check *c, LLVMValueRef address);
 /* gpu_shadow.c */
 /* A call of MemorySanitizer becomes one of moonwarp/checked_run/written.h. what: its name without "__msan_". */
 void rewrite_gpu_call(value_check *c, LLVMValueRef call, const char *what);
+LLVMValueRef call_gpu_function(value_check *c, const char *name, LLVMValueRef *arguments, unsigned count);
 /* Whether the function is instrumented: those that mwcc calls itself are not. */
 bool is_checked_function(const value_check *c, LLVMValueRef f);
 

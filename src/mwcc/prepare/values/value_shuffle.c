@@ -3,7 +3,7 @@
  *
  * Before MemorySanitizer the value is stored to GIVEN, and the result is xor-ed with 0 that is loaded from ABSENT and from
  * TAKEN. So its calls for these two tell the shadow that goes into the shuffle, and where the one that comes out of it
- * is. Code for GPUs does without them. */
+ * is. On a GPU __mw_guard_shadow_shuffle (moonwarp/checked_run/written.h) moves both. */
 #include "value_check.h"
 
 #include <stdlib.h>
@@ -33,7 +33,7 @@ void hide_shuffle(value_check *c, LLVMValueRef call) {
   hide(c, call);
   if ((kind != LLVMFloatTypeKind && kind != LLVMIntegerTypeKind) || !LLVMGetFirstUse(call)) return;
   LLVMTypeRef word = kind == LLVMFloatTypeKind ? c->p->i32 : type;
-  bool moves = !c->p->options->gpu && LLVMTypeOf(value) == type;
+  bool moves = LLVMTypeOf(value) == type;
   LLVMPositionBuilderBefore(c->b, call);
   if (moves) LLVMBuildStore(c->b, as(c, value, word), c->given);
   LLVMPositionBuilderBefore(c->b, next);
@@ -98,15 +98,37 @@ static LLVMValueRef shuffled(value_check *c, LLVMValueRef bits) {
   return LLVMBuildTruncOrBitCast(c->b, as(c, again, word), own, "");
 }
 
+/* llvm.nvvm.shfl.sync.MODE.i32(mask, value, lane, clamp): a call moves the shadow and, as the thread's latest load, where
+   it is from. It is right after the shuffle, where the lanes are together. */
+static LLVMValueRef moved_on_gpu(value_check *c) {
+  static const char *const modes[] = {"idx", "up", "down", "bfly"};
+  const char *name = callee_name(c->shuffle) + sizeof "llvm.nvvm.shfl.sync." - 1;
+  unsigned mode = 0;
+  while (mode < MW_COUNT(modes) - 1 && !starts_with(name, modes[mode])) mode++;
+  LLVMPositionBuilderBefore(c->b, LLVMGetNextInstruction(c->shuffle));
+  LLVMSetCurrentDebugLocation2(c->b, LLVMInstructionGetDebugLoc(c->shuffle));
+  LLVMValueRef origin = c->moved_origin ? c->moved_origin : constant_i32(c->p, 0);
+  LLVMValueRef arguments[] = {LLVMGetOperand(c->shuffle, 0),
+                              LLVMGetOperand(c->shuffle, 2),
+                              LLVMGetOperand(c->shuffle, 3),
+                              constant_i32(c->p, mode),
+                              c->moved,
+                              origin,
+                              c->latest};
+  return call_gpu_function(c, "__mw_guard_shadow_shuffle", arguments, MW_COUNT(arguments));
+}
+
 /* The shadow and the origin of the result, in memory. */
 static void give_taken(value_check *c, LLVMValueRef call) {
   LLVMValueRef shadow = slot(c, call, WIDEST), origin = slot(c, call, WIDEST), bits = constant_i64(c->p, 0);
-  LLVMValueRef from = constant_i32(c->p, LLVMGetDebugLocLine(call));
+  bool gpu = c->p->options->gpu;
+  LLVMValueRef from = constant_i32(c->p, gpu ? 0 : LLVMGetDebugLocLine(call));
   LLVMPositionBuilderBefore(c->b, call);
   if (c->moved && !LLVMIsNull(c->moved) && LLVMGetTypeKind(LLVMTypeOf(c->moved)) == LLVMIntegerTypeKind) {
-    bits = shuffled(c, c->moved);
-    if (c->moved_origin) from = shuffled(c, c->moved_origin);
+    bits = gpu ? moved_on_gpu(c) : shuffled(c, c->moved);
+    if (c->moved_origin && !gpu) from = shuffled(c, c->moved_origin);
   }
+  LLVMPositionBuilderBefore(c->b, call);
   LLVMBuildStore(c->b, bits, shadow);
   LLVMBuildStore(c->b, from, origin);
   replace_parts(call, shadow, origin);
