@@ -52,6 +52,19 @@ __global__ void f(int n, float *x, const float *y, int *words) {
   ((float4 *)x)[threadIdx.x % 8] = make_float4(v.y, v.x, v.w, v.z);
   words[threadIdx.x] = (int)norm(((const pair *)y)[n]) + (int)tail(y, n);
 }]],
+  ["asynchronous copies in PTX"] = [[
+__global__ void f(int n, float *x, const float *y, int *words) {
+  __shared__ float4 wide[32];
+  __shared__ float narrow[32];
+  int i = threadIdx.x % 32;
+  unsigned to = (unsigned)__cvta_generic_to_shared(narrow + i);
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" :: "r"(to), "l"(y + i) : "memory");
+  to = (unsigned)__cvta_generic_to_shared(wide + i);
+  asm volatile("cp.async.cg.shared.global [%0], [%1], %2;" :: "r"(to), "l"(y + 4 * i), "n"(16) : "memory");
+  asm volatile("cp.async.wait_all;" ::: "memory");
+  __syncthreads();
+  x[i] = narrow[31 - i] + wide[31 - i].y;
+}]],
   ["cached loads, constants and local arrays"] = [[
 __constant__ float factors[64];
 __global__ void f(int n, float *x, const float *y, int *words) {
@@ -148,6 +161,7 @@ describe("a kernel that counts on a GPU", function()
     it("is taken by CUDA's assembler: " .. name, function()
       if not ptxas then return pending "ptxas of the CUDA toolkit is not installed" end
       for _, arch in ipairs { "sm_75", "sm_90" } do
+        if source:find("cp.async", 1, true) then arch = "sm_90" end
         assert.equal("", assemble(code_of(source, "--arch=" .. arch), arch))
       end
     end)
@@ -210,8 +224,24 @@ x[i] = 0;]]
 texture<float, 2, cudaReadModeElementType> image;
 __global__ void f(float *x) { x[threadIdx.x] = tex2D(image, threadIdx.x, 1.f); }]]
     local places = places_of(ptx)
-    assert.equal(1, #places)
-    assert.matches("kind 1, space 1", places[1])
+    assert.equal(2, #places)
+    assert.matches("kind 0, space 1, bytes 0", places[1]) -- the texture
+    assert.matches("kind 1, space 1, bytes 4", places[2])
+  end)
+
+  it("counts each operation of a barrier that counts as an access to its word", function()
+    local kinds = {}
+    for _, place in ipairs(places_of(code_of([[
+__global__ void f(unsigned at, unsigned *x) {
+  unsigned long long state;
+  if (threadIdx.x == 0) asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(at), "r"(32) : "memory");
+  asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(state) : "r"(at) : "memory");
+  asm volatile("{ .reg .pred p; mbarrier.test_wait.shared.b64 p, [%1], %2; selp.b32 %0, 1, 0, p; }"
+               : "=r"(*x) : "r"(at), "l"(state) : "memory");
+}]], "--arch=sm_90"))) do
+      kinds[#kinds + 1] = place:match "^kind (%d), space 3, bytes 8"
+    end
+    assert.same({ "0", "1", "2" }, kinds)
   end)
 
   it("is not stepped through, nor checked meanwhile", function()

@@ -159,11 +159,11 @@ static void on_event(void *worker, const cpu_watch_event *e) {
 
 static void on_access(void *worker, const cpu_watch_event *e) {
   worker_counts *w = worker;
-  take_sample(w, e);
   if (e->site->is_texture) {
     on_event(w, e);
     return;
   }
+  take_sample(w, e);
   tallies_count(w->tallies, e, w->of);
   tallies_open(w->tallies, e->number);
 }

@@ -8,6 +8,7 @@
  *   checked_run.c                --checks: calls before accesses, barriers and warp functions (mw.check)
  *   followed_arrivals.c, followed_copies.c, followed_stores.c   the same for barriers, copies and stores in inline PTX
  *   measured_run.c               --observe: kernels count what their warps do (mw.measure)
+ *   counted_ptx.c                which inline PTX a measured run counts as accesses
  *   convergence.c, waiting_loops.c   where the lanes of a warp come together again */
 #ifndef GPU_H
 #define GPU_H
@@ -33,6 +34,14 @@ typedef struct gpu_access {
 } gpu_access;
 /* Returns their number: 0, 1, or 2 for a copy. */
 int find_gpu_accesses(program *p, LLVMValueRef instruction, gpu_access out[2]);
+/* counted_ptx.c: an access of an instruction that LLVM does not know; address: NULL if it is by the texture unit. */
+typedef struct counted_access {
+  mw_site_kind kind;
+  LLVMValueRef address;
+  uint64_t bytes;
+} counted_access;
+/* Returns their number. Addresses are made where the builder is. */
+int find_counted_ptx(program *p, LLVMBuilderRef b, LLVMValueRef call, counted_access out[2]);
 /* checked_run.c: where the builder is, a call for an access outside of all arrays. */
 void follow_outside(program *p, LLVMBuilderRef b, LLVMValueRef instruction, const gpu_access *a, const accessed *o);
 /* Generate PTX and write the output. */

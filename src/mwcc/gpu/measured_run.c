@@ -4,8 +4,8 @@
  * The kernels get the normal form of the CPU device's, as far as it has one on this target, and the same markers
  * (prepare/watch_markers.c), so that the sites are the same. Each marker becomes a call with the launch's address,
  * which is a kernel's last parameter, the site's number and the lanes that are there; the sites are facts of the module
- * (metadata.c). Loads and stores that are inline PTX or intrinsics here get sites of their own. LLVM optimises the code
- * after that.
+ * (metadata.c). Loads and stores that are inline PTX or intrinsics here get sites of their own, and so do instructions
+ * of GPUs alone (counted_ptx.c). LLVM optimises the code after that.
  *
  * Which lanes are there is computed as with a stack of masks (convergence.c). The hardware's mask of active lanes will
  * not do: lanes that a loop has let go may run on before the others leave it, and lanes that call one function at the
@@ -169,6 +169,24 @@ static bool report_call(measurer *m, LLVMValueRef function, LLVMValueRef call) {
   return true;
 }
 
+/* An instruction of a GPU that LLVM does not know; false: it is none. */
+static bool report_ptx(measurer *m, LLVMValueRef function, LLVMValueRef call) {
+  counted_access accesses[2];
+  LLVMPositionBuilderBefore(m->b, call);
+  int count = find_counted_ptx(m->p, m->b, call, accesses);
+  for (int k = 0; k < count; k++) {
+    const counted_access *a = &accesses[k];
+    if (!a->address) {
+      report_event(m, add_texture_site(m->p, function, call, a->kind));
+      continue;
+    }
+    size_t number = add_call_site(m->p, function, call, a->kind, a->address, a->bytes);
+    m->p->sites[number].of.is_texture = 0; /* its address was a number */
+    report_access(m, number, a->address);
+  }
+  return count > 0;
+}
+
 static bool is_marker(LLVMValueRef i) {
   if (!LLVMIsACallInst(i)) return false;
   const char *name = callee_name(i);
@@ -292,7 +310,8 @@ static void measure_function(measurer *m, LLVMValueRef function) {
   for (size_t n = 0; n < list.count; n++) {
     if (is_marker(list.items[n]))
       lower_marker(m, list.items[n]);
-    else if (LLVMIsACallInst(list.items[n]) && !report_call(m, function, list.items[n]))
+    else if (LLVMIsACallInst(list.items[n]) && !report_call(m, function, list.items[n]) &&
+             !report_ptx(m, function, list.items[n]))
       report_inline(m, function, list.items[n]);
   }
   free(list.items);

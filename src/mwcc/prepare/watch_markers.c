@@ -3,9 +3,12 @@
  *
  * The pass runs on the normal form, where the program's accesses are about those that nvcc would emit: functions are
  * inlined, values are in registers, and nothing is vectorised. Adjacent members of an aligned struct are one access
- * there, of up to 16 bytes (combine). Later passes keep the calls, in their order, whatever happens to the accesses. */
+ * there, of up to 16 bytes (combine). Later passes keep the calls, in their order, whatever happens to the accesses.
+ *
+ * A texture or surface function of the headers, between the calls of read/texture_calls.c, is one access. */
 #include "mwcc/analysis/analysis.h"
 #include "mwcc/analysis/simt.h"
+#include "mwcc/read/read.h"
 #include "mwcc/support/predicates.h"
 #include "watch_sites.h"
 
@@ -20,7 +23,8 @@ typedef struct marker {
   LLVMValueRef function;     /* whose code is marked */
   LLVMBasicBlockRef *blocks; /* of the function, and the number of the MW_SITE_CODE site of each */
   size_t *codes, count;
-  size_t issued; /* of the block being marked, as mw_site.issued */
+  bool *in_texture; /* of each: whether it begins within a texture function */
+  size_t issued;    /* of the block being marked, as mw_site.issued */
 } marker;
 
 /* Call with a number or an address, at the builder's position; the call has the position of `at`. */
@@ -41,6 +45,67 @@ static size_t new_access(marker *m, LLVMValueRef access, uint64_t bytes) {
   size_t number = add_access_site(m->p, m->function, access, bytes);
   m->p->sites[number].of.issued = (uint32_t)m->issued;
   return number;
+}
+
+/* ---- texture and surface functions ---- */
+
+static bool is_texture_end(LLVMValueRef i) { return LLVMIsACallInst(i) && strcmp(callee_name(i), TEXTURE_END) == 0; }
+static bool is_texture_begin(LLVMValueRef i) {
+  return LLVMIsACallInst(i) &&
+         (strcmp(callee_name(i), TEXTURE_READ) == 0 || strcmp(callee_name(i), TEXTURE_WRITE) == 0);
+}
+
+/* Whether what follows the instruction is within one, if that is so of what precedes it. */
+static bool stays_in_texture(LLVMValueRef i, bool before) {
+  return is_texture_begin(i) || (before && !is_texture_end(i));
+}
+
+/* All ways to a block begin inside of a texture function or outside, since it is entered and left in one place. */
+static void find_textures(marker *m) {
+  m->in_texture = mw_alloc((m->count + 1) * sizeof *m->in_texture);
+  for (bool changed = LLVMGetNamedFunction(m->p->module, TEXTURE_END) != NULL; changed;) {
+    changed = false;
+    for (size_t n = 0; n < m->count; n++) {
+      bool inside = m->in_texture[n];
+      for (LLVMValueRef i = LLVMGetFirstInstruction(m->blocks[n]); i; i = LLVMGetNextInstruction(i))
+        inside = stays_in_texture(i, inside);
+      LLVMValueRef end = LLVMGetBasicBlockTerminator(m->blocks[n]);
+      for (unsigned s = 0; s < LLVMGetNumSuccessors(end) && inside; s++)
+        for (size_t k = 0; k < m->count; k++) {
+          if (m->blocks[k] != LLVMGetSuccessor(end, s) || m->in_texture[k]) continue;
+          m->in_texture[k] = changed = true;
+        }
+    }
+  }
+}
+
+/* The block's instructions without those of texture functions but the calls where they begin; whether its end is outside. */
+static bool leave_textures_out(const marker *m, size_t n, instructions *block) {
+  bool inside = m->in_texture[n];
+  size_t count = 0;
+  for (size_t k = 0; k < block->count; k++) {
+    LLVMValueRef i = block->items[k];
+    bool was_inside = inside;
+    inside = stays_in_texture(i, inside);
+    if (is_texture_begin(i) || !(was_inside || inside)) block->items[count++] = i;
+  }
+  block->count = count;
+  return !inside;
+}
+
+static void mark_texture(marker *m, LLVMValueRef begin) {
+  bool writes = strcmp(callee_name(begin), TEXTURE_WRITE) == 0;
+  size_t number = add_texture_site(m->p, m->function, begin, writes ? MW_SITE_STORE : MW_SITE_LOAD);
+  mark(m, begin, number, LLVMConstNull(m->p->pointer));
+}
+
+static void drop_texture_calls(program *p) {
+  static const char *const names[] = {TEXTURE_READ, TEXTURE_WRITE, TEXTURE_END};
+  for (size_t n = 0; n < MW_COUNT(names); n++) {
+    LLVMValueRef f = LLVMGetNamedFunction(p->module, names[n]);
+    for (LLVMUseRef use; f && (use = LLVMGetFirstUse(f));) LLVMInstructionEraseFromParent(LLVMGetUser(use));
+    if (f) LLVMDeleteFunction(f);
+  }
 }
 
 /* ---- accesses ---- */
@@ -194,10 +259,11 @@ static bool is_plain(LLVMValueRef i, bool store) {
          LLVMGetOrdering(i) == LLVMAtomicOrderingNotAtomic;
 }
 
-/* Whether a GPU's code loads the handle of a texture or surface, which is the host's. */
+/* Whether the access loads the handle of a texture or surface, which a GPU's code has as a constant. */
 static bool is_handle(const marker *m, LLVMValueRef access) {
   LLVMValueRef root = root_of(address_of(access));
-  for (size_t i = 0; i < m->p->variable_count && m->p->options->gpu; i++)
+  bool counts = m->p->options->gpu || m->p->options->observe & MW_OBSERVE_CODE;
+  for (size_t i = 0; i < m->p->variable_count && counts; i++)
     if (m->p->variables[i].reference && m->p->variables[i].global == root) return true;
   return false;
 }
@@ -213,6 +279,7 @@ static void mark_accesses(marker *m, const instructions *block) {
   for (size_t n = 0; n < block->count; n++) {
     LLVMValueRef i = block->items[n];
     bool is_load = is_plain(i, false), is_store = is_plain(i, true);
+    if (is_texture_begin(i)) mark_texture(m, i);
     if ((is_load || is_store) && (is_variable(m, i) || is_handle(m, i))) continue;
     if (is_load) {
       mark_window(m, &stores);
@@ -301,9 +368,10 @@ static void mark_block(marker *m, size_t n) {
   m->issued = NO_SITE;
   if (what & MW_OBSERVE_CODE) m->issued = issuing_site(m->blocks, m->codes, m->count, n);
   if (what & MW_OBSERVE_CODE) mark_code(m, &all, m->codes[n]);
+  bool is_outside = leave_textures_out(m, n, &all);
   if (what & MW_OBSERVE_ACCESS) mark_accesses(m, &all);
   for (size_t i = 0; i < all.count && what & MW_OBSERVE_SYNC; i++) mark_event(m, all.items[i]);
-  if (what & MW_OBSERVE_BRANCH) mark_branch(m, LLVMGetBasicBlockTerminator(m->blocks[n]));
+  if (what & MW_OBSERVE_BRANCH && is_outside) mark_branch(m, LLVMGetBasicBlockTerminator(m->blocks[n]));
   free(all.items);
 }
 
@@ -312,14 +380,17 @@ static void mark_function(marker *m) {
   m->blocks = mw_alloc((m->count + 1) * sizeof(LLVMBasicBlockRef));
   m->codes = mw_alloc((m->count + 1) * sizeof *m->codes);
   LLVMGetBasicBlocks(m->function, m->blocks);
+  find_textures(m);
   for (size_t n = 0; n < m->count && m->p->options->observe & MW_OBSERVE_CODE; n++) {
     instructions all = list_block(m->blocks[n]);
-    m->codes[n] = add_code_sites(m->p, m->function, &all);
+    leave_textures_out(m, n, &all);
+    m->codes[n] = add_code_sites(m->p, m->function, LLVMGetBasicBlockTerminator(m->blocks[n]), &all);
     free(all.items);
   }
   for (size_t n = 0; n < m->count; n++) mark_block(m, n);
   free(m->blocks);
   free(m->codes);
+  free(m->in_texture);
 }
 
 void mark_watched(program *p) {
@@ -334,6 +405,7 @@ void mark_watched(program *p) {
     m.function = f;
     mark_function(&m);
   }
+  drop_texture_calls(p);
   LLVMDisposeBuilder(m.b);
   verify_module(p, "watch markers");
 }

@@ -142,6 +142,12 @@ size_t add_call_site(program *p, LLVMValueRef function, LLVMValueRef call, mw_si
   return number;
 }
 
+size_t add_texture_site(program *p, LLVMValueRef function, LLVMValueRef call, mw_site_kind kind) {
+  size_t number = add(p, function, call, kind);
+  p->sites[number].of.is_texture = 1;
+  return number;
+}
+
 /* ---- events ---- */
 
 size_t add_event_site(program *p, LLVMValueRef function, LLVMValueRef at, mw_site_kind kind, unsigned detail) {
@@ -163,11 +169,13 @@ static bool is_float_kind(LLVMTypeKind kind) {
          kind == LLVMBFloatTypeKind;
 }
 
-/* Whether inline PTX, which GPUs' code still has, is a load, a store or an atomic operation. */
+/* Whether inline PTX, which GPUs' code still has, is a load, a store, an atomic operation or an access to a texture; on the
+   CPU device a call says where that begins. */
 static bool is_inline_access(LLVMValueRef call) {
-  static const char *const starts[] = {"ld.", "st.", "atom.", "red."};
+  static const char *const starts[] = {"ld.", "st.", "atom.", "red.", "tex.", "tld4.", "suld.", "sust.", "sured."};
   LLVMValueRef code = LLVMGetCalledValue(call);
   size_t length;
+  if (strcmp(callee_name(call), TEXTURE_READ) == 0 || strcmp(callee_name(call), TEXTURE_WRITE) == 0) return true;
   if (!LLVMIsAInlineAsm(code)) return false;
   const char *text = LLVMGetInlineAsmAsmString(code, &length);
   for (size_t i = 0; i < MW_COUNT(starts); i++)
@@ -250,8 +258,8 @@ static size_t work_site(program *p, LLVMValueRef function, size_t from, LLVMValu
   return add(p, function, at, MW_SITE_WORK);
 }
 
-size_t add_code_sites(program *p, LLVMValueRef function, const instructions *block) {
-  size_t number = add(p, function, block->items[block->count - 1], MW_SITE_CODE);
+size_t add_code_sites(program *p, LLVMValueRef function, LLVMValueRef end, const instructions *block) {
+  size_t number = add(p, function, end, MW_SITE_CODE);
   for (size_t n = 0; n < block->count; n++) {
     LLVMValueRef i = block->items[n];
     mw_site done = {0};

@@ -16,11 +16,14 @@ size_t add_copy_site(program *p, LLVMValueRef function, LLVMValueRef copy, mw_si
 /* A call that accesses so many bytes at the address. */
 size_t add_call_site(program *p, LLVMValueRef function, LLVMValueRef call, mw_site_kind kind, LLVMValueRef address,
                      uint64_t bytes);
+/* A texture or surface function. */
+size_t add_texture_site(program *p, LLVMValueRef function, LLVMValueRef call, mw_site_kind kind);
 size_t add_event_site(program *p, LLVMValueRef function, LLVMValueRef at, mw_site_kind kind, unsigned detail);
 /* For a shuffle: its operand that divides the warp into segments. */
 void note_segments(program *p, size_t number, LLVMValueRef segments);
-/* A site of MW_SITE_CODE for a basic block, and those of MW_SITE_WORK that follow it. */
-size_t add_code_sites(program *p, LLVMValueRef function, const instructions *block);
+/* A site of MW_SITE_CODE for the basic block that ends so, and those of MW_SITE_WORK that follow it, for these of its
+   instructions. */
+size_t add_code_sites(program *p, LLVMValueRef function, LLVMValueRef end, const instructions *block);
 
 /* predication.c: where nvcc would issue the accesses of block n: with those of the block that decides whether lanes enter
    it, whose code site is returned, or (NO_SITE) where lanes do enter it. */

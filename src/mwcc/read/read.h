@@ -4,7 +4,8 @@
  *   program.c                                  kernels, variables, shared memory, source positions
  *   debug_types.c                              C types, from debug information
  *   texture_references.c, launched_kernels.c   references become handles; kernels launched by kernels get numbers
- *   capability_check.c, capability_table.c     features that the compute capability lacks are errors */
+ *   capability_check.c, capability_table.c     features that the compute capability lacks are errors
+ *   texture_calls.c                            where measured code calls texture and surface functions */
 #ifndef MWCC_READ_READ_H
 #define MWCC_READ_READ_H
 
@@ -42,6 +43,12 @@ void read_references(program *p);
 void check_features(program *p);       /* before anything is inlined */
 void check_sizes(program *p);          /* of constant memory and parameters */
 void check_shared_atomics(program *p); /* after pointers have been promoted to registers */
+
+/* texture_calls.c, for watched code: calls before and after each call of a texture or surface function. */
+void mark_texture_calls(program *p);
+#define TEXTURE_READ  "__mw_texture_read"
+#define TEXTURE_WRITE "__mw_texture_write"
+#define TEXTURE_END   "__mw_texture_end"
 
 /* p->units as one module, and its bitcode as p->bitcode. */
 LLVMModuleRef link_units(program *p);
