@@ -216,9 +216,36 @@ local quick = {
   stream = 'is(%s, "stream")', event = 'is(%s, "event")',
 }
 
+-- Kinds that the type of a value decides.
+local plain = { boolean = "boolean", number = "number", table = "table", string = "string", path = "string",
+  name = "string", ["function"] = "function" }
+
+-- The types of an option's value that are right, true each, or "whole" where a number has to be whole; others may be.
+local function types_of(field)
+  local types = {}
+  for word in (field.fields and "" or field.word):gmatch "[^|]+" do
+    if plain[word] then types[plain[word]] = true end
+    if word == "integer" then types.number = types.number or "whole" end
+  end
+  return types
+end
+
+-- Whether options are right; false also if `check` has to decide.
+local function fits(types, options)
+  local key, value = next(options)
+  while key ~= nil do
+    local of = types[key]
+    local right = of and of[type(value)]
+    if not right or right == "whole" and (value % 1 ~= 0 or value < -2 ^ 53 or value > 2 ^ 53) then return false end
+    key, value = next(options, key)
+  end
+  return true
+end
+
 -- A Lua expression that is true if a parameter is right, and may be false if `check` has to decide.
-local function test_of(param, name)
+local function test_of(param, name, place)
   local test = quick[param.word] and quick[param.word]:gsub("%%s", name) or "false"
+  if param.fields then test = ('type(%s) == "table" and fits(types[%d], %s)'):format(name, place, name) end
   return param.optional and ("(%s == nil or %s)"):format(name, test) or test
 end
 
@@ -227,17 +254,19 @@ local function has_metatable(value, metatable) return getmetatable(value) == met
 -- f wrapped in the checks of a signature, as a function with the signature's parameters. class is the class of a
 -- method's self (for objects that are tables, their metatable), or nil for a function.
 local function build(signature, f, class, on_other)
-  local names, tests, self = {}, {}, class and "self" or nil
+  local names, tests, types, self = {}, {}, {}, class and "self" or nil
   for i, param in ipairs(signature.params) do
     names[i] = "a" .. i
-    tests[i] = test_of(param, names[i])
+    tests[i] = test_of(param, names[i], i)
+    types[i] = {}
+    for name, field in pairs(param.fields or {}) do types[i][name] = types_of(field) end
   end
   local open = signature.params.open
   if not open then tests[#tests + 1] = 'select("#", ...) == 0' end
   local list = table.concat(names, ", ")
   local comma = list ~= "" and ", " or ""
   local text = ([[
-    local f, is, class, is_self, check, signature, on_other, select, type = ...
+    local f, is, class, is_self, check, signature, on_other, fits, types, select, type = ...
     return function(%s%s%s...)
       %s
       if not (%s) then check(signature, %s%s...) end
@@ -247,7 +276,7 @@ local function build(signature, f, class, on_other)
     #tests > 0 and table.concat(tests, " and ") or "true", list, comma,
     self and (list ~= "" and "self, " or open and "self, " or "self") or "", list, open and comma .. "..." or "")
   local is_self = type(class) == "table" and has_metatable or raw.is
-  return compile(text, own)(f, raw.is, class, is_self, check, signature, on_other, select, type)
+  return compile(text, own)(f, raw.is, class, is_self, check, signature, on_other, fits, types, select, type)
 end
 
 local function wrap(name, text, f, class, on_other)
