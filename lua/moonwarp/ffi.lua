@@ -23,10 +23,9 @@ local raw = {
   time = function() return library.C.mw_time() end,
 }
 
-for _, name in ipairs { "error", "convert.value", "convert.dtype", "device", "array.array" } do
+for _, name in ipairs { "error", "convert.value", "convert.dtype", "device", "array.array", "array.facts" } do
   for key, value in pairs(require("moonwarp.ffi." .. name).raw) do raw[key] = value end
 end
-require "moonwarp.ffi.array.facts"
 
 -- The other files are loaded on the first call of one of these functions or methods (ffi/lazy_loading.lua).
 put_off(raw, "array.bulk_conversion", { "array_from", "array_assign", "array_convert" },
@@ -41,7 +40,8 @@ put_off(raw, "array.host_view", {}, { array = { "host" } })
 put_off(raw, "module.module", { "compile", "source_read", "load", "compile_seconds" })
 put_off(raw, "module.launch", { "launch_block", "launch_clusters", "kernel_launch", "kernel_run", "call_site" })
 put_off(raw, "stream", {
-  "stream_new", "stream_default", "stream_priorities", "stream_use", "event_new", "poll",
+  "stream_new", "stream_default", "stream_priorities", "stream_use", "stream_in_use", "event_new",
+  "poll",
 })
 put_off(raw, "memory", {
   "memory_new", "memory_free", "memory_free_in", "memory_register", "memory_unregister", "memory_find", "memory_live",

@@ -194,7 +194,7 @@ describe("a reduction", function()
   it("of all elements by one launch, as on GPUs, is that by two", function()
     local named = require("moonwarp.array.reduction").named
     local chunk, threads, device = 16384, 256, mw.device()
-    local done, flag = mw.zeros(1, "uint"), mw.zeros(1, "uint")
+    local done, flag = mw.zeros(1, "ulonglong"), mw.zeros(1, "uint")
     for _, n in ipairs { 8193, 16385, 8 * chunk, 8 * chunk + 1, 300001 } do
       local plain = mw.rand(n) - 0.5
       local x = plain:copy()
@@ -203,11 +203,51 @@ describe("a reduction", function()
       local parts = mw.empty(chunks * 16, "uchar")
       for name, result in pairs { total = "double", max = "float", argmin = "longlong", argmax = "longlong" } do
         local y, of = mw.zeros(1, result), name == "total" and plain or x
-        for _ = 1, 2 do
+        for run = 1, 3 do
           y:fill(0)
+          if run == 3 then done:fill((n - 1) * 2 ^ 32 + 1) end -- of an earlier launch that was stopped
           named(name, "float").module(device).whole(chunks, threads)(n, chunk, of, done, parts, y, flag, n)
           assert.equal(n, flag[1])
           assert.equal(of[name == "total" and "sum" or name](of), y[1], n .. " " .. name)
+        end
+      end
+    end
+  end)
+
+  it("into arrays by one launch, as on GPUs, is that by two, in any stream and in captures", function()
+    local settings = require("moonwarp.binding").reduction_settings
+    finally(function() settings.joins = nil end)
+    local x = mw.rand(2 * 600 * 300) - 0.5
+    local line = x:sub(1, 150001)
+    local cases = {
+      function() return line:sum { keepdims = true } end, function() return line:max { axis = 1, keepdims = true } end,
+      function() return x:reshape(1200, 300):sum { axis = 1 } end,
+      function() return x:reshape(2, 600, 300):argmin { axis = 2 } end,
+      function() return x:reshape(2, 600, 300):mean { axis = 2 } end,
+    }
+    local streams = { mw.stream() }
+    for k = 2, 12 do streams[k] = mw.stream() end
+    for number, case in ipairs(cases) do
+      settings.joins = false
+      local expected = case():reshape(-1):totable()
+      settings.joins = true
+      for _ = 1, 3 do assert.same(expected, case():reshape(-1):totable(), number) end
+      for _, stream in ipairs(streams) do
+        local got = mw.with(stream, case)
+        stream:synchronize()
+        assert.same(expected, got:reshape(-1):totable(), number)
+      end
+      local results = {}
+      local graph = mw.capture(streams[1], function()
+        for k = 1, 3 do results[k] = case() end
+      end)
+      local ready = graph:instantiate()
+      for _ = 1, 2 do
+        ready:launch()
+        mw.synchronize()
+        for k = 1, 3 do
+          assert.same(expected, results[k]:reshape(-1):totable(), number)
+          results[k]:fill(0)
         end
       end
     end

@@ -230,8 +230,34 @@ describe("operations on a GPU's arrays", function()
       assert.same({ cuLaunchKernel = launches, cuMemsetD8Async = fills, cuStreamSynchronize = 1 }, calls)
     end
     expect(1, "(x + y):free()")
-    expect(2, "a:sum { axis = 1 }:free()")
+    expect(1, "x:sum { keepdims = true }:free()")
+    expect(1, "a:sum { axis = 1 }:free()")
+    expect(1, "a:sum { axis = 2 }:free()")
     expect(2, "x:cumsum():free()")
-    expect(6, "x:sort():free()", 1)
+    expect(5, "x:sort():free()")
+  end)
+
+  it("share no memory between streams, in which kernels run at the same time", function()
+    local result = gpu { [[
+      local x, streams = mw.empty(90000), { mw.stream(), mw.stream() }
+      for _ = 1, 2 do
+        for _, stream in ipairs(streams) do
+          for _ = 1, 2 do mw.with(stream, function() return x:sum { keepdims = true } end) end
+        end
+      end
+    ]], environment = { MOONWARP_NVRTC = "off" } }
+    local counters, tickets = {}, {}
+    for _, line in ipairs(result.calls) do
+      local stream, params = line:match "^cuLaunchKernel .* stream (%d+) params (%x+)"
+      if stream and #params == 120 then
+        local at = params:sub(49, 64) -- length, chunk, x, done, parts, y, flag, ticket
+        counters[stream] = counters[stream] or at
+        assert.equal(counters[stream], at)
+        tickets[stream] = (tickets[stream] or 0) + 1
+        assert.equal(tickets[stream], tonumber(params:sub(113, 114), 16))
+      end
+    end
+    assert.same({ ["2"] = 4, ["3"] = 4 }, tickets, result.output) -- 1: the driver's own
+    assert.not_equal(counters["2"], counters["3"])
   end)
 end)

@@ -221,6 +221,7 @@ void mwl_open_check(lua_State *L, mwl_state *state);
 void mwl_open_device(lua_State *L, mwl_state *state);
 extern const luaL_Reg mwl_array_facts[]; /* array/facts.c */
 void mwl_open_array(lua_State *L, mwl_state *state);
+void mwl_open_array_facts(lua_State *L, mwl_state *state);
 void mwl_open_host(lua_State *L, mwl_state *state);
 void mwl_open_bulk(lua_State *L, mwl_state *state);
 void mwl_open_elementwise(lua_State *L, mwl_state *state);

@@ -223,6 +223,7 @@ int luaopen_moonwarp_core(lua_State *L) {
   mwl_open_check(L, state);
   mwl_open_device(L, state);
   mwl_open_array(L, state);
+  mwl_open_array_facts(L, state);
   mwl_open_host(L, state);
   mwl_open_bulk(L, state);
   mwl_open_elementwise(L, state);

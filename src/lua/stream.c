@@ -143,6 +143,12 @@ static int stream_use(lua_State *L) {
   return 1;
 }
 
+/* stream_in_use() -> the stream that stream_use was given last, or nil */
+static int stream_in_use(lua_State *L) {
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &using_key);
+  return 1;
+}
+
 static int stream_gc(lua_State *L) {
   mwl_stream *stream = mwl_test(L, mwl_of(L), 1, MWL_STREAM);
   if (!stream) return 0;
@@ -364,6 +370,7 @@ void mwl_open_stream(lua_State *L, mwl_state *state) {
                                        {"stream_default", stream_default},
                                        {"stream_priorities", stream_priorities},
                                        {"stream_use", stream_use},
+                                       {"stream_in_use", stream_in_use},
                                        {"event_new", event_new},
                                        {"poll", poll},
                                        {NULL, NULL}};

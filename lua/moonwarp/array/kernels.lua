@@ -71,6 +71,38 @@ function M.contiguous(x)
   return x:contiguous()
 end
 
+-- The kernels of a text on a device -> a stream's number, 0 for the default stream -> a joint.
+local joints = setmetatable({}, { __mode = "k" })
+local COUNTERS, JOINTS = 1024, 8 -- of a joint; of the kernels of a text
+
+---What one launch needs for its last block to join the results of all: memory that the launches of a stream use one
+---after the other. `done` has counters of the blocks that have finished: below any later ticket's, and 0 if the launch
+---before has ended. nil if there is none, as during captures: a graph's kernels may run beside those of a stream.
+---@param m table<string, moonwarp.kernel> from M.module, and so of one device, before its next reset
+---@param like moonwarp.array on that device
+---@param bytes integer of `parts`
+---@param counters integer
+---@return { done: moonwarp.array, parts: moonwarp.array, ticket: integer }?
+function M.joint(m, like, bytes, counters)
+  if counters > COUNTERS or is_capturing() then return nil end
+  local using, of = raw.stream_in_use(), joints[m]
+  local id = using and using.id or 0
+  local joint = of and of[id]
+  if not joint or joint.bytes < bytes or joint.ticket >= 2 ^ 31 then
+    if not of or not joint and of.count >= JOINTS then -- streams that are no more are forgotten
+      of = { count = 0 }
+      joints[m] = of
+    end
+    if not joint then of.count = of.count + 1 end
+    if bytes > 0 then bytes = math.max(bytes, 2 ^ 17) end
+    joint = { bytes = bytes, parts = bytes > 0 and raw.array_beside(like, "uchar", bytes) or nil, ticket = 0,
+      done = raw.array_beside(like, "ulonglong", COUNTERS):fill(0) }
+    of[id] = joint
+  end
+  joint.ticket = joint.ticket + 1
+  return joint
+end
+
 -- Device -> dtype -> a cell. One that is in use is not here.
 local cells = {}
 

@@ -16,17 +16,23 @@ local views = require "moonwarp.array.views"
 local kernels = require "moonwarp.array.kernels"
 local accumulators = require "moonwarp.array.accumulators"
 local text = require "moonwarp.array.reduction_kernels"
+local extremes = require "moonwarp.array.order.extremes"
 
 local usage = errors.usage
 local array = raw.classes.array
 
 local M = {}
 
+local settings = {}
+raw.reduction_settings = settings -- tests change them
+settings.joins = nil -- whether the last block joins what all have reduced, as on GPUs; nil: depends on the device
+
 -- ---- kernels ----
 
 local THREADS = 256
 local WIDE = 1024 -- columns of a block on the CPU device: long pieces of each row
 local CHUNK = 64 -- elements of a chunk for each thread, if there are enough
+local MOST = 2 ^ 22 -- bytes of the parts that a stream's launches share
 local SHORT = 8192 -- the longest rows that a warp reduces; more threads reduce longer ones
 local FEW = 8 -- the most chunks that one thread joins
 
@@ -58,7 +64,7 @@ local function run_whole(reduction, device, x, length, cell)
     cell.parts = kernels.empty(device, "uchar", { cell.bytes })
   end
   if not cell.done then
-    cell.done = kernels.empty(device, "uint", { 1 }):fill(0)
+    cell.done = kernels.empty(device, "ulonglong", { 1 }):fill(0)
     cell.flag, cell.ticket = kernels.on(device, raw.array_new, "uint", { 1 }, "pinned"), 0
     cell.flag[1] = 0 -- waits, unlike a fill: until then the host may find there what another kernel has left
   end
@@ -69,10 +75,34 @@ local function run_whole(reduction, device, x, length, cell)
     cell.parts, cell.y, cell.flag, cell.ticket)
 end
 
+-- The same into an array, with memory that belongs to the stream; false without such.
+local function run_line(reduction, m, device, site, x, length, y)
+  local chunk, chunks = chunks_of(length, THREADS)
+  local bytes = chunks * accumulators.describe(reduction, device).accumulator
+  local joint = bytes <= MOST and kernels.joint(m, x, bytes, 1)
+  if not joint then return false end
+  raw.kernel_run(m.whole, site, chunks, 1, 1, THREADS, length, chunk, x, joint.done, joint.parts, y, nil, joint.ticket)
+  return true
+end
+
+-- Reduce columns of a few chunks of rows into an array, by one launch; false without memory for that.
+local function run_columns(reduction, m, device, site, x, outer, length, inner, y)
+  local chunk, blocks = math.max(256, cdiv(length, 1024)), cdiv(inner, THREADS)
+  local chunks = cdiv(length, chunk)
+  local bytes = outer * inner * chunks * accumulators.describe(reduction, device).accumulator
+  local joint = bytes <= MOST and kernels.joint(m, x, bytes, outer * blocks)
+  if not joint then return false end
+  raw.kernel_run(m.columns_whole, site, blocks, chunks, outer, THREADS, length, inner, chunk, x, joint.done,
+    joint.parts, y, joint.ticket)
+  return true
+end
+
 -- Reduce the outer x length x inner elements of x, a contiguous array, into y; into a cell's with a cell.
 local function run(reduction, device, x, outer, length, inner, y, cell)
   local on_cpu = kernels.is_cpu(device)
-  if cell and outer == 1 and inner == 1 and length > SHORT and not on_cpu then
+  local joins = settings.joins
+  if joins == nil then joins = not on_cpu end
+  if cell and outer == 1 and inner == 1 and length > SHORT and joins then
     return run_whole(reduction, device, x, length, cell)
   end
   local m, outputs = reduction.module(device), outer * inner
@@ -88,6 +118,13 @@ local function run(reduction, device, x, outer, length, inner, y, cell)
     return launch(m.each, site, cdiv(outputs, THREADS), 1, 1, THREADS, outputs, length, inner, x, y)
   end
   local is_narrow = inner <= THREADS
+  if joins then
+    if outer == 1 and inner == 1 and length > SHORT then
+      if run_line(reduction, m, device, site, x, length, y) then return end
+    elseif not is_narrow and run_columns(reduction, m, device, site, x, outer, length, inner, y) then
+      return
+    end
+  end
   local threads = is_narrow and inner == 1 and length <= SHORT and 32 or THREADS
   local step = math.floor(threads / inner) * inner
   local chunk = is_narrow and step * math.max(CHUNK, cdiv(length * inner, step * 8192))
@@ -224,12 +261,12 @@ function M.apply(what, reduction, x, options)
   return kernels.deliver(options.out ~= y and options.out or nil, y)
 end
 
--- Whether a reduction with these options returns a number, rather than an array.
-local function is_whole(x, options)
+-- Whether a reduction of so many dimensions with these options returns a number, rather than an array.
+local function is_whole(rank, options)
   if options == nil then return true end
   local axis = options.axis
   return options.out == nil and options.keys == nil and not options.keepdims
-    and (axis == nil or (type(axis) == "table" and #axis or 1) == x.rank)
+    and (axis == nil or (type(axis) == "table" and #axis or 1) == rank)
 end
 
 ---An error if results would be made of no elements. There are none where the result is empty, too.
@@ -323,62 +360,7 @@ specs.mean = function(of)
   return s
 end
 
--- Whether x is not NaN. Compilers warn about x == x for integers.
-local function is_number(of) return of.kind == "float" and "(x == x)" or "true" end
-
--- The number that every other is $LESS than: where min and max of integers begin.
-local function last_of(of, less)
-  if of.kind == "bool" then return less == "<" and "true" or "false" end
-  if of.kind == "uint" then return ("(%s)%s"):format(of.C, less == "<" and "-1" or "0") end
-  local least = ("(%s)(1ull << %d)"):format(of.C, of.bits - 1)
-  return less == "<" and ("(%s)~%s"):format(of.C, least) or least
-end
-
--- min and max ignore NaN; if all elements are NaN, so is the result. Conditions are joined by | and &, which make no
--- branches.
-local function extreme(less)
-  return function(of)
-    local float = of.kind == "float"
-    local C = float and of.compute or of.C
-    local s = { type = of.C, accumulator = C, result = of.C, result_dtype = of.name }
-    s.init = float and ("(%s)nanf(\"\")"):format(C) or last_of(of, less)
-    s.map = ("(%s)x"):format(C)
-    s.combine = (float and "((b %s a) | (a != a)) ? b : a" or "b %s a ? b : a"):format(less)
-    s.finish = ("(%s)a"):format(of.C)
-    return s
-  end
-end
-specs.min, specs.max = extreme "<", extreme ">"
-
--- The position (from 1) of the first least or greatest element; NaN is ignored, and 0 means that all elements were NaN.
-local function position(less)
-  return function(of)
-    local C = of.kind == "float" and of.compute or of.C
-    local s = { type = of.C, accumulator = "place_", result = "long long", result_dtype = "longlong" }
-    s.preamble = ([[
-struct place_ { $C value; long long at; };              // at: from 1; 0: none yet
-__device__ inline place_ none_() { place_ r; r.value = ($C)0; r.at = 0; return r; }
-__device__ inline place_ one_($C x, long long i) { place_ r; r.value = x; r.at = $NUMBER ? i + 1 : 0; return r; }
-__device__ inline place_ better_(place_ a, place_ b) {
-  bool take = (b.at != 0) & ((a.at == 0) | (b.value $LESS a.value) | ((b.value == a.value) & (b.at < a.at)));
-  place_ r;
-  r.value = take ? b.value : a.value;
-  r.at = take ? b.at : a.at;
-  return r;
-}
-__device__ inline place_ further_(place_ a, $C x, long long i) { // an element that comes after those of a
-  bool take = $NUMBER & ((a.at == 0) | (x $LESS a.value));
-  place_ r;
-  r.value = take ? x : a.value;
-  r.at = take ? i + 1 : a.at;
-  return r;
-}]]):gsub("%$(%u+)", { C = C, LESS = less, NUMBER = is_number(of) })
-    s.init, s.map, s.combine, s.finish = "none_()", ("one_((%s)x, i)"):format(C), "better_(a, b)", "a.at"
-    s.fold = ("further_(a, (%s)x, i)"):format(C)
-    return s
-  end
-end
-specs.argmin, specs.argmax = position "<", position ">"
+for name, spec in pairs(extremes) do specs[name] = spec end
 
 -- Positions along lines are found by the extreme value.
 local function by_value(reduction, of, name)
@@ -411,22 +393,47 @@ local host = raw.reduced_by_host -- the binding's own reductions of all elements
 local HOST = 4096 -- arrays with fewer elements are reduced on the host, with the same result
 local needs_some = { min = true, max = true, argmin = true, argmax = true }
 
-local methods = {}
+-- The axis of a matrix, 1 or 2, along which options reduce it into a new array, or 0 where they keep the dimension of a
+-- line; nil for all other options.
+local function axis_of(rank, options)
+  if options.out ~= nil or options.keys ~= nil then return nil end
+  local axis, keepdims = options.axis, options.keepdims
+  if rank == 1 then return axis == nil and keepdims and 0 or nil end
+  return rank == 2 and not keepdims and (axis == 1 or axis == 2) and axis or nil
+end
+
+local facts, methods = raw.array_facts, {}
 for name in pairs(specs) do
   local what = "a:" .. name
   methods[name] = function(self, options)
-    local dtype = self.dtype
+    local dtype, device, is_contiguous, count, rank, rows, columns = facts(self)
     if by_parts[name] and promotion.complex(dtype) then
       return raw.part("array.complex").reduce(name, self, options)
     end
-    if options == nil and host[name] and dtype ~= "double" and self.count <= HOST then
+    if options == nil and host[name] and dtype ~= "double" and count <= HOST then
       promotion.of(dtype, what)
       return host[name](self)
     end
-    local by_keys = options ~= nil and options.keys ~= nil
-    if needs_some[name] and self.count == 0 and not by_keys then M.check_some(what, self, options) end
-    local kind = name == "sum" and is_whole(self, options) and "total" or name
-    return M.apply(what, M.named(kind, dtype), self, options)
+    if count == 0 and needs_some[name] and not (options ~= nil and options.keys ~= nil) then
+      M.check_some(what, self, options)
+    end
+    local kind = name == "sum" and is_whole(rank, options) and "total" or name
+    local reduction = M.named(kind, dtype)
+    local axis = is_contiguous and count > 0 and options ~= nil and axis_of(rank, options)
+    if not axis then return M.apply(what, reduction, self, options) end
+    -- The most frequent cases, with less work than those of M.apply, and the same depth of the stack.
+    local y
+    if axis == 0 then
+      y = raw.array_beside(self, reduction.dtype, 1)
+      run(reduction, device, self, 1, count, 1, y)
+    elseif axis == 1 then
+      y = raw.array_beside(self, reduction.dtype, columns)
+      run(reduction, device, self, 1, rows, columns, y)
+    else
+      y = raw.array_beside(self, reduction.dtype, rows)
+      run(reduction, device, self, rows, columns, 1, y)
+    end
+    return y
   end
 end
 methods.total = nil -- a:sum() of all elements

@@ -3,6 +3,7 @@
 -- $T element, $A accumulator, $R result. Four kinds of kernels: one output for each thread; a block along a line; a
 -- block along rows whose threads stay in their column of `inner`; a block of columns.
 return [[
+#include <moonwarp/algorithms/last_block.h>
 $SPEC
 // Of line o of N elements, which neighbours read together.
 template <int N> __device__ inline A_ line_(const T_ *x, long long o) {
@@ -66,6 +67,29 @@ __device__ inline void join_(const A_ *from, long long chunks, A_ *mine) {
   }
 }
 
+// The chunks' accumulators of one output, `step` apart, in their order.
+__device__ inline A_ join_few_(const A_ *from, long long chunks, long long step) {
+  A_ a = from[0];
+  for (long long k = 1; k < chunks; k++) a = combine_(a, from[k * step]);
+  return a;
+}
+// Rows first..end of a column, `inner` apart.
+__device__ inline A_ column_(const T_ *from, long long first, long long end, long long inner) {
+  A_ a = init_();
+  long long k = first;
+#if defined __MW_NVPTX__ || defined __MW_NVRTC__ // more loads in flight
+  for (; k + 7 < end; k += 8) {
+    T_ some[8];
+#pragma unroll
+    for (int u = 0; u < 8; u++) some[u] = from[(k + u) * inner];
+#pragma unroll
+    for (int u = 0; u < 8; u++) a = combine_(a, map_(some[u], k + u));
+  }
+#endif
+  for (; k < end; k++) a = combine_(a, map_(from[k * inner], k));
+  return a;
+}
+
 // kernels
 // One thread for each output: for short lengths.
 extern "C" __global__ void each(long long outputs, long long length, long long inner, const T_ *x, R_ *y) {
@@ -111,33 +135,24 @@ extern "C" __global__ void lines(long long length, long long chunk, const T_ *x,
   else ((A_ *)parts_)[blockIdx.y * (long long)gridDim.x + blockIdx.x] = mine[0];
 }
 
-// A single line, in one launch: the last block to finish joins the chunks, in the order of join and join_one. `done`
-// counts the blocks that have finished; it is 0 before and after. *flag becomes `ticket` when the result is there.
-extern "C" __global__ void whole(long long length, long long chunk, const T_ *x, unsigned *done, void *parts_, R_ *y,
-    unsigned *flag, unsigned ticket) {
+// A single line, in one launch: the last block to finish joins the chunks, in the order of join and join_one. *flag, if
+// there is one, becomes `ticket` when the result is there.
+extern "C" __global__ void whole(long long length, long long chunk, const T_ *x, unsigned long long *done, void *parts_,
+    R_ *y, unsigned *flag, unsigned ticket) {
   __shared__ A_ mine[$THREADS];
-  __shared__ bool is_last;
   A_ *parts = (A_ *)parts_;
   long long first = blockIdx.x * chunk, end = first + chunk < length ? first + chunk : length;
   chunk_(x, first, end, mine);
-  if (threadIdx.x == 0) {
-    parts[blockIdx.x] = mine[0];
-    __threadfence();
-    is_last = atomicAdd(done, 1u) == gridDim.x - 1;
-  }
-  __syncthreads();
-  if (!is_last) return;
-  __threadfence();
+  if (threadIdx.x == 0) parts[blockIdx.x] = mine[0];
+  if (!moonwarp::is_last_block(done, gridDim.x, ticket)) return;
   if (gridDim.x > $FEW) {
     join_(parts, gridDim.x, mine);
   } else if (threadIdx.x == 0) {
-    A_ a = parts[0];
-    for (int k = 1; k < gridDim.x; k++) a = combine_(a, parts[k]);
-    mine[0] = a;
+    mine[0] = join_few_(parts, gridDim.x, 1);
   }
   if (threadIdx.x > 0) return;
   y[0] = finish_(mine[0], length);
-  *done = 0;
+  if (!flag) return;
   __threadfence_system();
   *(volatile unsigned *)flag = ticket;
 }
@@ -189,11 +204,10 @@ extern "C" __global__ void columns(long long length, long long inner, long long 
   long long c = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   long long first = blockIdx.y * chunk, end = first + chunk < length ? first + chunk : length;
   const T_ *from = x + blockIdx.z * length * inner + c;
-  A_ a = init_();
 #if defined __MW_NVPTX__ || defined __MW_NVRTC__
-  if (c < inner)
-    for (long long k = first; k < end; k++) a = combine_(a, map_(from[k * inner], k));
+  A_ a = c < inner ? column_(from, first, end, inner) : init_();
 #else // a few rows at a time, so that the block reads memory nearly in its order
+  A_ a = init_();
   for (long long k = first; k < end; k += 16) {
     long long to = k + 16 < end ? k + 16 : end;
     if (c < inner)
@@ -204,6 +218,17 @@ extern "C" __global__ void columns(long long length, long long inner, long long 
   if (c < inner) parts[(blockIdx.z * (long long)gridDim.y + blockIdx.y) * inner + c] = a;
 }
 
+// The same in one launch: the last block of each block of columns joins their chunks, in the order of join.
+extern "C" __global__ void columns_whole(long long length, long long inner, long long chunk, const T_ *x,
+    unsigned long long *done, void *parts_, R_ *y, unsigned ticket) {
+  long long c = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  long long first = blockIdx.y * chunk, end = first + chunk < length ? first + chunk : length;
+  A_ *parts = (A_ *)parts_ + blockIdx.z * (long long)gridDim.y * inner + c;
+  if (c < inner) parts[blockIdx.y * inner] = column_(x + blockIdx.z * length * inner + c, first, end, inner);
+  if (!moonwarp::is_last_block(done + blockIdx.z * gridDim.x + blockIdx.x, gridDim.y, ticket) || c >= inner) return;
+  y[blockIdx.z * inner + c] = finish_(join_few_(parts, gridDim.y, inner), length);
+}
+
 // The chunks' accumulators, in their order.
 extern "C" __global__ void join(long long outputs, long long chunks, long long inner, long long length,
     const void *parts_, R_ *y) {
@@ -211,9 +236,7 @@ extern "C" __global__ void join(long long outputs, long long chunks, long long i
   long long o = (long long)blockIdx.x * blockDim.x + threadIdx.x;
   if (o >= outputs) return;
   const A_ *first = parts + o / inner * chunks * inner + o % inner;
-  A_ a = first[0];
-  for (long long k = 1; k < chunks; k++) a = combine_(a, first[k * inner]);
-  y[o] = finish_(a, length);
+  y[o] = finish_(join_few_(first, chunks, inner), length);
 }
 
 // The same for one output of many chunks, by a block.

@@ -244,6 +244,8 @@ M.raw = {
     using = stream
     return before
   end,
+  -- stream_in_use() -> the stream that stream_use was given last, or nil
+  stream_in_use = function() return using end,
   event_new = function(flags) return new_event(device.current(), flags or C.MW_EVENT_DEFAULT) end,
   -- poll(): call the functions whose turn it is; how many.
   poll = function()

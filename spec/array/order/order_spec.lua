@@ -74,6 +74,36 @@ describe("order", function()
     end
   end)
 
+  it("by tiles is the same in any stream and in captures, which count digits by another launch", function()
+    mw.zeros(1):sort()
+    local settings = raw.sort_settings
+    local alone, tiles = settings.ALONE, settings.tiles
+    finally(function() settings.ALONE, settings.tiles = alone, tiles end)
+    for _, dtype in ipairs { "uchar", "half", "float", "double" } do
+      local x = mw.randint(0, 200, 20000):to(dtype)
+      settings.tiles = false
+      local values, order = x:sort():totable(), x:argsort():totable()
+      settings.ALONE, settings.tiles = 10, true
+      local stream = mw.stream()
+      for _ = 1, 2 do
+        local a, b = mw.with(stream, function() return x:sort(), x:argsort() end)
+        stream:synchronize()
+        assert.same(values, a:totable())
+        assert.same(order, b:totable())
+      end
+      local sorted, sorted_by
+      local graph = mw.capture(stream, function() sorted, sorted_by = x:sort(), x:argsort() end):instantiate()
+      for _ = 1, 2 do
+        sorted:fill(0)
+        sorted_by:fill(0)
+        graph:launch(stream)
+        stream:synchronize()
+        assert.same(values, sorted:totable())
+        assert.same(order, sorted_by:totable())
+      end
+    end
+  end)
+
   it("of the first of many is that of all", function()
     random "topk"
     for _, dtype in ipairs { "float", "int", "uchar", "double" } do

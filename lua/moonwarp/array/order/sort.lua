@@ -62,23 +62,27 @@ extern "C" __global__ void move_$NAME(const K *from, const unsigned *was, long l
 }
 ]]
 
+-- Elements are given as void *, so that an array needs no view of its elements' bits.
 local tile_counts = [[
-extern "C" __global__ void count(const K *x, long long n, void *scratch) {
-  onesweep_count<O, K>(x, n, onesweep_scratch<K, $W>(scratch, n).bases(0));
+extern "C" __global__ void begin(long long n, void *scratch, const void *x, unsigned long long *done, unsigned ticket) {
+  onesweep_begin<O, K, $W>((const K *)x, n, onesweep_scratch<K, $W>(scratch, n), done, ticket);
+}
+extern "C" __global__ void count(long long n, void *scratch, const void *x) {
+  onesweep_count<O, K>((const K *)x, n, onesweep_scratch<K, $W>(scratch, n).bases(0));
 }
 extern "C" __global__ void bases(long long n, void *scratch) {
   onesweep_scratch<K, $W> s(scratch, n);
   onesweep_bases(s.bases(blockIdx.x), n, s.skipped(blockIdx.x));
 }
-extern "C" __global__ __launch_bounds__($THREADS, 2) void pass(long long n, int pass, void *scratch, const K *x,
-    K *keys_1, K *keys_2, unsigned *positions_1, unsigned *positions_2, K *y, long long *order) {
-  K *keys[] = { keys_1, keys_2 };
-  unsigned *positions[] = { positions_1, positions_2 };
-  onesweep_pass<O, K, $W, $POSITIONS>(n, pass, onesweep_scratch<K, $W>(scratch, n), x, keys, positions, y, order);
+extern "C" __global__ __launch_bounds__($THREADS, 2) void pass(long long n, int pass, void *scratch, const void *x,
+    void *y) {
+  onesweep_pass<O, K, $W, $POSITIONS>(n, pass, onesweep_scratch<K, $W>(scratch, n), (const K *)x, (K *)y,
+    (long long *)y);
 }
 ]]
 
-local THREADS, TILE = 512, { 8192, 8192, nil, 7168 } -- onesweep.h's
+-- onesweep.h's
+local THREADS, TILE, COUNTED, PARTS = 512, { 8192, 8192, nil, 7168 }, 8192, 64
 TILE[8] = 4096
 
 local kinds = { bool = "RADIX_UNSIGNED", uint = "RADIX_UNSIGNED", int = "RADIX_SIGNED", float = "RADIX_FLOAT" }
@@ -165,20 +169,29 @@ local function sort_chunks(m, site, x, n, size, positions, y)
   kernels.release(counts, to[1], to[2], places[1], places[2])
 end
 
+local function whole(bytes) return math.floor((bytes + 255) / 256) * 256 end
+
 -- Sort one line of n elements by tiles. The kernels skip passes that would move nothing, so they choose the arrays.
 local function sort_tiles(m, site, wide, x, n, size, positions, y)
-  local blocks = cdiv(n, TILE[size])
-  local scratch = raw.array_new("uint", 16 + 256 * size * (1 + blocks * (wide and 2 or 1))):fill(0)
-  local to, places = buffers(n, size, positions)
+  local blocks, counting = cdiv(n, TILE[size]), cdiv(n, COUNTED)
+  local zeros = whole(4 * (16 + 256 * size * (1 + blocks * (wide and 2 or 1))))
+  local arrays, parts = math.min(2, size - 1), counting <= PARTS and 1024 * size * counting or 0
+  local scratch = raw.array_beside(x, "uchar",
+    zeros + parts + arrays * (whole(n * size) + (positions and whole(n * 4) or 0)))
   local launch, pass = raw.kernel_run, m.pass
-  launch(m.count, site, math.min(cdiv(n, 8192), 528), 1, 1, 256, x, n, scratch)
-  launch(m.bases, site, size, 1, 1, 256, n, scratch)
+  local joint = parts > 0 and kernels.joint(m, x, 0, 1)
+  if joint then
+    launch(m.begin, site, counting, 1, 1, 256, n, scratch, x, joint.done, joint.ticket)
+  else
+    scratch:sub(1, zeros):fill(0)
+    launch(m.count, site, math.min(counting, 528), 1, 1, 256, n, scratch, x)
+    launch(m.bases, site, size, 1, 1, 256, n, scratch)
+  end
   for k = 1, size do
-    launch(pass, site, blocks, 1, 1, THREADS, n, k - 1, scratch, x, to[1], to[2], places[1], places[2],
-      not positions and y or nil, positions and y or nil)
+    launch(pass, site, blocks, 1, 1, THREADS, n, k - 1, scratch, x, y)
     report(k, size, n)
   end
-  kernels.release(scratch, to[1], to[2], places[1], places[2])
+  kernels.release(scratch)
 end
 
 -- Sort the lines of x, which is contiguous with the axis last, into y. The device is in use.
@@ -191,6 +204,7 @@ local function sort_lines(device, x, count, n, of, positions, descending, y)
   local way = not long and "lines" or tiles and "tiles" or "chunks"
   local m = kernels_of(device, way, of, size, positions, descending, wide)
   local site = raw.call_site(3) -- above this function and sorted
+  if long and tiles and count == 1 then return sort_tiles(m, site, wide, x, n, size, positions, y) end
   local bits = raw.array_view(x, 0, dtypes[size], count * n)
   local target = positions and y or raw.array_view(y, 0, dtypes[size], count * n)
   if not long then
@@ -215,17 +229,19 @@ local function sort_lines(device, x, count, n, of, positions, descending, y)
   end
 end
 
+local NAMES = { "axis", "descending", "keys", "out" }
+
 -- x sorted along an axis, as values or as positions.
 local function sorted(what, x, options, positions)
-  options = given.options(what, options, { "axis", "descending", "keys", "out" })
-  local of, device = promotion.number(x.dtype, what), x.device
-  local rank = x.rank
+  options = given.options(what, options, NAMES)
+  local elements, device, is_contiguous, count, rank, size = raw.array_facts(x)
+  local of = promotion.number(elements, what)
   local axis = views.axis(what, options.axis or -1, rank)
   local descending = options.descending or false
   if type(descending) ~= "boolean" then
     usage("%s: descending is true or false, got %s", what, raw.describe(descending))
   end
-  local dtype = positions and "longlong" or x.dtype
+  local dtype = positions and "longlong" or elements
   local out = options.out and given.out(what, options.out, x, dtype, x.shape)
   if options.keys ~= nil then
     local all = x:argsort { axis = axis, descending = descending }
@@ -239,15 +255,14 @@ local function sorted(what, x, options, positions)
     return out and out:assign(y) or y
   end
   local moved = axis == rank and x or x:transpose(axis, rank)
-  local from = kernels.contiguous(moved)
-  local shape = moved.shape
-  local y, n = kernels.empty(device, dtype, shape), shape[rank]
+  local from = is_contiguous and axis == rank and x or kernels.contiguous(moved)
+  local shape = rank == 1 and size or moved.shape
+  local y, n = raw.array_beside(x, dtype, shape), rank == 1 and size or shape[rank]
   if n >= 2 ^ 32 then usage("%s sorts up to 2^32 - 1 elements along an axis, got %d", what, n) end
-  local count = x.count
   if count > 0 then kernels.on(device, sort_lines, device, from, count / n, n, of, positions, descending, y) end
   if axis ~= rank then y = y:transpose(axis, rank) end
   if out then return out:assign(y) end
-  return y:contiguous()
+  return axis == rank and y or y:contiguous()
 end
 
 ---The elements in ascending order along an axis, NaN last; complex ones by their real parts, then by the others. With

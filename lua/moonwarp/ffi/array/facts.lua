@@ -1,4 +1,4 @@
--- Properties of arrays: shape, strides, dtype, address, device.
+-- Properties of arrays: shape, strides, dtype, address, device; several at once; and new arrays like another.
 
 local C = require("moonwarp.ffi.library").C
 local array = require "moonwarp.ffi.array.array"
@@ -44,3 +44,22 @@ function properties.freed(self)
   errors.check(self, "array", "freed")
   return self._handle == nil or C.mw_buffer_is_freed(C.mw_array_buffer(self._handle)) ~= 0
 end
+
+return {
+  raw = {
+    -- array_facts(array) -> dtype, device, whether it is contiguous, elements, dimensions, their first two sizes: what
+    -- the library's functions want to know of an operand, in one call.
+    array_facts = function(a)
+      local handle, rank, sizes = check(a, "shape")._handle, a._rank, a._shape
+      return dtype.push(a._type, a._module), device.object(a._device), C.mw_array_is_contiguous(handle) ~= 0,
+        tonumber(C.mw_array_count(handle)), rank, tonumber(sizes[0]), rank > 1 and tonumber(sizes[1]) or nil
+    end,
+    -- array_beside(array, dtype, shape) -> a new array on that array's device, contents undefined
+    array_beside = function(like, of, shape)
+      local where = check(like, "a new array")._device
+      local type, module = dtype.check(of, "float")
+      local rank, sizes = array.check_shape(shape)
+      return array.new(where, type, module, rank, sizes)
+    end,
+  },
+}

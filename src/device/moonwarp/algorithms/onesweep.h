@@ -2,7 +2,7 @@
  * least significant digit radix sort for GPUs" (2022), with the decoupled look-back of Merrill and Garland (2016).
  *
  * onesweep_count counts the digits of all passes in one reading, onesweep_bases computes each digit's first place from
- * them. In a pass, a block takes the next tile and publishes how many of each digit it has. Then it ranks its keys and
+ * them; with few elements onesweep_begin does both, by one launch. In a pass, a block takes the next tile and publishes how many of each digit it has. Then it ranks its keys and
  * adds up what the tiles before it have published, so it knows where each of its digits begins. Keys go to their places
  * in the tile first, in shared memory: neighbours there have neighbouring places in the result.
  *
@@ -13,6 +13,7 @@
 #ifndef MOONWARP_ALGORITHMS_ONESWEEP_H
 #define MOONWARP_ALGORITHMS_ONESWEEP_H
 
+#include "moonwarp/algorithms/last_block.h"
 #include "moonwarp/algorithms/radix_sort.h"
 
 namespace moonwarp {
@@ -41,27 +42,41 @@ template <typename W> struct onesweep_state {
   static constexpr W own = (W)1 << shift, all = (W)2 << shift, count = own - 1;
 };
 
+/* The blocks that count n elements' digits; the most of them whose counts the last one adds up (onesweep_begin). */
+enum { ONESWEEP_COUNTED = 8192, ONESWEEP_PARTS = 64 };
+
 /* Memory for all passes over n keys: where digits begin, the next tile's number, whether the pass is skipped, and the
-   published counts. It is zero before. A block of onesweep_bases and a pass have a part each, `pass` being the number
-   of the digit. */
+   published counts, which are zero before; then the counts of the blocks of onesweep_begin, and what passes write by
+   turns: keys, and positions if those are sorted too. A block of onesweep_bases and a pass have a part each, `pass` being
+   the number of the digit. sort.lua has the sizes as well. */
 template <typename K, typename W> struct onesweep_scratch {
-  enum { DIGITS = (int)sizeof(K) };
+  enum { DIGITS = (int)sizeof(K), ARRAYS = DIGITS > 2 ? 2 : DIGITS - 1 };
   unsigned long long *at;
-  long long tiles;
+  long long n, tiles;
   __device__ onesweep_scratch(void *memory, long long n)
-      : at((unsigned long long *)memory), tiles((n + onesweep_tile<K>::size - 1) / onesweep_tile<K>::size) {}
+      : at((unsigned long long *)memory), n(n), tiles((n + onesweep_tile<K>::size - 1) / onesweep_tile<K>::size) {}
+  __device__ static long long whole(long long bytes) { return (bytes + 255) & ~255ll; }
   __device__ unsigned *bases(int pass) const { return (unsigned *)at + pass * 256; }
   __device__ unsigned *next(int pass) const { return bases(DIGITS) + pass; }
   __device__ unsigned *skipped(int pass) const { return bases(DIGITS) + 8 + pass; }
   __device__ W *state(int pass) const { return (W *)(bases(DIGITS) + 16) + pass * tiles * 256; }
+  __device__ unsigned *parts() const { return (unsigned *)at + whole((char *)state(DIGITS) - (char *)at) / 4; }
+  __device__ char *arrays() const {
+    long long blocks = (n + ONESWEEP_COUNTED - 1) / ONESWEEP_COUNTED;
+    return (char *)(parts() + (blocks <= ONESWEEP_PARTS ? blocks * DIGITS * 256 : 0));
+  }
+  __device__ K *keys(int k) const { return (K *)(arrays() + k * whole(n * sizeof(K))); }
+  __device__ unsigned *positions(int k) const {
+    return (unsigned *)(arrays() + ARRAYS * whole(n * sizeof(K)) + k * whole(n * 4));
+  }
 };
 
-/* Add the digits of n elements to counts[pass][digit]. Blocks of 256 threads, any number. A thread counts equal digits
-   in a row by itself: if all keys have the same, as in the highest bits of small numbers, lanes would contend for one
+/* Count the digits of a block's share of n elements. Blocks of 256 threads, any number. A thread counts equal digits in a
+   row by itself: if all keys have the same, as in the highest bits of small numbers, lanes would contend for one
    counter. */
-template <typename O, typename K> __device__ inline void onesweep_count(const K *x, long long n, unsigned *counts) {
+template <typename O, typename K>
+__device__ inline void onesweep_count_block(const K *x, long long n, unsigned (*count)[256]) {
   enum { DIGITS = (int)sizeof(K), LOADS = 4 };
-  __shared__ unsigned count[DIGITS][256];
   int t = threadIdx.x;
   unsigned last[DIGITS], run[DIGITS];
 #pragma unroll ONESWEEP_UNROLL
@@ -92,6 +107,14 @@ template <typename O, typename K> __device__ inline void onesweep_count(const K 
   for (int d = 0; d < DIGITS; d++)
     if (run[d]) atomicAdd(&count[d][last[d]], run[d]);
   __syncthreads();
+}
+
+/* Add the digits of n elements to counts[pass][digit]. */
+template <typename O, typename K> __device__ inline void onesweep_count(const K *x, long long n, unsigned *counts) {
+  enum { DIGITS = (int)sizeof(K) };
+  __shared__ unsigned count[DIGITS][256];
+  int t = threadIdx.x;
+  onesweep_count_block<O, K>(x, n, count);
   for (int d = 0; d < DIGITS; d++)
     if (count[d][t]) atomicAdd(&counts[d * 256 + t], count[d][t]);
 }
@@ -118,6 +141,31 @@ __device__ inline void onesweep_bases(unsigned *counts, long long n, unsigned *s
   if (*mine == n) *skipped = 1;
   *mine = onesweep_sums(*mine, of_warps);
 }
+
+#if __CUDA_ARCH__ >= 350
+/* What comes before the passes over n keys, in memory with any contents: zeros, and each digit's first place. At most
+   ONESWEEP_PARTS blocks, one for each ONESWEEP_COUNTED keys. `done` and `ticket`: see last_block.h. */
+template <typename O, typename K, typename W>
+__device__ inline void onesweep_begin(const K *x, long long n, onesweep_scratch<K, W> scratch, unsigned long long *done,
+                                      unsigned ticket) {
+  enum { DIGITS = (int)sizeof(K) };
+  __shared__ unsigned count[DIGITS][256], of_warps[8];
+  int t = threadIdx.x;
+  onesweep_count_block<O, K>(x, n, count);
+  for (int d = 0; d < DIGITS; d++) scratch.parts()[(blockIdx.x * DIGITS + d) * 256 + t] = count[d][t];
+  unsigned *zeros = scratch.next(0), *end = (unsigned *)scratch.state(DIGITS);
+  for (unsigned *at = zeros + blockIdx.x * 256 + t; at < end; at += gridDim.x * 256) *at = 0;
+  if (!is_last_block(done, gridDim.x, ticket)) return;
+  for (int d = 0; d < DIGITS; d++) {
+    unsigned all = 0;
+#pragma unroll 4
+    for (unsigned b = 0; b < gridDim.x; b++) all += scratch.parts()[(b * DIGITS + d) * 256 + t];
+    if (all == n) *scratch.skipped(d) = 1;
+    scratch.bases(d)[t] = onesweep_sums(all, of_warps);
+    __syncthreads();
+  }
+}
+#endif
 
 /* Number a warp's keys by their digits. next[digit]: the number of the digit's next key; met[digit]: the lanes that
    have it, 0 between calls. On an H100 this is faster than eight ballots. */
@@ -160,11 +208,10 @@ template <typename W> __device__ inline W onesweep_look_back(const volatile W *s
 }
 
 /* One pass over n keys, by the digit with the number `pass`. The first pass that is not skipped reads elements, the
-   last writes elements, or, with POSITIONS, positions from 1. Others read and write keys and positions, by turns in the
-   two arrays of each. */
+   last writes elements, or, with POSITIONS, positions from 1. Others read and write the scratch's arrays by turns. */
 template <typename O, typename K, typename W, bool POSITIONS>
-__device__ inline void onesweep_pass(long long n, int pass, onesweep_scratch<K, W> scratch, const K *x,
-                                     K *const *two_keys, unsigned *const *two_positions, K *y, long long *order) {
+__device__ inline void onesweep_pass(long long n, int pass, onesweep_scratch<K, W> scratch, const K *x, K *y,
+                                     long long *order) {
   typedef onesweep_tile<K> T;
   typedef onesweep_state<W> S;
   enum { ITEMS = T::items, DIGITS = (int)sizeof(K) };
@@ -188,10 +235,10 @@ __device__ inline void onesweep_pass(long long n, int pass, onesweep_scratch<K, 
   /* If all keys are equal, the last pass copies them. */
   if (*scratch.skipped(pass) != 0 && (pass < DIGITS - 1 || earlier > 0)) return;
   bool is_first = earlier == 0, is_last = later == 0, odd = earlier % 2 != 0;
-  const K *from = is_first ? x : odd ? two_keys[0] : two_keys[1];
-  const unsigned *was = odd ? two_positions[0] : two_positions[1];
-  K *keys = is_last ? y : odd ? two_keys[1] : two_keys[0];
-  unsigned *positions = odd ? two_positions[1] : two_positions[0];
+  const K *from = is_first ? x : scratch.keys(!odd);
+  const unsigned *was = scratch.positions(!odd);
+  K *keys = is_last ? y : scratch.keys(odd);
+  unsigned *positions = scratch.positions(odd);
   volatile W *state = scratch.state(pass);
   int t = threadIdx.x, warp = t / 32, lane = t % 32, shift = 8 * pass;
   if (t == 0) taken = atomicAdd(scratch.next(pass), 1u);
