@@ -200,7 +200,7 @@ typedef struct kernel {
   struct assumption *assumptions; /* about parameters, which the variants depend on: simt.h */
   int assumption_count;
   int64_t most_blocks, most_threads;      /* on an axis, as assumed by the variants */
-  bool waits, skips_blocks;               /* at a barrier, or for its warp; blocks without work: block_guard.c */
+  bool waits, skips_blocks, joins_blocks; /* at barriers or for its warp; block_guard.c; block_loop.c: as one row */
   bool reads_rows_in_place;               /* in place; correct only for grids of several blocks (rows.c) */
   footprints row_footprints;              /* and if these memory ranges are disjoint */
   bool reads_tiles_in_place;              /* in place; all threads of the grid wait once (tiles.c) */

@@ -96,6 +96,14 @@ static bool are_independent(const kernel *k, const instructions *code) {
   return true;
 }
 
+bool is_blind_to_blocks(const program *p, const kernel *k) {
+  products all = {.p = p};
+  instructions code = instructions_of_function(k->body);
+  bool result = are_independent(k, &code) && find_products(&all, &code);
+  free(code.items);
+  return result;
+}
+
 static bool pays(program *p, const kernel *k) {
   graph g;
   const char *why;

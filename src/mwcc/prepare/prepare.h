@@ -44,6 +44,8 @@ void keep_launched(program *p); /* removes all kernels but the one to launch */
 void fix_block(program *p);     /* makes blockDim a constant; for grids of one block all ids but threadIdx */
 void merge_blocks(program *p);  /* block_merge.c: two adjacent blocks of a row as one, if that pays */
 bool is_grid_index(const program *p, LLVMValueRef i); /* blockIdx.x * blockDim.x + threadIdx.x (block_merge.c) */
+/* Whether adjacent blocks of a row may run as one: they are independent, and know of their ids only that sum. */
+bool is_blind_to_blocks(const program *p, const kernel *k);
 void drop_scalar_code(program *p); /* deletes the kernel's code for single threads, which no launch runs */
 void check_memory(program *p);
 void check_members(program *p); /* before LLVM simplifies indices */

@@ -11,7 +11,7 @@
  *   transpose.c            tiles of a few elements of each lane, transposed in registers
  *   speculative_shapes.c   better shapes under a run-time test, which shape_test.c emits; bounded_sum.c: of sums with
  *                          loops' counters; clamp_users.c: of clamps in the lanes that use them
- *   continued_division.c   quotients of the gang before, continued
+ *   continued_division.c   quotients of the gang before, continued as an odometer
  *
  * calls/
  *   instruction_widening.c                    instructions without side effects, on all lanes at once
@@ -137,6 +137,8 @@ struct widener {
   bool speculation_failed;        /* this code is for gangs that failed the test of speculative_shapes.c */
   bool rarely_fails;              /* which few gangs do: only such as bounds or clamped users exclude */
   continued_divisions *continued; /* in gangs that run row by row: continued_division.c; or NULL */
+  LLVMValueRef run_length;        /* there: the number of active lanes, which are the first ones, */
+  vectors run;                    /* and their mask, where it is the root's; or NULLs */
   const speculation *speculated;  /* on the speculative path: what it assumes; else NULL */
   bool several_regions;           /* there are barriers between gangs */
   uint64_t local_bytes;           /* of local arrays, for each lane */

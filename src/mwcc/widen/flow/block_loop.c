@@ -5,13 +5,21 @@
  * each row is one long stretch, which hardware prefetchers follow.
  *
  * That is for kernels whose threads are independent: no barrier, shared memory, atomics or calls; and no loops, in
- * which a block reads again what it has just read, and which might wait for another block. */
+ * which a block reads again what it has just read, and which might wait for another block.
+ *
+ * Gangs that end with a row of the data (speculative_path.c) would also end with each block. Adjacent blocks of one row of
+ * threads run as one, if all that the kernel knows of its ids along the row is blockIdx.x * blockDim.x + threadIdx.x
+ * (block_merge.c): that counts up from thread to thread, from block to block as well. A gang's first thread has its own
+ * ids, and its other lanes are computed from that sum, which wraps in no lane, as the grid has less than 2^31 threads in
+ * a row. Invariant: the loop's block and the `begun` ones after it have run, but for the gangs of the last of these that
+ * the loop over gangs still has before it. */
 #include "mwcc/lower/lower.h"
+#include "mwcc/prepare/prepare.h"
 #include "mwcc/widen/memory/memory.h"
 #include "emission.h"
 #include "mwcc/target/tuning.h"
 
-enum { MOST_TOGETHER = TUNE_BLOCK_ROWS };
+enum { MOST_TOGETHER = TUNE_BLOCK_ROWS, MOST_JOINED = 64 };
 
 static LLVMValueRef launched_grid(widener *w, unsigned axis) {
   LLVMValueRef size =
@@ -66,6 +74,17 @@ bool takes_rows_of_blocks(const kernel *k, const shapes *s) {
   for (int i = 0; i < s->graph->value_count; i++)
     if (!is_alone(s->graph->values[i])) return false;
   return true;
+}
+
+/* Whether rows of the data may go on from one block to the next. */
+static bool joins_blocks(const emission *e) {
+  const program *p = e->w.p;
+  const options *o = p->options;
+  if (!has_pass(p, PASS_JOINED_BLOCKS) || !e->speculation->rows || e->region_count != 1 || e->shared_gangs ||
+      p->packed > 1 || p->turned_grid)
+    return false;
+  if (o->check_memory || o->observe || o->checks || p->block[1] * p->block[2] != 1) return false;
+  return is_blind_to_blocks(p, e->w.k);
 }
 
 /* ---- the loop ---- */
@@ -154,6 +173,12 @@ void begin_blocks(emission *e, block_loop *l) {
     LLVMBuildStore(w->b, load_slot(e, p->i32, l->ids[axis]), w->ctaid[axis]);
   if (p->turned_grid) store_block(w, number);
   skip_empty_block(e, l, l->count);
+  w->k->joins_blocks = joins_blocks(e);
+  if (w->k->joins_blocks) {
+    e->block = block, e->last_block = end;
+    e->begun = LLVMBuildAlloca(w->entry, p->i64, "begun");
+    LLVMBuildStore(w->b, constant_i64(p, 0), e->begun);
+  }
   save_for_fallback(e);
   select_strip_block(w, LLVMBuildSub(w->b, block, e->first_block, ""));
   if (takes_rows_of_blocks(w->k, w->shapes)) {
@@ -168,8 +193,47 @@ void begin_blocks(emission *e, block_loop *l) {
 }
 
 void end_blocks(emission *e, const block_loop *l) {
-  continue_blocks(e, l, l->count);
+  program *p = e->w.p;
+  LLVMValueRef more = e->begun ? load_slot(e, p->i64, e->begun) : constant_i64(p, 0);
+  continue_blocks(e, l, LLVMBuildNUWAdd(e->w.b, l->count, more, ""));
   continue_at(e, l->done);
+}
+
+/* ---- blocks as one row of threads ---- */
+
+void begin_joined(emission *e, joined_blocks *j) {
+  widener *w = &e->w;
+  LLVMBuilderRef b = w->b;
+  LLVMTypeRef i64 = w->p->i64;
+  j->begun = load_slot(e, i64, e->begun), j->column = load_slot(e, w->p->i32, w->ctaid[0]);
+  j->first = LLVMBuildAdd(b, e->block, j->begun, "");
+  LLVMValueRef columns = grid_size(w, 0), one = constant_i64(w->p, 1);
+  LLVMValueRef left = LLVMBuildSub(b, columns, LLVMBuildZExt(b, j->column, i64, ""), "");
+  left = lesser(w, lesser(w, left, LLVMBuildSub(b, e->last_block, j->first, "")), constant_i64(w->p, MOST_JOINED));
+  LLVMValueRef most = constant_i64(w->p, ((uint64_t)1 << 31) / w->p->block[0]);
+  j->count = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntULT, columns, most, ""), left, one, "");
+  LLVMValueRef count = LLVMBuildTrunc(b, j->count, w->p->i32, "");
+  j->threads = LLVMBuildMul(b, count, constant_i32(w->p, w->p->block[0]), "");
+  j->at = LLVMBuildAlloca(w->entry, w->p->i32, "at");
+  LLVMBuildStore(b, first_id(w, 0), j->at);
+}
+
+void enter_joined(emission *e, const joined_blocks *j, LLVMValueRef thread) {
+  widener *w = &e->w;
+  LLVMBuilderRef b = w->b;
+  LLVMValueRef wide = constant_i32(w->p, w->p->block[0]), number = LLVMBuildUDiv(b, thread, wide, "");
+  LLVMBuildStore(b, LLVMBuildURem(b, thread, wide, ""), w->tid[0]);
+  LLVMBuildStore(b, LLVMBuildAdd(b, j->column, number, ""), w->ctaid[0]);
+  number = LLVMBuildZExt(b, number, w->p->i64, "");
+  LLVMBuildStore(b, LLVMBuildAdd(b, j->begun, number, ""), e->begun);
+  number = LLVMBuildAdd(b, j->first, number, "");
+  store_block(w, LLVMBuildMul(b, number, constant_i64(w->p, w->p->merged), ""));
+}
+
+void end_joined(emission *e, const joined_blocks *j) {
+  widener *w = &e->w;
+  LLVMValueRef others = LLVMBuildSub(w->b, j->count, constant_i64(w->p, 1), "");
+  LLVMBuildStore(w->b, LLVMBuildAdd(w->b, j->begun, others, ""), e->begun);
 }
 
 /* ---- within a row of blocks ---- */

@@ -69,6 +69,9 @@ typedef struct emission {
   LLVMBasicBlockRef end; /* of the gang's region */
   bool falls_back; /* gangs that leave the uniform path call the fallback, and do not switch to the general path */
   bool too_long;   /* loops were left out of the uniform path because of their length */
+  /* where blocks run as one row of threads (block_loop.c): the loop's block and the end of the blocks, and how many blocks
+     after that one have been begun (slot); else NULLs */
+  LLVMValueRef block, last_block, begun;
   /* where a row of blocks is run together (block_loop.c): the current one (slot), how many there are; the first and
      its blockIdx.x */
   LLVMValueRef row_of_blocks, row_count, row_first, row_column;
@@ -136,6 +139,16 @@ void begin_blocks(emission *e, block_loop *l);
 void end_blocks(emission *e, const block_loop *l);
 /* block_guard.c: i1, false if no thread of the block has anything to do; NULL: not known, or a test would not pay. */
 LLVMValueRef build_block_guard(widener *w, LLVMValueRef ctaid[3]);
+/* Adjacent blocks that run as one row of threads, from a gang of the loop's current block on. */
+typedef struct joined_blocks {
+  LLVMValueRef at;      /* the number of the row's next thread, from the first block's on (slot) */
+  LLVMValueRef threads; /* of the row (i32) */
+  LLVMValueRef count, first, begun, column;
+} joined_blocks;
+void begin_joined(emission *e, joined_blocks *j);
+void enter_joined(emission *e, const joined_blocks *j,
+                  LLVMValueRef thread);               /* the block of that thread is the current one */
+void end_joined(emission *e, const joined_blocks *j); /* all have run */
 /* The loop over the adjacent blocks that run together, around the gangs of a row. */
 counted begin_adjacent_blocks(emission *e);
 void end_adjacent_blocks(emission *e, counted c);

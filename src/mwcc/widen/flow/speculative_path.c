@@ -5,6 +5,8 @@
  * gang in which a row ends is run as several, each of which is the rest of a row: the first thread of each computes its
  * quotients as scalars, and how many threads follow it in its row.
  *
+ * A row of the data that goes on in the next block ends no gang there, where blocks may be joined (block_loop.c).
+ *
  * Invariant: each thread of the block's row is in exactly one gang. Row by row, a gang begins where the one before
  * ended, and has at least one thread; the rest of a gang whose shapes are others is run as the general path would
  * have. */
@@ -104,9 +106,17 @@ static void emit_row_runs(emission *e, int entry) {
   const shapes *proved = w->shapes;
   LLVMValueRef first = first_id(w, 0);
   LLVMBasicBlockRef start = LLVMGetInsertBlock(w->b);
-  LLVMBuildCondBr(w->b, build_row_choice(w, x), rows, general);
+  continued_divisions quotients = {0};
+  list_positive_divisors(w, &quotients);
+  LLVMValueRef chosen = build_row_choice(w, x), positive = build_positive_test(w, &quotients);
+  LLVMBuildCondBr(w->b, positive ? LLVMBuildAnd(w->b, chosen, positive, "") : chosen, rows, general);
   continue_at(e, rows);
-  LLVMValueRef limit = e->shared_gangs ? LLVMBuildAdd(w->b, first, threads, "") : w->ntid[0];
+  LLVMValueRef limit = e->shared_gangs ? LLVMBuildAdd(w->b, first, threads, "") : w->ntid[0], place = w->tid[0];
+  joined_blocks joined;
+  if (e->begun) {
+    begin_joined(e, &joined);
+    limit = joined.threads, place = joined.at;
+  }
   LLVMBuildBr(w->b, head);
   continue_at(e, head);
   w->stamp++;
@@ -116,11 +126,14 @@ static void emit_row_runs(emission *e, int entry) {
   for (size_t i = 0; i < begun.size; i++) begun.table[i].constant = NULL;
   w->tid_is_zero[0] = false;
   w->table = begun.table;
+  assume_positive(w, &quotients);
+  begun = (forms){w->table, w->table_size, w->table_used};
   forms before = copy_forms(w);
-  LLVMValueRef at = load_slot(e, p->i32, w->tid[0]), left = LLVMBuildSub(w->b, limit, at, "");
+  LLVMValueRef at = load_slot(e, p->i32, place), left = LLVMBuildSub(w->b, limit, at, "");
   LLVMValueRef some = LLVMBuildICmp(w->b, LLVMIntULT, left, threads, "");
-  continued_divisions quotients = {.testing = true};
+  if (e->begun) enter_joined(e, &joined, at);
   w->continued = &quotients;
+  quotients.testing = true;
   w->shapes = &e->speculation->rows_proved;
   LLVMValueRef length = build_row_test(w, x, LLVMBuildSelect(w->b, some, left, threads, ""), &holds);
   w->shapes = proved;
@@ -128,25 +141,29 @@ static void emit_row_runs(emission *e, int entry) {
   build_likely(p, w->b, holds, run, rest);
   continue_at(e, run);
   mask lanes = lanes_before(w, length, true);
+  w->run = lanes.lanes, w->run_length = length;
   e->end = next;
   emit_speculative_path(e, entry, run, x, lanes, before);
   e->end = region_end;
-  w->continued = NULL;
+  w->continued = NULL, w->run = (vectors){0};
   free(w->table);
   w->table = kept.table, w->table_size = kept.size, w->table_used = kept.used;
   w->tid_is_zero[0] = is_zero;
   continue_at(e, next);
   LLVMValueRef after = LLVMBuildAdd(w->b, at, length, "");
-  LLVMBuildStore(w->b, after, w->tid[0]);
+  LLVMBuildStore(w->b, after, place);
   LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntULT, after, limit, ""), head, done);
   continue_at(e, done); /* the loop over gangs continues after the last one */
-  LLVMBuildStore(w->b, LLVMBuildSub(w->b, limit, threads, ""), w->tid[0]);
+  LLVMBuildStore(w->b, LLVMBuildSub(w->b, e->begun ? w->ntid[0] : limit, threads, ""), w->tid[0]);
+  if (e->begun) end_joined(e, &joined);
   LLVMBuildBr(w->b, region_end);
   continue_at(e, rest);
-  LLVMValueRef skipped = LLVMBuildURem(w->b, at, threads, "");
-  LLVMBuildStore(w->b, LLVMBuildSub(w->b, at, skipped, ""), w->tid[0]);
+  LLVMValueRef here = load_slot(e, p->i32, w->tid[0]), skipped = LLVMBuildURem(w->b, here, threads, "");
+  LLVMBuildStore(w->b, LLVMBuildSub(w->b, here, skipped, ""), w->tid[0]);
+  if (e->begun) save_for_fallback(e);
   LLVMBuildBr(w->b, general);
   empty_slots(w, slots, at);
+  keep_quotients(w, &quotients, rows, (LLVMBasicBlockRef[]){done, rest}, 2);
   continue_at(e, general);
   LLVMValueRef skip = LLVMBuildPhi(w->b, p->i32, ""), none = constant_i32(p, 0);
   LLVMAddIncoming(skip, &none, &start, 1);

@@ -120,6 +120,8 @@ static void add_variant(variant_query *q, cut c) {
     if (q->p->options->report && x.count)
       report_cut(&x.shapes, "speculative path for gangs whose indices are contiguous", stdout);
     if (q->p->options->report && x.rows) report_cut(&x.rows->shapes, "row by row, where rows end in a gang", stdout);
+    if (q->p->options->report && k->joins_blocks)
+      puts("  gangs go on from one block to the next, up to the end of a row");
   }
   if (with_fallback) shapes_free(&single);
   free_speculation(&x);

@@ -225,6 +225,66 @@ static void store_if_full(widener *w, const place *at, vectors lanes, vectors po
   end_choice(w, &c);
 }
 
+/* ---- stores of runs ---- */
+
+/* Whether the mask is that of a gang that ends with a row (speculative_path.c): the first lanes, run_length of them. */
+static bool is_run(const widener *w, mask m) { return w->run.of[0] && m.lanes.of[0] == w->run.of[0]; }
+
+/* The upper half of a vector, or the lower one. */
+static LLVMValueRef half_of(widener *w, LLVMValueRef lanes, bool upper) {
+  unsigned count = LLVMGetVectorSize(LLVMTypeOf(lanes)) / 2;
+  LLVMValueRef numbers[MOST_LANES];
+  for (unsigned n = 0; n < count; n++) numbers[n] = constant_i32(w->p, upper ? count + n : n);
+  return LLVMBuildShuffleVector(w->b, lanes, LLVMGetPoison(LLVMTypeOf(lanes)), LLVMConstVector(numbers, count), "");
+}
+
+/* The first `length` lanes, fewer than there are: a half, a quarter and so on, by the number's bits. */
+static void store_first(widener *w, LLVMValueRef lanes, LLVMValueRef pointer, unsigned align, LLVMValueRef length) {
+  program *p = w->p;
+  LLVMTypeRef element = LLVMGetElementType(LLVMTypeOf(lanes));
+  unsigned unit = (unsigned)LLVMABISizeOfType(p->layout, element);
+  for (unsigned count = LLVMGetVectorSize(LLVMTypeOf(lanes)) / 2; count >= 1; count /= 2) {
+    LLVMBasicBlockRef part = LLVMAppendBasicBlockInContext(p->context, w->function, "part"),
+                      skip = LLVMAppendBasicBlockInContext(p->context, w->function, "parted");
+    LLVMValueRef number = constant_i32(p, count), lower = half_of(w, lanes, false);
+    LLVMValueRef stored =
+        LLVMBuildICmp(w->b, LLVMIntNE, LLVMBuildAnd(w->b, length, number, ""), constant_i32(p, 0), "");
+    LLVMBasicBlockRef from = LLVMGetInsertBlock(w->b);
+    LLVMBuildCondBr(w->b, stored, part, skip);
+    LLVMPositionBuilderAtEnd(w->b, part);
+    store_vector(w, lower, pointer, align < unit ? align : unit);
+    LLVMValueRef after = LLVMBuildGEP2(w->b, element, pointer, &number, 1, ""), upper = half_of(w, lanes, true);
+    LLVMBuildBr(w->b, skip);
+    LLVMPositionBuilderAtEnd(w->b, skip);
+    if (count == 1) break;
+    LLVMValueRef rest = LLVMBuildPhi(w->b, LLVMTypeOf(lower), ""), next = LLVMBuildPhi(w->b, LLVMTypeOf(pointer), "");
+    LLVMBasicBlockRef blocks[] = {from, part};
+    LLVMAddIncoming(rest, (LLVMValueRef[]){lower, upper}, blocks, 2);
+    LLVMAddIncoming(next, (LLVMValueRef[]){pointer, after}, blocks, 2);
+    lanes = rest, pointer = next;
+  }
+}
+
+/* Whole vectors, and the rest of the last. */
+static void store_run(widener *w, const place *at, vectors lanes, vectors pointers) {
+  program *p = w->p;
+  unsigned width = (unsigned)w->width;
+  LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(p->context, w->function, "stored");
+  for (int u = 0; u < w->vectors; u++) {
+    LLVMBasicBlockRef whole = LLVMAppendBasicBlockInContext(p->context, w->function, "whole"),
+                      rest = LLVMAppendBasicBlockInContext(p->context, w->function, "part");
+    LLVMValueRef end = constant_i32(p, (unsigned)(u + 1) * width);
+    LLVMBuildCondBr(w->b, LLVMBuildICmp(w->b, LLVMIntUGE, w->run_length, end, ""), whole, rest);
+    LLVMPositionBuilderAtEnd(w->b, rest);
+    store_first(w, lanes.of[u], pointers.of[u], at->align, w->run_length); /* of its bits the lower ones count */
+    LLVMBuildBr(w->b, done);
+    LLVMPositionBuilderAtEnd(w->b, whole);
+    store_vector(w, lanes.of[u], pointers.of[u], at->align);
+  }
+  LLVMBuildBr(w->b, done);
+  LLVMPositionBuilderAtEnd(w->b, done);
+}
+
 /* Whether the store is of whole lines, where mostly all lanes are active. */
 static bool mostly_fills_lines(const widener *w, LLVMTypeRef wide) {
   return w->mostly_full && wide_bytes(w, wide) % LINE == 0;
@@ -235,7 +295,11 @@ void store_following(widener *w, const place *at, vectors lanes, const vectors *
   bool is_shared = memory_of(at->address) == MEMORY_SHARED;
   bool has_masks = has_quick_masked_access(w->p, element_bytes(w, wide));
   if (!m.all && !at->is_volatile && (!has_masks || (!is_shared && mostly_fills_lines(w, wide)))) {
-    (is_shared ? store_shared : store_if_full)(w, at, lanes, all_pointers(w, at, firsts, w->vectors), m);
+    vectors pointers = all_pointers(w, at, firsts, w->vectors);
+    if (is_run(w, m) && !has_masks && !is_shared)
+      store_run(w, at, lanes, pointers);
+    else
+      (is_shared ? store_shared : store_if_full)(w, at, lanes, pointers, m);
     return;
   }
   for (int u = 0; u < w->vectors; u++) {

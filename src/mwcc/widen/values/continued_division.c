@@ -2,16 +2,24 @@
  *
  * Such gangs follow each other closely: a dividend as `i` or `i / w` is at most one row further on than in the gang
  * before. Each division keeps its last quotient Q and the row's begin B = Q * by. If a - B is in [0, by), the quotient of a
- * is Q still, and if it is in [by, 2 * by), it is Q + 1. Otherwise the gang divides.
+ * is Q still, and if it is in [by, 2 * by), it is Q + 1. Otherwise the gang divides. So the digits of an index advance as
+ * an odometer's, and a quotient and a remainder of the same numbers are one step.
  *
  * Invariant: B = Q * by is in [0, INT_MAX] as a signed number, or B = Q = 0, which holds for each divisor. Where a and
  * by are not negative as signed numbers, no difference overflows, and a = Q * by + r with 0 <= r < by for one Q alone.
  * Other numbers, which may be great unsigned ones, are divided.
  *
- * They are in memory, by volatile accesses, so that gangs that run otherwise do not keep them in registers (torus_step
- * took 1.05 times as long).
+ * Within the loop over a block's rows they are in slots, which become registers: through memory each step would wait for
+ * the one before it to be stored. Between these loops they are in memory, by volatile accesses, so that gangs that run
+ * otherwise do not keep them in registers (torus_step took 1.05 times as long). Where a loop is left in another way, the
+ * memory has an older Q and B, which are as right as others.
  *
- * The divisor must be the same in all gangs of the launch, that is, made of parameters and constants. */
+ * The divisor must be the same in all gangs of the launch, that is, made of parameters and constants. Where it is a
+ * parameter, the loop is entered only if it is positive, and the results by 0 and -1 (retarget.c) fall away: its
+ * comparisons with 0 and -1 are false, and those of products that are tested as well (nested_division.c leaves them). A
+ * parameter is not poison, so all its copies are the number that was tested; products of 64 bits that wrap are tested
+ * as what they wrap to. */
+#include "mwcc/divergence/division_method.h"
 #include "mwcc/support/predicates.h"
 #include "mwcc/widen/values/continued_division.h"
 
@@ -29,6 +37,91 @@ static bool is_made_of_parameters(LLVMValueRef value, int depth) {
   return true;
 }
 
+static LLVMValueRef unfrozen(LLVMValueRef value) { return LLVMIsAFreezeInst(value) ? LLVMGetOperand(value, 0) : value; }
+
+/* ---- positive divisors ---- */
+
+static bool is_positive(const continued_divisions *all, LLVMValueRef value) {
+  for (int n = 0; n < all->positive_count; n++)
+    if (all->positive[n] == unfrozen(value)) return true;
+  return false;
+}
+
+static bool is_one(LLVMValueRef value) { return LLVMIsAConstantInt(value) && LLVMConstIntGetZExtValue(value) == 1; }
+
+/* The divisor as the program has it: retarget.c divides by 1 instead of 0 and -1. */
+static LLVMValueRef plain_divisor(LLVMValueRef divisor) {
+  bool selects = LLVMIsASelectInst(divisor) && is_one(LLVMGetOperand(divisor, 1));
+  return unfrozen(selects ? LLVMGetOperand(divisor, 2) : divisor);
+}
+
+static bool is_product(LLVMValueRef value) {
+  return LLVMIsAInstruction(value) && LLVMGetInstructionOpcode(value) == LLVMMul;
+}
+
+/* Whether it is a product of parameters that are positive. */
+static bool is_positive_product(const continued_divisions *all, LLVMValueRef value, int depth) {
+  value = unfrozen(value);
+  if (!is_product(value)) return is_positive(all, value);
+  return depth > 0 && is_positive_product(all, LLVMGetOperand(value, 0), depth - 1) &&
+         is_positive_product(all, LLVMGetOperand(value, 1), depth - 1);
+}
+
+static bool compares_with(LLVMValueRef i, long long low, long long high) {
+  if (!LLVMIsAICmpInst(i) || LLVMGetICmpPredicate(i) != LLVMIntEQ || !LLVMIsAConstantInt(LLVMGetOperand(i, 1)))
+    return false;
+  if (LLVMGetIntTypeWidth(LLVMTypeOf(LLVMGetOperand(i, 1))) > 64) return false;
+  long long with = LLVMConstIntGetSExtValue(LLVMGetOperand(i, 1));
+  return with >= low && with <= high;
+}
+
+static void add_positive(continued_divisions *all, LLVMValueRef value) {
+  if (all->positive_count < MOST_POSITIVE && !is_positive(all, value)) all->positive[all->positive_count++] = value;
+}
+
+void list_positive_divisors(const widener *w, continued_divisions *all) {
+  const graph *g = w->g;
+  for (int n = 0; n < g->value_count; n++) {
+    LLVMValueRef divisor = is_division(g->values[n]) ? plain_divisor(LLVMGetOperand(g->values[n], 1)) : NULL;
+    if (divisor && LLVMIsAArgument(divisor) && LLVMGetIntTypeWidth(LLVMTypeOf(divisor)) <= 64)
+      add_positive(all, divisor);
+  }
+  for (int n = 0; n < g->value_count; n++) {
+    LLVMValueRef with = compares_with(g->values[n], 0, 0) ? unfrozen(LLVMGetOperand(g->values[n], 0)) : NULL;
+    if (with && is_product(with) && is_positive_product(all, with, DEPTH)) add_positive(all, with);
+  }
+}
+
+/* The parameter, or the product of parameters, that may wrap. */
+static LLVMValueRef build_product(widener *w, LLVMValueRef value) {
+  value = unfrozen(value);
+  if (!is_product(value)) return value_scalar(w, value);
+  LLVMValueRef a = build_product(w, LLVMGetOperand(value, 0));
+  return LLVMBuildMul(w->b, a, build_product(w, LLVMGetOperand(value, 1)), "");
+}
+
+LLVMValueRef build_positive_test(widener *w, const continued_divisions *all) {
+  LLVMValueRef result = NULL;
+  for (int n = 0; n < all->positive_count; n++) {
+    LLVMValueRef by = build_product(w, all->positive[n]);
+    LLVMValueRef one = LLVMBuildICmp(w->b, LLVMIntSGT, by, LLVMConstNull(LLVMTypeOf(by)), "");
+    result = result ? LLVMBuildAnd(w->b, result, one, "") : one;
+  }
+  return result;
+}
+
+void assume_positive(widener *w, const continued_divisions *all) {
+  for (int n = 0; n < w->g->value_count; n++) {
+    LLVMValueRef i = w->g->values[n];
+    if (!compares_with(i, -1, 0) || !is_positive(all, LLVMGetOperand(i, 0))) continue;
+    widened *k = widened_of(w, i);
+    k->constant = mw_alloc(sizeof *k->constant);
+    *k->constant = (vectors){{LLVMConstNull(w->p->i1)}};
+  }
+}
+
+/* ---- quotients ---- */
+
 static continued *find(continued_divisions *all, LLVMValueRef dividend, LLVMValueRef divisor, bool is_signed) {
   for (int n = 0; n < all->count; n++) {
     continued *c = &all->list[n];
@@ -44,16 +137,18 @@ static continued *add(widener *w, LLVMValueRef dividend, LLVMValueRef divisor, b
   if (!is_made_of_parameters(divisor, DEPTH)) return NULL;
   continued *c = &all->list[all->count++];
   *c = (continued){.dividend = dividend, .divisor = divisor, .is_signed = is_signed};
+  c->positive = is_positive(all, plain_divisor(divisor));
   for (int n = 0; n < 2; n++) {
-    c->last[n] = LLVMBuildAlloca(w->entry, LLVMTypeOf(divisor), "continued");
-    LLVMBuildStore(w->entry, LLVMConstNull(LLVMTypeOf(divisor)), c->last[n]);
+    c->kept[n] = LLVMBuildAlloca(w->entry, LLVMTypeOf(divisor), "continued");
+    LLVMBuildStore(w->entry, LLVMConstNull(LLVMTypeOf(divisor)), c->kept[n]);
+    c->last[n] = LLVMBuildAlloca(w->entry, LLVMTypeOf(divisor), "");
   }
   return c;
 }
 
 static void store(widener *w, const continued *c, LLVMValueRef begin, LLVMValueRef quotient) {
-  LLVMSetVolatile(LLVMBuildStore(w->b, begin, c->last[0]), 1);
-  LLVMSetVolatile(LLVMBuildStore(w->b, quotient, c->last[1]), 1);
+  LLVMBuildStore(w->b, begin, c->last[0]);
+  LLVMBuildStore(w->b, quotient, c->last[1]);
 }
 
 static LLVMValueRef joined(widener *w, LLVMValueRef a, LLVMBasicBlockRef from, LLVMValueRef b,
@@ -65,18 +160,17 @@ static LLVMValueRef joined(widener *w, LLVMValueRef a, LLVMBasicBlockRef from, L
 }
 
 /* The quotient and the remainder, from the last ones or by a division. */
-static void divide(widener *w, continued *c, LLVMValueRef a, LLVMValueRef by, LLVMValueRef *quotient,
-                   LLVMValueRef *rest) {
+static void divide(widener *w, continued *c, LLVMValueRef a, LLVMValueRef by) {
   LLVMBuilderRef b = w->b;
   LLVMTypeRef type = LLVMTypeOf(a);
   LLVMValueRef none = LLVMConstNull(type), one = LLVMConstInt(type, 1, 0);
   LLVMBasicBlockRef slow = LLVMAppendBasicBlockInContext(w->p->context, w->function, "divide"),
                     done = LLVMAppendBasicBlockInContext(w->p->context, w->function, "divided");
   a = LLVMBuildFreeze(b, a, ""), by = LLVMBuildFreeze(b, by, "");
+  LLVMValueRef row = by, safe = by;
   LLVMValueRef begin = LLVMBuildLoad2(b, type, c->last[0], ""), q = LLVMBuildLoad2(b, type, c->last[1], "");
-  LLVMSetVolatile(begin, 1), LLVMSetVolatile(q, 1);
   /* no remainder is below 0, in place of negative divisors */
-  LLVMValueRef row = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSGT, by, none, ""), by, none, "");
+  if (!c->positive) row = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSGT, by, none, ""), by, none, "");
   LLVMValueRef r = LLVMBuildSub(b, a, begin, ""), next = LLVMBuildICmp(b, LLVMIntSGE, r, row, "");
   r = LLVMBuildSelect(b, next, LLVMBuildSub(b, r, row, ""), r, "");
   q = LLVMBuildAdd(b, q, LLVMBuildZExt(b, next, type, ""), "");
@@ -85,28 +179,61 @@ static void divide(widener *w, continued *c, LLVMValueRef a, LLVMValueRef by, LL
   LLVMBasicBlockRef fast = LLVMGetInsertBlock(b);
   build_likely(w->p, b, LLVMBuildAnd(b, natural, LLVMBuildICmp(b, LLVMIntULT, r, row, ""), ""), done, slow);
   LLVMPositionBuilderAtEnd(b, slow);
-  LLVMValueRef unsafe = LLVMBuildICmp(b, LLVMIntEQ, by, none, "");
-  if (c->is_signed) unsafe = LLVMBuildOr(b, unsafe, LLVMBuildICmp(b, LLVMIntEQ, by, LLVMConstAllOnes(type), ""), "");
-  LLVMValueRef safe = LLVMBuildSelect(b, unsafe, one, by, "");
+  if (!c->positive) {
+    LLVMValueRef unsafe = LLVMBuildICmp(b, LLVMIntEQ, by, none, "");
+    if (c->is_signed) unsafe = LLVMBuildOr(b, unsafe, LLVMBuildICmp(b, LLVMIntEQ, by, LLVMConstAllOnes(type), ""), "");
+    safe = LLVMBuildSelect(b, unsafe, one, by, "");
+  }
   LLVMValueRef q2 = LLVMBuildBinOp(b, c->is_signed ? LLVMSDiv : LLVMUDiv, a, safe, "");
-  LLVMValueRef r2 = LLVMBuildSub(b, a, LLVMBuildMul(b, q2, safe, ""), "");
-  LLVMValueRef keeps = LLVMBuildAnd(b, natural, LLVMBuildICmp(b, LLVMIntSGT, by, none, ""), "");
+  LLVMValueRef r2 = LLVMBuildSub(b, a, LLVMBuildMul(b, q2, safe, ""), ""), keeps = natural;
+  if (!c->positive) keeps = LLVMBuildAnd(b, natural, LLVMBuildICmp(b, LLVMIntSGT, by, none, ""), "");
   store(w, c, LLVMBuildSelect(b, keeps, LLVMBuildSub(b, a, r2, ""), none, ""), LLVMBuildSelect(b, keeps, q2, none, ""));
   LLVMBuildBr(b, done);
   LLVMPositionBuilderAtEnd(b, done);
-  *quotient = joined(w, q, fast, q2, slow);
-  *rest = joined(w, r, fast, r2, slow);
+  c->quotient = joined(w, q, fast, q2, slow);
+  c->rest = joined(w, r, fast, r2, slow);
+  c->at = done;
+  continued_divisions *all = w->continued;
+  if (all->join_count < MOST_JOINS) all->joins[all->join_count++] = (struct join){done, fast};
+}
+
+/* Whether the division has been emitted where it dominates the place of the builder. */
+static bool is_emitted(const widener *w, const continued *c) {
+  const continued_divisions *all = w->continued;
+  LLVMBasicBlockRef block = LLVMGetInsertBlock(w->b);
+  if (!c->quotient) return false;
+  if (c->tested) return true;
+  for (int n = all->join_count - 1; n >= 0 && block != c->at; n--)
+    if (all->joins[n].block == block) block = all->joins[n].from;
+  return block == c->at;
 }
 
 LLVMValueRef continue_division(widener *w, LLVMValueRef i, LLVMOpcode opcode, LLVMValueRef a, LLVMValueRef by) {
-  LLVMValueRef dividend = LLVMGetOperand(i, 0), divisor = LLVMGetOperand(i, 1), quotient, rest;
+  LLVMValueRef dividend = LLVMGetOperand(i, 0), divisor = LLVMGetOperand(i, 1);
   bool is_signed = opcode == LLVMSDiv || opcode == LLVMSRem, remainder = opcode == LLVMURem || opcode == LLVMSRem;
   if (!w->continued) return NULL;
   continued *c = find(w->continued, dividend, divisor, is_signed);
   if (!c) c = add(w, dividend, divisor, is_signed);
   if (!c) return NULL;
-  if (c->quotient) return remainder ? c->rest : c->quotient;
-  divide(w, c, a, by, &quotient, &rest);
-  if (w->continued->testing) c->quotient = quotient, c->rest = rest;
-  return remainder ? rest : quotient;
+  if (!is_emitted(w, c)) {
+    divide(w, c, a, by);
+    c->tested = w->continued->testing;
+  }
+  return remainder ? c->rest : c->quotient;
+}
+
+void keep_quotients(widener *w, const continued_divisions *all, LLVMBasicBlockRef before,
+                    const LLVMBasicBlockRef *after, int count) {
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(w->b);
+  for (int k = -1; k < count; k++) {
+    LLVMPositionBuilderBefore(w->b, LLVMGetBasicBlockTerminator(k < 0 ? before : after[k]));
+    for (int n = 0; n < 2 * all->count; n++) {
+      const continued *c = &all->list[n / 2];
+      LLVMValueRef kept = c->kept[n % 2], last = c->last[n % 2];
+      LLVMValueRef moved = LLVMBuildLoad2(w->b, LLVMTypeOf(c->divisor), k < 0 ? kept : last, "");
+      LLVMValueRef stored = LLVMBuildStore(w->b, moved, k < 0 ? last : kept);
+      LLVMSetVolatile(k < 0 ? moved : stored, 1);
+    }
+  }
+  LLVMPositionBuilderAtEnd(w->b, here);
 }

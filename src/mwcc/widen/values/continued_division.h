@@ -4,22 +4,42 @@
 
 #include "mwcc/widen/widen.h"
 
-enum { MOST_CONTINUED = 8 };
+enum { MOST_CONTINUED = 8, MOST_POSITIVE = 12, MOST_JOINS = 32 };
 
 typedef struct continued {
   LLVMValueRef dividend, divisor; /* the key, with the sign */
-  bool is_signed;
-  LLVMValueRef last[2];        /* slots: the last quotient times the divisor, and the quotient */
-  LLVMValueRef quotient, rest; /* this gang's, if its test has computed them; or NULL */
+  bool is_signed, positive;       /* the divisor is known to be positive */
+  LLVMValueRef kept[2];           /* in memory, between loops over rows: the row's begin and the quotient */
+  LLVMValueRef last[2];           /* slots of the loop: the same */
+  LLVMValueRef quotient, rest;    /* the last that were emitted, or NULL; available from `at` on */
+  LLVMBasicBlockRef at;
+  bool tested; /* they were computed by the gang's test, which dominates its code */
 } continued;
 
+/* Zeroed at first; then list_positive_divisors, before w->continued is set. */
 struct continued_divisions {
   continued list[MOST_CONTINUED];
   int count;
-  bool testing; /* what is computed now dominates the gang's code */
+  LLVMValueRef positive[MOST_POSITIVE]; /* parameters, and products of them, that are positive in this loop */
+  int positive_count;
+  struct join { /* a block, and the one that dominates it */
+    LLVMBasicBlockRef block, from;
+  } joins[MOST_JOINS];
+  int join_count;
+  bool testing; /* the gang's test is being emitted */
 };
 
+/* The parameters that the kernel divides by, and products of these that it compares with 0. */
+void list_positive_divisors(const widener *w, continued_divisions *all);
+/* i1: whether they are positive; NULL: there are none. */
+LLVMValueRef build_positive_test(widener *w, const continued_divisions *all);
+/* From now on comparisons of them with 0 and with -1 are false. */
+void assume_positive(widener *w, const continued_divisions *all);
 /* The quotient or remainder of scalars, for a division `i` of the kernel; NULL: it must be divided. */
 LLVMValueRef continue_division(widener *w, LLVMValueRef i, LLVMOpcode opcode, LLVMValueRef a, LLVMValueRef by);
+/* Once the loop over rows is emitted: what has been kept is loaded at the end of `before`, and kept again at the end of
+   each block after the loop. */
+void keep_quotients(widener *w, const continued_divisions *all, LLVMBasicBlockRef before,
+                    const LLVMBasicBlockRef *after, int count);
 
 #endif
