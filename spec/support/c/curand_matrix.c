@@ -1,10 +1,11 @@
 /* Numbers of this library compared with NVIDIA's, for every kind, ordering, seed and offset, in one process:
  *     curand_matrix OURS NVIDIAS COUNT [KIND [ORDERING [SORT [SEED]]]]
- * draws COUNT numbers of each, or of one kind, ordering, sort (a number from 0) and seed (which, from 0), and prints a line for each kind, ordering and sort of numbers: how many streams, how many numbers
- * differ, and of normal and log-normal numbers by how much at most, in units of a float's or double's precision, and how
- * many by more than 2. A COUNT
- * below 10^6 leaves out orderings that NVIDIA's library takes a second to begin. Of normal, log-normal and Poisson's numbers
- * one seed is drawn. */
+ * draws COUNT numbers of each, or of one kind, ordering, sort (a number from 0) and seed (which, from 0), and prints a
+ * line for each kind, ordering and sort of numbers: how many streams, how many numbers differ, and of normal and
+ * log-normal numbers by how much at most, in units of a float's or double's precision times the larger term, and of
+ * those times the larger number of a pair; and how many by more than 2 of the first. A COUNT below 10^6 leaves out
+ * orderings that NVIDIA's library takes a second to begin, and seeds of normal and log-normal numbers but one. Of
+ * Poisson's numbers one seed is drawn. */
 #include <curand.h>
 
 #include <dlfcn.h>
@@ -126,15 +127,17 @@ static double value(const void *list, int sort, size_t i) {
 
 static int in_pairs(const kind *k) { return k->type < 140 || k->type == 161; }
 
-/* The larger term of a number: of a pair its radius, as cosine and sine are parts of it. A log-normal number has the error
-   of its exponent. Philox's pairs begin before the list if the offset is odd: the first number then has no other, and is left
-   out. */
-static double scale(const kind *k, unsigned long long offset, const void *list, int sort, size_t i, size_t count) {
+/* The larger term of a number: of a pair its radius, as cosine and sine are parts of it, or if `of_both` the larger
+   number. A log-normal number has the error of its exponent. Philox's pairs begin before the list if the offset is odd:
+   the first number then has no other, and is left out. */
+static double scale(const kind *k, unsigned long long offset, const void *list, int sort, size_t i, size_t count,
+                    int of_both) {
   size_t shift = k->type == 161 ? offset & 1 : 0, partner = ((i + shift) ^ 1) - shift;
   if (in_pairs(k) && partner >= count) return INFINITY;
   double x = value(list, sort, i), other = in_pairs(k) ? value(list, sort, partner) : 0;
-  if (sort >= LOGNORMAL) return fabs(x) * fmax(1, in_pairs(k) ? hypot(log(x), log(other)) : fabs(log(x)));
-  return in_pairs(k) ? hypot(x, other) : fmax(fabs(x), 1);
+  double z = sort >= LOGNORMAL ? log(x) : x, other_z = sort >= LOGNORMAL && in_pairs(k) ? log(other) : other;
+  double term = !in_pairs(k) ? fmax(fabs(z), 1) : of_both ? fmax(fabs(z), fabs(other_z)) : hypot(z, other_z);
+  return sort >= LOGNORMAL ? fabs(x) * fmax(1, term) : term;
 }
 
 /* Whether an argument is left out, or is this number. */
@@ -162,10 +165,10 @@ int main(int argument_count, char **arguments) {
         if (!chosen(choices[2], sort)) continue;
         size_t size = is_double(sort) || (sort == WORDS && k->type > 202) ? 8 : 4, differ = 0, far = 0;
         int streams = 0;
-        double most = 0;
+        double unit = is_double(sort) ? 0x1p-52 : 0x1p-23, most = 0, of_both = 0;
         for (int s = 0; s < (k->type > 200 ? 5 : 4); s++) {
           for (int f = 0; f < (k->offsets ? 5 : 1); f++) {
-            if ((sort >= NORMAL && s != 1) || !chosen(choices[3], s))
+            if ((sort >= (big ? POISSON : NORMAL) && s != 1) || !chosen(choices[3], s))
               continue; /* words and uniform numbers say the rest */
             unsigned dimension = k->type > 200 ? dimensions[s] : 1;
             size_t some = count / dimension * dimension;
@@ -175,9 +178,11 @@ int main(int argument_count, char **arguments) {
             for (size_t i = 0; i < some; i++) {
               if (memcmp(x + i * size, y + i * size, size) == 0) continue;
               differ++;
-              double apart = fabs(value(x, sort, i) - value(y, sort, i)) / scale(k, offsets[f], y, sort, i, some);
               if (sort < NORMAL || sort >= POISSON) continue;
+              double distance = fabs(value(x, sort, i) - value(y, sort, i));
+              double apart = distance / scale(k, offsets[f], y, sort, i, some, 0);
               if (!(apart <= most)) most = apart;
+              of_both = fmax(of_both, distance / scale(k, offsets[f], y, sort, i, some, 1));
               if (!(apart <= (is_double(sort) ? 0x1p-51 : 0x1p-22))) far++;
             }
           }
@@ -185,8 +190,8 @@ int main(int argument_count, char **arguments) {
         if (sort < NORMAL || sort >= POISSON)
           printf("%s %d %s: %d streams, %zu differ\n", k->name, k->orderings[o], sorts[sort], streams, differ);
         else
-          printf("%s %d %s: %d streams, apart by %.2f, %zu by more than 2\n", k->name, k->orderings[o], sorts[sort],
-                 streams, most / (is_double(sort) ? 0x1p-52 : 0x1p-23), far);
+          printf("%s %d %s: %d streams, apart by %.2f (%.2f), %zu by more than 2\n", k->name, k->orderings[o],
+                 sorts[sort], streams, most / unit, of_both / unit, far);
         fflush(stdout);
       }
     }

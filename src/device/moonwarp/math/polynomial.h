@@ -19,6 +19,24 @@
     __mw_horner_of(__VA_ARGS__)(fmaf, __mw_x, __VA_ARGS__);                                                            \
   })
 
+/* The same on the CPU device in a loop: the vectors of a gang take each step together. Of an unrolled polynomial the
+ * compiler makes one vector after the other, and each step waits for the one before. */
+#if defined __MW_NVPTX__ || defined __MW_NVRTC__
+#define __mw_polynomial_in_steps __mw_polynomial
+#else
+#define __mw_polynomial_in_steps(x, ...)                                                                               \
+  ({                                                                                                                   \
+    static const double __mw_coefficients[] = {__VA_ARGS__};                                                           \
+    __mw_in_steps(x, __mw_coefficients);                                                                               \
+  })
+template <int n> __mw_device_template double __mw_in_steps(double x, const double (&coefficients)[n]) {
+  double y = coefficients[n - 1];
+#pragma unroll 1
+  for (int i = n - 2; i >= 0; i--) y = fma(y, x, coefficients[i]);
+  return y;
+}
+#endif
+
 /* By the number of coefficients. */
 #define __mw_horner_of(...)                                                                                            \
   __mw_horner_pick(__VA_ARGS__, 40, 39, 38, 37, 36, 35, 34, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20,    \

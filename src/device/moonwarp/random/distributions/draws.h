@@ -1,6 +1,7 @@
 /* A number from one word, for host streams that need no more: Draw::make(word, a, b), by the name of the distribution,
  * with its parameters a and b. Some are made in two steps on the CPU device: Draw::begin(word) is a double,
- * Draw::is_rare tells whether its number takes long, and Draw::common or Draw::rare makes it. */
+ * Draw::is_common and Draw::is_rare (which takes long) tell which kind of number it gives, and Draw::common, Draw::rare
+ * or Draw::other makes it. */
 #ifndef MOONWARP_RANDOM_DISTRIBUTIONS_DRAWS_H
 #define MOONWARP_RANDOM_DISTRIBUTIONS_DRAWS_H
 
@@ -30,9 +31,11 @@ MW_DRAW(lognormal, float, __mw_lognormal_of(__mw_exact_normal(x), (float)a, (flo
 #define MW_DRAW_IN_STEPS(what, of_normal)                                                                              \
   struct draw_##what {                                                                                                 \
     template <class W> static __device__ double begin(W x) { return __mw_centred_uniform(x); }                         \
-    static __device__ bool is_rare(double x) { return __mw_is_rare(x); }                                               \
-    static __device__ double common(double x, double a, double b) { return of_normal(__mw_common_normal(x)); }         \
-    static __device__ double rare(double x, double a, double b) { return of_normal(__mw_rare_normal(x)); }             \
+    static __device__ bool is_common(double x) { return __mw_is_central(x); }                                          \
+    static __device__ bool is_rare(double x) { return __mw_is_in_tails(x); }                                           \
+    static __device__ double common(double x, double a, double b) { return of_normal(__mw_central_normal(x)); }        \
+    static __device__ double other(double x, double a, double b) { return of_normal(__mw_middle_normal(x)); }          \
+    static __device__ double rare(double x, double a, double b) { return of_normal(__mw_tail_normal(x)); }             \
     template <class W> static __device__ double make(W x, double a, double b) {                                        \
       return of_normal(__mw_host_normal_double(x));                                                                    \
     }                                                                                                                  \

@@ -13,8 +13,9 @@ __mw_device_template float __mw_exp_of_normal(float x) {
   double wide = x > 89.0f ? 89.0f : x < -104.0f ? -104.0f : x; /* NaN passes */
   double shifted = fma(wide, 0x1.71547652b82fep+0, 0x1.8p+52), k = shifted - 0x1.8p+52;
   double r = fma(k, -0x1.62e42fefa39efp-1, wide);
-  double y = __mw_polynomial(r, 1.0, 1.0, 0x1p-1, 0x1.5555555555555p-3, 0x1.5555555555555p-5, 0x1.1111111111111p-7,
-                             0x1.6c16c16c16c17p-10, 0x1.a01a01a01a01ap-13, 0x1.a01a01a01a01ap-16);
+  double y =
+      __mw_polynomial_in_steps(r, 1.0, 1.0, 0x1p-1, 0x1.5555555555555p-3, 0x1.5555555555555p-5, 0x1.1111111111111p-7,
+                               0x1.6c16c16c16c17p-10, 0x1.a01a01a01a01ap-13, 0x1.a01a01a01a01ap-16);
   return (float)__mw_double(__mw_bits(y) + (__mw_bits(shifted) << 52));
 }
 #endif

@@ -126,9 +126,9 @@ __mw_device_template double __mw_log_of_uniform(double u) {
   double whole = k * 0x1.62e42ffp-1, sum = whole + f, error = (whole - sum) + f; /* the product is exact */
   double y = sum - square, lost = (sum - y) - square;
   double s = f / (2.0 + f), z = s * s;
-  double p = z * __mw_polynomial(z, 0x1.5555555555555p-1, 0x1.9999999999b08p-2, 0x1.24924924813f7p-2,
-                                 0x1.c71c71d228222p-3, 0x1.745d1613aed8bp-3, 0x1.3b137bd0e96dbp-3, 0x1.11253b6d0edfcp-3,
-                                 0x1.dce4d17615995p-4, 0x1.f7db996be446fp-4);
+  double p = z * __mw_polynomial_in_steps(z, 0x1.5555555555555p-1, 0x1.9999999999b08p-2, 0x1.24924924813f7p-2,
+                                          0x1.c71c71d228222p-3, 0x1.745d1613aed8bp-3, 0x1.3b137bd0e96dbp-3,
+                                          0x1.11253b6d0edfcp-3, 0x1.dce4d17615995p-4, 0x1.f7db996be446fp-4);
   return y + (((error + lost) - square_low) + fma(s, square + p, k * -0x1.718432a1b0e26p-35));
 }
 __mw_device_template double2 __mw_polar_double(double u, double turns) {
@@ -139,13 +139,13 @@ __mw_device_template double2 __mw_polar_double(double u, double turns) {
   double near = fma(k, -0x1.921fb54442d18p+0, angle), low = k * -0x1.1a62633145c07p-54; /* the first is exact */
   double r = near + low, s = r * r, rest = (near - r) + low;
   double sin_r = r + fma(r * s,
-                         __mw_polynomial(s, -0x1.5555555555555p-3, 0x1.111111111108bp-7, -0x1.a01a01a006dbap-13,
-                                         0x1.71de3a40219fap-19, -0x1.ae643d53aa3e9p-26, 0x1.6114b2ec6b76fp-33,
-                                         -0x1.a5646903eef59p-41),
+                         __mw_polynomial_in_steps(s, -0x1.5555555555555p-3, 0x1.111111111108bp-7,
+                                                  -0x1.a01a01a006dbap-13, 0x1.71de3a40219fap-19, -0x1.ae643d53aa3e9p-26,
+                                                  0x1.6114b2ec6b76fp-33, -0x1.a5646903eef59p-41),
                          rest);
   double half = 0.5 * s, half_low = fma(0.5 * r, r, -half), whole = 1.0 - half, error = (1.0 - whole) - half;
-  double p = __mw_polynomial(s, 0x1.555555555554ap-5, -0x1.6c16c16c14e3cp-10, 0x1.a01a019c66475p-16,
-                             -0x1.27e4f7d6c756bp-22, 0x1.1ee9cafcfe19fp-29, -0x1.8f9e5d8110847p-37);
+  double p = __mw_polynomial_in_steps(s, 0x1.555555555554ap-5, -0x1.6c16c16c14e3cp-10, 0x1.a01a019c66475p-16,
+                                      -0x1.27e4f7d6c756bp-22, 0x1.1ee9cafcfe19fp-29, -0x1.8f9e5d8110847p-37);
   double cos_r = whole + ((error - half_low) + fma(s * s, p, -(r * rest)));
   double sine = __mw_turned(quarter & 1 ? cos_r : sin_r, quarter),
          cosine = __mw_turned(quarter & 1 ? sin_r : cos_r, quarter + 1);

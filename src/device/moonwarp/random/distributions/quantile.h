@@ -51,17 +51,20 @@ __mw_device_template double __mw_upper_quantile(double p) {
   }
   double numerator =
       fma(v,
-          __mw_polynomial(v2, 0x1.31f362ab2a1afp-51, 0x1.aac31b93597edp-32, 0x1.35b2c7cb5180bp-17, 0x1.a34579b7906f5p-7,
-                          0x1.20b02a4eb87a9p-3, -0x1.3a013a3a2bc14p+6, -0x1.40bb9451fa734p+8, -0x1.2ca2b4c40b295p+5),
-          __mw_polynomial(v2, 0x1.7de181e33327ap-64, 0x1.ab2ce837f97b2p-41, 0x1.737f361a8ccfcp-24,
-                          0x1.010fe29b0f121p-11, 0x1.26c3e5d5b3a8dp-3, -0x1.3fc97db27fcbep+3, -0x1.dcd77c98ae55p+7,
-                          -0x1.6e3054c9857b1p+7, -0x1.c7cda7687ef7fp+0));
-  double denominator = fma(
-      v,
-      __mw_polynomial(v2, 0x1.53e4fba4d7e97p-52, 0x1.58e7d97e7b985p-32, 0x1.7c422971344eep-17, 0x1.f2c5b28dc6097p-6,
-                      0x1.f102f63edb291p+2, 0x1.7c2ff3be8b108p+7, 0x1.67ab179726d0bp+8, 0x1.9f402fb9ddb78p+4),
-      __mw_polynomial(v2, 0x1.49ca9e1bfca28p-65, 0x1.1f7e02149f826p-41, 0x1.6cb65fe10bc27p-24, 0x1.a0d59bf7706fbp-11,
-                      0x1.4c642b9adb40fp-1, 0x1.9ef055939af78p+5, 0x1.719ec16c3121ep+8, 0x1.3c79a801538e1p+7, 0x1p+0));
+          __mw_polynomial_in_steps(v2, 0x1.31f362ab2a1afp-51, 0x1.aac31b93597edp-32, 0x1.35b2c7cb5180bp-17,
+                                   0x1.a34579b7906f5p-7, 0x1.20b02a4eb87a9p-3, -0x1.3a013a3a2bc14p+6,
+                                   -0x1.40bb9451fa734p+8, -0x1.2ca2b4c40b295p+5),
+          __mw_polynomial_in_steps(v2, 0x1.7de181e33327ap-64, 0x1.ab2ce837f97b2p-41, 0x1.737f361a8ccfcp-24,
+                                   0x1.010fe29b0f121p-11, 0x1.26c3e5d5b3a8dp-3, -0x1.3fc97db27fcbep+3,
+                                   -0x1.dcd77c98ae55p+7, -0x1.6e3054c9857b1p+7, -0x1.c7cda7687ef7fp+0));
+  double denominator =
+      fma(v,
+          __mw_polynomial_in_steps(v2, 0x1.53e4fba4d7e97p-52, 0x1.58e7d97e7b985p-32, 0x1.7c422971344eep-17,
+                                   0x1.f2c5b28dc6097p-6, 0x1.f102f63edb291p+2, 0x1.7c2ff3be8b108p+7,
+                                   0x1.67ab179726d0bp+8, 0x1.9f402fb9ddb78p+4),
+          __mw_polynomial_in_steps(v2, 0x1.49ca9e1bfca28p-65, 0x1.1f7e02149f826p-41, 0x1.6cb65fe10bc27p-24,
+                                   0x1.a0d59bf7706fbp-11, 0x1.4c642b9adb40fp-1, 0x1.9ef055939af78p+5,
+                                   0x1.719ec16c3121ep+8, 0x1.3c79a801538e1p+7, 0x1p+0));
   return x * (2.0 + numerator / denominator);
 }
 
@@ -94,14 +97,14 @@ __mw_device_template double __mw_rough_upper_quantile(double p) {
                                  -0x1.c06057811aeep-22, 0x1.07781d0667b4ep-18, 0x1.990f4bcb6eac5p-26);
     return fma(1.4142135623730951, r, fma(y, odd, even));
   }
-  double numerator =
-      __mw_polynomial(v, 0x1.bb5960ae9a328p-45, 0x1.b1b001a8881c7p-33, 0x1.2ff98fb0e3a5dp-23, 0x1.df03d169032acp-16,
-                      0x1.e01eb6efc4a1bp-10, 0x1.1875959e81034p-5, 0x1.0735944a9707bp-6, -0x1.4b240ab838509p+1,
-                      -0x1.5441fc3ed4defp+3, -0x1.3f168a76fdef2p+3, -0x1.a950c27769496p+0);
+  double numerator = __mw_polynomial_in_steps(v, 0x1.bb5960ae9a328p-45, 0x1.b1b001a8881c7p-33, 0x1.2ff98fb0e3a5dp-23,
+                                              0x1.df03d169032acp-16, 0x1.e01eb6efc4a1bp-10, 0x1.1875959e81034p-5,
+                                              0x1.0735944a9707bp-6, -0x1.4b240ab838509p+1, -0x1.5441fc3ed4defp+3,
+                                              -0x1.3f168a76fdef2p+3, -0x1.a950c27769496p+0);
   double denominator =
-      __mw_polynomial(v, 0x1.8cf6f41d3abd8p-46, 0x1.040e1d7e347f2p-33, 0x1.d69603dd73d6p-24, 0x1.eedc3d316f57dp-16,
-                      0x1.6d37306238ee1p-9, 0x1.99e9da3efc221p-4, 0x1.66f0c48fd855bp+0, 0x1.e2bdc8059396bp+2,
-                      0x1.d258c4109fe3fp+3, 0x1.12fccc1df90cp+3, 0x1p+0);
+      __mw_polynomial_in_steps(v, 0x1.8cf6f41d3abd8p-46, 0x1.040e1d7e347f2p-33, 0x1.d69603dd73d6p-24,
+                               0x1.eedc3d316f57dp-16, 0x1.6d37306238ee1p-9, 0x1.99e9da3efc221p-4, 0x1.66f0c48fd855bp+0,
+                               0x1.e2bdc8059396bp+2, 0x1.d258c4109fe3fp+3, 0x1.12fccc1df90cp+3, 0x1p+0);
   return x * (2.0 + numerator / denominator);
 }
 

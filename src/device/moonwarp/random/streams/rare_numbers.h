@@ -1,8 +1,9 @@
-/* Rare numbers that take long, made after the others.
+/* Rare numbers that take long, and others that are not made as the common ones are, made after those.
  *
  * A gang makes a rare number whenever one of its lanes has one: if one number in 16 is rare, 32 lanes do for nearly all
- * of their numbers. So a warp makes the common ones of its next 2048 numbers first, and lists the rare ones, of which
- * then each lane makes one at a time. Until then the first step of a rare number (draws.h) is in its place. */
+ * of their numbers. So a warp makes the common ones of its next 2048 numbers first, and lists the rest, of which then
+ * each lane makes one at a time: first the others, then the rare ones. Until then the first step of a number (draws.h) is
+ * in its place. */
 #ifndef MOONWARP_RANDOM_STREAMS_RARE_NUMBERS_H
 #define MOONWARP_RANDOM_STREAMS_RARE_NUMBERS_H
 
@@ -18,7 +19,7 @@ template <class Draw, bool = made_in_steps<Draw>::value> struct warp_numbers {
   template <class Out> __device__ void finish(double a, double b, Out *to, int near, int inner, int outer) {}
 };
 template <class Draw> struct warp_numbers<Draw, true> {
-  int found = 0;
+  int others = 0, rare = 2048; /* the list has others before the first of these, and rare ones from the second on */
 
   /* Of a block of up to 128 threads. */
   static __device__ unsigned short *list() {
@@ -27,25 +28,37 @@ template <class Draw> struct warp_numbers<Draw, true> {
   }
   template <class W> __device__ void put(int j, bool has_one, W x, double a, double b, double *at) {
     double first = Draw::begin(x);
-    bool is_rare = Draw::is_rare(first);
-    if (has_one) *at = is_rare ? first : Draw::common(first, a, b);
-    unsigned short *rare = list();
-    int lane = threadIdx.x & 31;
-    for (unsigned lanes = __ballot_sync(~0u, has_one && is_rare); lanes != 0; lanes &= lanes - 1) {
-      if (lane == 0) rare[found] = (unsigned short)(j * 32 + __ffs(lanes) - 1);
-      found++;
+    bool is_common = Draw::is_common(first);
+    if (has_one) *at = is_common ? Draw::common(first, a, b) : first;
+    unsigned short *listed = list();
+    unsigned are_rare = __ballot_sync(~0u, Draw::is_rare(first));
+    bool is_first = (threadIdx.x & 31) == 0;
+    for (unsigned lanes = __ballot_sync(~0u, has_one && !is_common); lanes != 0; lanes &= lanes - 1) {
+      int lane = __ffs(lanes) - 1, is_rare = are_rare >> lane & 1;
+      rare -= is_rare;
+      if (is_first) listed[is_rare ? rare : others] = (unsigned short)(j * 32 + lane);
+      others += 1 - is_rare;
     }
   }
   __device__ void finish(double a, double b, double *to, int near, int inner, int outer) {
-    const unsigned short *rare = list();
+    const unsigned short *listed = list();
+    int lane = threadIdx.x & 31;
     __syncwarp();
-    for (int i = threadIdx.x & 31; i < found; i += 32) {
-      int number = rare[i], j = number >> 5;
-      double *at = to + ((number & 31) + (j & near - 1) * inner + j / near * (long long)outer);
+    for (int i = lane; i < others; i += 32) {
+      double *at = place(listed[i], to, near, inner, outer);
+      *at = Draw::other(*at, a, b);
+    }
+    for (int i = rare + lane; i < 2048; i += 32) {
+      double *at = place(listed[i], to, near, inner, outer);
       *at = Draw::rare(*at, a, b);
     }
     __syncwarp();
-    found = 0;
+    others = 0;
+    rare = 2048;
+  }
+  static __device__ double *place(int number, double *to, int near, int inner, int outer) {
+    int j = number >> 5;
+    return to + ((number & 31) + (j & near - 1) * inner + j / near * (long long)outer);
   }
 };
 
