@@ -69,13 +69,15 @@ __global__ void NAME(const T *in, T *out, long long room, I n, I a, I b, I c, I 
   if (!(POSITIVE)) to = i;
   if (SIGNEDto < (I)room) out[to] = (T)(BEFORELOADSUM);
 }]])
+  -- Unsigned numbers that wrap have digits of another period, whose places others have.
+  local stored = signed and "to >= 0 && " or number == "(i - p)" and "i >= p && " or ""
   local place = type(block) ~= "number" and
     "(((blockIdx.y * gridDim.x + blockIdx.x) * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x)" or
     type(grid) ~= "number" and "((blockIdx.y * gridDim.x + blockIdx.x) * blockDim.x + threadIdx.x)" or
     draw.pick { "blockIdx.x * blockDim.x + threadIdx.x", "(blockIdx.x * blockDim.x + threadIdx.x)" }
   source = source:gsub("PLACE", place):gsub("DIGITS", function() return table.concat(lines, "\n  ") end)
     :gsub("GUARD", function() return guard end):gsub("%f[%w]TO%f[%W]", function() return to end)
-    :gsub("POSITIVE", table.concat(positive, " && ")):gsub("SIGNED", signed and "to >= 0 && " or "")
+    :gsub("POSITIVE", table.concat(positive, " && ")):gsub("SIGNED", stored)
     :gsub("BEFORE", draw.chance(50) and "out[to] + " or "")
     :gsub("LOADSUM", function() return loads .. table.concat(sum) end)
     :gsub("%f[%w_]T%f[^%w_]", t.name):gsub("%f[%w_]I%f[^%w_]", index)
