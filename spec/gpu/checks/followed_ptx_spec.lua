@@ -31,6 +31,17 @@ describe("a kernel of a checked run on a GPU", function()
     end)
   end
 
+  it("reads texture references, whose handles are not memory of the kernel", function()
+    for _, checks in ipairs { 1, 2, 4, 8, 15 } do
+      local text, status = mwcc.try([[texture<float, 2, cudaReadModeElementType> image;
+        __global__ void k(float *out) { out[threadIdx.x] = tex2D(image, threadIdx.x + .5f, .5f); }]],
+        "--target=nvptx --verify --arch=sm_90 --stoppable --checks=" .. checks)
+      assert.equal(0, status, text)
+      assert.matches("ld%.global[%w.]*%s+%%rd%d+, %[image%];", text)
+      assert.is_nil(text:find("cvta.global[%w.]*%s+%%rd%d+, image;"), text)
+    end
+  end)
+
   it("passes on a barrier's operands", function()
     local body = body_of [[__global__ void k(unsigned *x) {
       asm volatile("bar.sync %0, %1;" :: "r"(x[1]), "r"(x[2])); x[0] = 1; }]]

@@ -82,4 +82,28 @@ __global__ void k(int *y, int n) { if (threadIdx.x @{<=|<} n) y[threadIdx.x] = 1
       assert.equal("no findings", tostring(planted.report_of(case, false)))
     end)
   end
+
+  it("finds nothing in what libraries have written", function()
+    local m = mw.array({ { 4, 1 }, { 1, 3 } }, "float")
+    local wave = mw.rand(64)
+    assert.equal("no findings", tostring(mw.check(function()
+      local product = m:mm(m) * 2
+      local solved = mw.linalg.solve(m, product) * 2
+      local spectrum = mw.fft.rfft(wave) * 2
+      assert.is_true((product + solved):sum() > 0)
+      assert.is_true(mw.fft.irfft(spectrum, 64):abs():max() > 0)
+    end)))
+  end)
+
+  it("follows kernels with texture references", function()
+    local m = mw.compile [==[texture<float, 2, cudaReadModeElementType> image;
+__global__ void k(float *y, int n) {
+  if (threadIdx.x < n) y[threadIdx.x] = tex2D(image, threadIdx.x + .5f, .5f);
+}]==]
+    m.image = mw.texture { { 1, 2, 3, 4, 5, 6, 7, 8 } }
+    for most = 8, 9 do
+      local report = mw.check(function() m.k(1, 32)(mw.zeros(8), most) end)
+      assert.equal(most - 8, #report, tostring(report))
+    end
+  end)
 end)

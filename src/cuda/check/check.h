@@ -42,6 +42,8 @@ void cuda_check_allocated(cuda_device *device, uint64_t address, size_t bytes, b
 void cuda_check_wrote(cuda_device *device, CUstream stream, uint64_t address, size_t bytes);
 /* commands.c: a copy or fill in the stream reads or writes the device's memory. */
 void cuda_check_command(cuda_stream *stream, uint64_t address, size_t bytes, bool writes);
+/* A library has queued a command in the stream that writes all of this memory. */
+void cuda_check_library(cuda_stream *stream, uint64_t address, size_t bytes);
 bool cuda_check_frees(cuda_device *device, uint64_t address, size_t bytes);
 
 /* launch_order.c */

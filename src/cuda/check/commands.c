@@ -21,6 +21,11 @@ void cuda_check_command(cuda_stream *stream, uint64_t address, size_t bytes, boo
   mw_unlock(&check->lock);
 }
 
+void cuda_check_library(cuda_stream *stream, uint64_t address, size_t bytes) {
+  cuda_check_wrote(stream->device, stream->handle, address, bytes);
+  cuda_check_command(stream, address, bytes, true);
+}
+
 void check_forget_commands(check_session *check, uint64_t address, size_t bytes) {
   size_t left = 0;
   for (size_t i = 0; i < check->command_count; i++) {

@@ -8,6 +8,7 @@
  * them are a loop, and if both are many the caller runs kernels. */
 #include "cufft.h"
 #include "base/shared_library.h"
+#include "cuda/check/check.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -226,6 +227,12 @@ static bool is_aligned(const mw_transform *t, const runs *work) {
   return starts % pair == 0;
 }
 
+static void tell_checked_run(cuda_stream *stream, const mw_transform *t) {
+  size_t element = (t->kind == MW_FOURIER_REAL_INVERSE ? 4 : 8) * (t->is_double ? 2 : 1);
+  size_t numbers = t->kind == MW_FOURIER_REAL ? t->n / 2 + 1 : t->n;
+  cuda_check_library(stream, t->to, t->outer * numbers * t->inner * element);
+}
+
 static int queue_transform(void *stream_handle, const mw_transform *t, mw_completion completion) {
   cuda_stream *stream = stream_handle;
   cuda_device *device = stream->device;
@@ -244,6 +251,7 @@ static int queue_transform(void *stream_handle, const mw_transform *t, mw_comple
   mw_lock(&device->fourier_lock);
   code = queue_runs(stream, t, &work, &completion);
   mw_unlock(&device->fourier_lock);
+  if (code == MW_SUCCESS && device->check) tell_checked_run(stream, t);
   if (code == MW_SUCCESS) cuda_stream_queued(stream, &completion);
   return code;
 }

@@ -4,6 +4,7 @@
  * of the driver's table runs. The lock orders the calls that choose its stream and queue in it. */
 #include "cublas.h"
 #include "base/shared_library.h"
+#include "cuda/check/check.h"
 #include "cuda/linear/cusolver.h"
 
 #include <stdlib.h>
@@ -154,6 +155,13 @@ static int multiply(void *handle, const mw_product *p, const element_type *of) {
                                          (int)p->count, of->compute, best);
 }
 
+/* The result's rows, with what is between them. */
+static void tell_checked_run(cuda_stream *stream, const mw_product *p) {
+  size_t element = p->letter == 'z' ? 16 : p->letter == 's' ? 4 : p->letter == 'h' || p->letter == 'b' ? 2 : 8;
+  size_t bytes = ((p->rows - 1) * p->c.leading + p->columns) * element;
+  for (size_t i = 0; i < p->count; i++) cuda_check_library(stream, p->c.address + i * p->c.next * element, bytes);
+}
+
 static int queue_product(void *stream_handle, const mw_product *p, mw_completion completion) {
   cuda_stream *stream = stream_handle;
   cuda_device *device = stream->device;
@@ -171,6 +179,7 @@ static int queue_product(void *stream_handle, const mw_product *p, mw_completion
   if (code == MW_SUCCESS && status == 0) status = multiply(handle, p, of);
   mw_unlock(&device->linear_lock);
   if (code == MW_SUCCESS && status != 0) code = failed(status, "a product");
+  if (code == MW_SUCCESS && device->check) tell_checked_run(stream, p);
   if (code == MW_SUCCESS) cuda_stream_queued(stream, &completion);
   return code;
 }

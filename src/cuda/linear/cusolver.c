@@ -5,6 +5,7 @@
  * and queue in it. The matrices of a batch share one workspace, since their calls are queued in one stream. */
 #include "cusolver.h"
 #include "base/shared_library.h"
+#include "cuda/check/check.h"
 #include "cuda/linear/cublas.h"
 
 #include <stdio.h>
@@ -337,6 +338,8 @@ int cuda_solver_factor(void *stream_handle, const mw_factorisation *f, mw_comple
     if (j.how) lib.destroy_how(j.how);
   }
   mw_unlock(&device->linear_lock);
+  for (size_t i = 0; i < MW_COUNT(f->at) && code == MW_SUCCESS && device->check; i++)
+    if (f->at[i]) cuda_check_library(stream, f->at[i], f->bytes[i] * f->count);
   if (code == MW_SUCCESS) cuda_stream_queued(stream, &completion);
   return code;
 }

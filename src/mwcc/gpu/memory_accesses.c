@@ -1,6 +1,8 @@
 /* Finds the memory accesses of GPU code, with address and size: LLVM's instructions, NVVM intrinsics, and inline
  * PTX. */
 #include "gpu.h"
+#include "mwcc/read/read.h"
+#include "mwcc/support/predicates.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -110,7 +112,8 @@ static int find_in_call(program *p, LLVMValueRef call, gpu_access out[2]) {
 
 int find_gpu_accesses(program *p, LLVMValueRef i, gpu_access out[2]) {
   switch (LLVMGetInstructionOpcode(i)) {
-  case LLVMLoad: return one_of_type(p, out, i, 0, LLVMTypeOf(i), false);
+  case LLVMLoad:
+    return is_reference(p, root_of(LLVMGetOperand(i, 0))) ? 0 : one_of_type(p, out, i, 0, LLVMTypeOf(i), false);
   case LLVMStore: return one_of_type(p, out, i, 1, LLVMTypeOf(LLVMGetOperand(i, 0)), true);
   case LLVMAtomicRMW: return one_of_type(p, out, i, 0, LLVMTypeOf(i), true);
   case LLVMAtomicCmpXchg: return one_of_type(p, out, i, 0, LLVMTypeOf(LLVMGetOperand(i, 1)), true);

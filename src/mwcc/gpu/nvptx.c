@@ -23,7 +23,7 @@
 /* ---- texture and surface references ---- */
 
 /* LLVM emits a .texref for a variable that has an annotation, so the variable is replaced by one without. After
-   read_references, all its uses are loads. */
+   read_references, all its uses are loads, and casts that nothing uses. */
 static void detach_reference(program *p, variable *v) {
   LLVMValueRef old = v->global;
   LLVMValueRef made =
@@ -31,11 +31,13 @@ static void detach_reference(program *p, variable *v) {
   LLVMSetInitializer(made, LLVMConstNull(v->value_type));
   LLVMSetExternallyInitialized(made, 1);
   LLVMSetAlignment(made, (unsigned)v->align);
-  for (LLVMUseRef use; (use = LLVMGetFirstUse(old));) {
+  for (LLVMUseRef use = LLVMGetFirstUse(old); use; use = LLVMGetNextUse(use)) {
     LLVMValueRef user = LLVMGetUser(use);
-    if (!LLVMIsALoadInst(user)) die("the reference %s is used as something else than a texture or surface", v->name);
-    LLVMSetOperand(user, 0, made);
+    bool is_dead = LLVMIsAConstant(user) && !LLVMGetFirstUse(user); /* a cast that was made for a call that is gone */
+    if (!LLVMIsALoadInst(user) && !is_dead)
+      die("the reference %s is used as something else than a texture or surface", v->name);
   }
+  LLVMReplaceAllUsesWith(old, made);
   LLVMDeleteGlobal(old);
   v->global = made;
 }

@@ -39,6 +39,8 @@ const char *metadata_text(program *p, LLVMMetadataRef node); /* "" for NULL */
 /* "ns::" for a scope in namespace ns; classes count, too, functions and files do not. The caller frees it. */
 char *scope_prefix(program *p, LLVMMetadataRef scope);
 void read_references(program *p);
+/* Whether a value is the variable of a texture or surface reference: a handle, which the host sets for each launch. */
+bool is_reference(const program *p, LLVMValueRef value);
 /* capability_check.c: refuse what the requested compute capability lacks. */
 void check_features(program *p);       /* before anything is inlined */
 void check_sizes(program *p);          /* of constant memory and parameters */

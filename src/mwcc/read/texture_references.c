@@ -122,3 +122,10 @@ void read_references(program *p) {
   }
   LLVMDisposeBuilder(b);
 }
+
+bool is_reference(const program *p, LLVMValueRef value) {
+  if (!LLVMIsAGlobalVariable(value)) return false;
+  for (size_t i = 0; i < p->variable_count; i++)
+    if (p->variables[i].global == value) return p->variables[i].reference != 0;
+  return false;
+}

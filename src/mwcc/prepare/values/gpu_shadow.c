@@ -85,7 +85,7 @@ static bool is_memory(const value_check *c, LLVMValueRef root) {
   unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5), i = 0;
   if (root == c->unwritten || root == c->absent || is_written(c, root) || LLVMIsAAllocaInst(root)) return false;
   if (LLVMGetPointerAddressSpace(LLVMTypeOf(root)) == CONSTANT_SPACE) return false;
-  if (LLVMIsAGlobalVariable(root)) return !LLVMIsGlobalConstant(root);
+  if (LLVMIsAGlobalVariable(root)) return !LLVMIsGlobalConstant(root) && !is_reference(c->p, root);
   if (!LLVMIsAArgument(root)) return !LLVMIsAConstant(root);
   LLVMValueRef f = LLVMGetParamParent(root);
   while (LLVMGetParam(f, i) != root) i++;
