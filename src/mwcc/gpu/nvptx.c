@@ -31,13 +31,14 @@ static void detach_reference(program *p, variable *v) {
   LLVMSetInitializer(made, LLVMConstNull(v->value_type));
   LLVMSetExternallyInitialized(made, 1);
   LLVMSetAlignment(made, (unsigned)v->align);
-  for (LLVMUseRef use = LLVMGetFirstUse(old); use; use = LLVMGetNextUse(use)) {
+  for (LLVMUseRef use = LLVMGetFirstUse(old), next; use; use = next) {
     LLVMValueRef user = LLVMGetUser(use);
-    bool is_dead = LLVMIsAConstant(user) && !LLVMGetFirstUse(user); /* a cast that was made for a call that is gone */
-    if (!LLVMIsALoadInst(user) && !is_dead)
-      die("the reference %s is used as something else than a texture or surface", v->name);
+    next = LLVMGetNextUse(use);
+    if (LLVMIsAConstant(user) && !LLVMGetFirstUse(user))
+      continue; /* of a call that is gone; it goes with the variable */
+    if (!LLVMIsALoadInst(user)) die("the reference %s is used as something else than a texture or surface", v->name);
+    LLVMSetOperand(user, 0, made);
   }
-  LLVMReplaceAllUsesWith(old, made);
   LLVMDeleteGlobal(old);
   v->global = made;
 }
