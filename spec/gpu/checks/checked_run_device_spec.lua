@@ -72,6 +72,7 @@ local expected = {
   ["atomics"] = "",
   ["an atomic and a plain access"] = "race(1,2)",
   ["records of lanes in step"] = "race(1,2)",
+  ["reads of lanes in step and a write after __syncwarp"] = "",
   ["releases of one word at the same time"] = "",
   ["releases that are kept"] = "2",
   ["past a block of malloc"] = "freed(6) past(3) past(4)",

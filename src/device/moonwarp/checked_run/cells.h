@@ -79,17 +79,21 @@ __mw_follow_inline bool __mw_conflict(const __mw_touch &a, __mw_u64 who, __mw_u6
   return a.is_shared && same && __mw_thread_of(who) / 32 == a.self.id / 32 && !((mine | theirs) & MW_FOLLOW_ATOMIC);
 }
 
-/* The contents of the record at `place`. If it is incomplete, both accesses happen at the same time, mostly at one
-   place of the code, and `place` stands for the missing fields. */
+/* The contents of the record at `place`. Of readers in one warp the halves may be from two lanes in step, whose second
+   halves are the same but for the thread. If it is incomplete otherwise, both accesses happen at the same time, mostly
+   at one place of the code, and `place` stands for the missing fields. */
 __mw_follow_inline __mw_u64 __mw_record_at(const __mw_touch &a, __mw_u64 who, __mw_u64 what, int place) {
-  if ((what >> 7 & 511) == (__mw_thread_of(who) & 511) && what >> 44) return what;
+  __mw_u64 thread = __mw_thread_of(who) & 511, other = what >> 7 & 511;
+  if (other == thread && what >> 44) return what;
+  if ((place == MW_FOLLOW_READ || place == MW_FOLLOW_READ_TOO) && other / 32 == thread / 32 && what >> 44)
+    return (what & ~(511ull << 7)) | thread << 7;
   __mw_u32 strong = a.flags & (MW_FOLLOW_ATOMIC | MW_FOLLOW_VOLATILE);
   __mw_u32 flags = place == MW_FOLLOW_WRITE    ? MW_FOLLOW_STORE
                    : place != MW_FOLLOW_UPDATE ? (strong ? MW_FOLLOW_VOLATILE : 0) /* a poll, for an atomic access */
                    : a.flags & MW_FOLLOW_STORE ? a.flags & ~MW_FOLLOW_VOLATILE | MW_FOLLOW_ATOMIC
                                                : MW_FOLLOW_VOLATILE;
   return (__mw_u64)a.site << 44 | (__mw_u64)(a.self.thread->step & 4095) << 32 |
-         (__mw_load(&a.self.block->grids) & 0xffff) << 16 | (flags & 127 & ~MW_FOLLOW_COPY);
+         (__mw_load(&a.self.block->grids) & 0xffff) << 16 | thread << 7 | (flags & 127 & ~MW_FOLLOW_COPY);
 }
 
 __mw_follow_inline void __mw_compare(const __mw_touch &a, const mw_follow_cell *cell, int which, __mw_u32 bytes) {
