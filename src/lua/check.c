@@ -58,7 +58,8 @@ static int check_begin(lua_State *L) {
   return 0;
 }
 
-/* check_end() -> a sequence of findings, with the text `unchecked`. What is wrong with filling it leaves the report unreleased, and no more. */
+/* check_end() -> a sequence of findings, with the text `unchecked`. What is wrong with filling it leaves the report
+   unreleased, and no more. */
 static int check_end(lua_State *L) {
   mwl_state *state = mwl_of(L);
   mw_report *report;

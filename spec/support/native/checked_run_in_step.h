@@ -24,7 +24,7 @@ static void run_in_step() {
     interleave = nullptr;
     if (T == 0) load(global(62), 2);
   });
-  /* thread 1 has exchanged the first half of its record when thread 2 records its own read, and keeps that of thread 1 */
+  /* thread 1 has exchanged the first half of its record when thread 2 records its own read, and keeps thread 1's */
   run("reads of lanes in step and a write after __syncwarp", 1, 3, [] {
     static const auto order = [](operation what) {
       if (what == EXCHANGE && T == 1 && stage == 0) stage = 1, wait_for(2);

@@ -89,8 +89,8 @@ static bool has_settled_textures(const mw_launch *launch) {
 
 static size_t references_of(const mw_launch *launch) { return launch ? launch->kernel->info->reference_count : 0; }
 
-/* Cooperative launches have phases of their own, and clusters several blocks at a time, and only single launches can change a driver's own texture
-   bindings. */
+/* Cooperative launches have phases of their own, and clusters several blocks at a time, and only single launches can
+   change a driver's own texture bindings. */
 static bool takes_launch(const mw_device *device, const mw_launch *launch) {
   const mw_kernel *kernel = launch->kernel;
   return kernel->module->device == device && kernel->module->epoch == atomic_load(&device->epoch) &&

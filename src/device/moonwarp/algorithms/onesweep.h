@@ -2,9 +2,10 @@
  * least significant digit radix sort for GPUs" (2022), with the decoupled look-back of Merrill and Garland (2016).
  *
  * onesweep_count counts the digits of all passes in one reading, onesweep_bases computes each digit's first place from
- * them; with few elements onesweep_begin does both, by one launch. In a pass, a block takes the next tile and publishes how many of each digit it has. Then it ranks its keys and
- * adds up what the tiles before it have published, so it knows where each of its digits begins. Keys go to their places
- * in the tile first, in shared memory: neighbours there have neighbouring places in the result.
+ * them; with few elements onesweep_begin does both, by one launch. In a pass, a block takes the next tile and publishes
+ * how many of each digit it has. Then it ranks its keys and adds up what the tiles before it have published, so it knows
+ * where each of its digits begins. Keys go to their places in the tile first, in shared memory: neighbours there have
+ * neighbouring places in the result.
  *
  * A pass whose digit is the same in all keys would move nothing and is skipped, as are those of the high bits of small
  * integers. So a pass finds out from the counts which of the others run, and from that where keys are.

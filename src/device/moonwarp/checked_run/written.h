@@ -234,8 +234,8 @@ __mw_follow_inline __mw_u64 __mw_follow_from_lane(__mw_u32 lanes, __mw_u64 value
   return high << 32 | __mw_follow_from(lanes, (__mw_u32)value, from);
 }
 
-/* What a shuffle gave the lane, of four bytes: the shadow in the lane that it read, where that lane takes part; and that lane's
-   latest load of an unwritten value becomes this one's. origin: where the unwritten bits of `shadow` are from, as for
+/* What a shuffle gave the lane, of four bytes: the shadow in the lane that it read, where that lane takes part; and that
+   lane's latest load of an unwritten value becomes this one's. origin: where the unwritten bits of `shadow` are from, as for
    __mw_guard_unwritten. */
 __mw_follow_called __mw_u32 __mw_guard_shadow_of_lane(__mw_u32 mask, __mw_u32 by, __mw_u32 clamp, __mw_u32 mode,
                                                       __mw_u32 shadow, __mw_u32 origin, __mw_latest *latest) {
@@ -307,8 +307,8 @@ __mw_follow_quick __mw_shadow_pair __mw_guard_shadow_load_pair(const void *addre
   return pair;
 }
 
-/* After a shuffle: the shadow of what it gives. It moves among the lanes that the hardware runs together, as lanes that have just
-   met in a shuffle are: a warp function for the mask would wait forever for lanes that are in another one. */
+/* After a shuffle: the shadow of what it gives. It moves among the lanes that the hardware runs together, as lanes that
+   have just met in a shuffle are: a warp function for the mask would wait forever for lanes that are in another one. */
 __mw_follow_quick __mw_u32 __mw_guard_shadow_shuffle(__mw_u32 mask, __mw_u32 by, __mw_u32 clamp, __mw_u32 mode,
                                                      __mw_u32 shadow, __mw_u32 origin, __mw_latest *latest) {
   if (__builtin_expect(!__mw_follow_ballot(__mw_follow_together(), shadow != 0), 1)) return 0;

@@ -8,9 +8,10 @@
  * as its width.
  *
  * Where a sum such as `blockIdx.y * blockDim.y + threadIdx.y` shows that neighbours along blockIdx.y are neighbours in
- * memory, the grid is transposed as well, and blocks are run along blockIdx.y. Nothing else changes for the runtime, which numbers blocks along x: a worker's range of numbers means other
- * blocks (block_loop.c). So all blocks of a launch must be run by the same code, and there are no candidates
- * (candidates.c). Sums of indices that were terms of lanes along x may be terms now: index_widening.c runs again.
+ * memory, the grid is transposed as well, and blocks are run along blockIdx.y. Nothing else changes for the runtime,
+ * which numbers blocks along x: a worker's range of numbers means other blocks (block_loop.c). So all blocks of a launch
+ * must be run by the same code, and there are no candidates (candidates.c). Sums of indices that were terms of lanes along
+ * x may be terms now: index_widening.c runs again.
  *
  * Both ways are analysed, and the accesses that are not contiguous are counted, those in loops eight times a level. */
 #include "mwcc/analysis/analysis.h"
