@@ -230,7 +230,7 @@ typedef struct kernel {
   bool private_shared;   /* each of these blocks has its own copy of shared memory: shared_privatization.c */
   uint32_t column_bytes; /* as in mw_mwo_kernel: nontemporal_stores.c */
   uint32_t loop_depth;   /* as in mw_mwo_kernel */
-  bool recurrent;        /* gather_bound, and a gather's address depends on the one of the iteration before */
+  bool recurrent;        /* gather_bound by a loop of one block, whose gathers wait for those before them */
   bool threads_may_pay;  /* thread_regions.c */
   uint32_t candidates[MW_MOST_CANDIDATES], candidate_count; /* as in mw_mwo_kernel: candidates.c */
   const char *thread_code;                                  /* the function whose stack is local_bytes: stack_depth.c */

@@ -112,6 +112,21 @@ describe("a loop whose gathers wait for each other", function()
     assert.is_true(loads "table[(sum ^ text[k]) & 255] ^ sum >> 8" >= 8)
     assert.is_true(loads "sum + table[text[k] * 3]" < 8)
   end)
+
+  it("is in the loop over threads once, where it is not unrolled", function()
+    local asm = mwcc.run([==[extern "C" __global__ void f(int length, const unsigned char *text, const int *next,
+                                                         const int *ends, int before, int *out) {
+      int first = (blockIdx.x * blockDim.x + threadIdx.x) * 64;
+      if (first >= length) return;
+      int state = 0, found = 0;
+      for (int k = max(first - before, 0); k < min(first + 64, length); k++) {
+        state = next[state * 4 + text[k]];
+        if (k >= first) found += ends[state];
+      }
+      out[first / 64] = found;
+    }]==], "--mcpu=x86-64-v3 --emit=asm")
+    assert.equal(1, mwcc.count(asm, "movzbl%s+%(%%r"))
+  end)
 end)
 
 describe("a kernel of segments of different lengths", function()

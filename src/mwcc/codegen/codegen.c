@@ -13,12 +13,14 @@
 #include <unistd.h>
 
 /* Do not spend compile time on the general variant, for launches that no SIMD variant fits: it is rarely run, so its
-   loops are not vectorised and unrolled. Nor are loops that mainly gather, unless a thread's own loads are contiguous:
-   their trip counts are small and vary, and an unrolled copy adds a branch that is hard to predict; except where
-   iterations wait for the gather of the one before, and the branch does not matter (line_checksum: 2.20 ms, 1.72
-   unrolled). Where there are mask registers, LLVM vectorises them for size, too: with the last iteration under a mask,
-   and without a scalar loop for what is left, which would take longest where rows are short. But for size it generates
-   no tests whether arrays overlap. */
+   loops are not vectorised and unrolled. Nor are loops that mainly gather, unless a thread's own loads are
+   contiguous: their trip counts are small and vary, and an unrolled copy adds a branch that is hard to predict;
+   except where iterations wait for the gather of the one before, and the branch does not matter (line_checksum:
+   2.20 ms, 1.72 unrolled). If iterations have branches of their own, LLVM copies the loop over threads instead, and
+   the copies' branches are predicted worse (automaton_match: 2.64 ms, 2.38 for size). Where there are mask
+   registers, LLVM vectorises them for size, too: with the last iteration under a mask, and without a scalar loop
+   for what is left, which would take longest where rows are short. But for size it generates no tests whether
+   arrays overlap. */
 static void mark_general_cold(program *p, const kernel *k) {
   if (k->gather_bound && !k->recurrent && (!k->vectorisable || (has_mask_registers(p) && !k->stores_rows)))
     add_attribute(p, k->run, "optsize");

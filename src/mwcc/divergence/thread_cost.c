@@ -195,10 +195,11 @@ bool mostly_gathers(kernel *k, const graph *g, const order *o, const shapes *s) 
   enum { WORTH = TUNE_GATHER_ARITHMETIC };
   for (int l = 0; l < o->loop_count; l++) {
     const loop *here = &o->loops[l];
-    unsigned gathers = 0, arithmetic = 0, chasing = 0;
+    unsigned gathers = 0, arithmetic = 0, chasing = 0, nodes = 0;
     if (!is_left_divergently(g, s, here)) continue;
     for (int n = 0; n < g->count; n++) {
       if (!here->contains[n]) continue;
+      nodes++;
       for (LLVMValueRef i = g->nodes[n].first;; i = LLVMGetNextInstruction(i)) {
         if (is_gather(s, i)) gathers++, chasing += chases_pointers(g, here, i);
         if (is_arithmetic(i)) arithmetic += (unsigned)operations_of(i);
@@ -206,7 +207,7 @@ bool mostly_gathers(kernel *k, const graph *g, const order *o, const shapes *s) 
       }
     }
     bool suits_lanes = has_mask_registers(g->program) && gathers == chasing;
-    if (arithmetic < WORTH * gathers && !suits_lanes) return k->recurrent = chasing > 0, true;
+    if (arithmetic < WORTH * gathers && !suits_lanes) return k->recurrent = chasing > 0 && nodes == 1, true;
   }
   return false;
 }
