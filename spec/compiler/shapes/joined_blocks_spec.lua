@@ -70,6 +70,36 @@ describe("gangs that end with a row of the data", function()
     end
   end)
 
+  it("do not test how large their index is, which the blocks together do", function()
+    local function tests(options)
+      local code = mwcc.run(source("long long", "float"),
+        "--emit=ir --mcpu=x86-64-v3 --launch=spread:128x1x1" .. options)
+      return mwcc.count(code, "= add [^\n]*, 1073741824")
+    end
+    assert.is_true(tests " --without=row-runs" > 0)
+    assert.equal(tests " --without=row-runs", tests "")
+    assert.is_true(tests " --without=joined-blocks" > tests "")
+  end)
+
+  it("have the same results where indices are greater than that", function()
+    local m = mw.compile [[
+extern "C" __global__ void spread(unsigned from, unsigned n, unsigned char *o, unsigned width, unsigned pitch) {
+  unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < from || i >= from + n) return;
+  o[(i / width - from / width) * pitch + i % width] += 1 + i % 100;
+}]]
+    local n, width, pitch, limit = 20000, 30, 33, 1 << 30
+    local from = (limit - 9000) // width * width
+    local room = n // width * pitch + width
+    local o, expected = mw.zeros(room, "uchar"), {}
+    for k = 1, room do expected[k] = 0 end
+    for i = from, from + n - 1 do
+      expected[(i // width - from // width) * pitch + i % width + 1] = 1 + i % 100
+    end
+    m.spread(mw.cdiv(from + n, 1024), 1024)(from, n, o, width, pitch)
+    assert.same(expected, o:totable())
+  end)
+
   it("store whole vectors and parts of the last, where masked stores are slow", function()
     local function masked(type, options)
       local code, count = mwcc.run(source("int", type), "--emit=ir --launch=spread:128x1x1 " .. options), 0
@@ -80,6 +110,27 @@ describe("gangs that end with a row of the data", function()
       local without = masked(type, "--mcpu=x86-64-v3 --without=row-runs")
       assert.equal(without, masked(type, "--mcpu=x86-64-v3"), type)
       assert.is_true(masked(type, "--mcpu=x86-64-v4") > 0)
+    end
+  end)
+
+  it("divide where numbers are far below those of the gangs before", function()
+    local m = mw.compile [==[
+extern "C" __global__ void far(int n, int width, int part, const int *x, int *o) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  int number = i + (blockIdx.y % 2 ? 0 : width);
+  o[(blockIdx.y * 10 + i / part) * 40 + i % part] = x[number % width];
+}]==]
+    local n, rows, part = 128, 100, 31
+    local x = mw.arange(n, "int")
+    for _, width in ipairs { 2147483500, 1610612740, 1073741830, 200 } do
+      local o, expected = mw.zeros(rows * 400, "int"), {}
+      for k = 1, rows * 400 do expected[k] = 0 end
+      for row = 0, rows - 1 do
+        for i = 0, n - 1 do expected[(row * 10 + i // part) * 40 + i % part + 1] = i end
+      end
+      m.far({ 1, rows }, 128)(n, width, part, x, o)
+      assert.same(expected, o:totable(), width)
     end
   end)
 

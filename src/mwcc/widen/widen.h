@@ -139,11 +139,12 @@ struct widener {
   continued_divisions *continued; /* in gangs that run row by row: continued_division.c; or NULL */
   LLVMValueRef run_length;        /* there: the number of active lanes, which are the first ones, */
   vectors run;                    /* and their mask, where it is the root's; or NULLs */
-  const speculation *speculated;  /* on the speculative path: what it assumes; else NULL */
-  bool several_regions;           /* there are barriers between gangs */
-  uint64_t local_bytes;           /* of local arrays, for each lane */
-  uint64_t saved_bytes;           /* of values saved at barriers, for each lane */
-  const struct spilled *spilled;  /* lane_serialization.c's own */
+  LLVMValueRef row_index;        /* there, in joined blocks: blockIdx.x * blockDim.x + threadIdx.x of lane 0, or NULL */
+  const speculation *speculated; /* on the speculative path: what it assumes; else NULL */
+  bool several_regions;          /* there are barriers between gangs */
+  uint64_t local_bytes;          /* of local arrays, for each lane */
+  uint64_t saved_bytes;          /* of values saved at barriers, for each lane */
+  const struct spilled *spilled; /* lane_serialization.c's own */
   /* in serialised code: the position of the current lane's code among the copies in sequence */
   uint64_t lane_number;
   int lanes_after; /* how many copies follow it; 0: it is the last, or the only one */

@@ -5,6 +5,7 @@
 #include "mwcc/support/predicates.h"
 #include "mwcc/analysis/analysis.h"
 #include "mwcc/lower/lower.h"
+#include "mwcc/prepare/prepare.h"
 #include "mwcc/target/tuning.h"
 
 #include <stdlib.h>
@@ -90,6 +91,7 @@ static LLVMValueRef on_scalars(widener *w, LLVMValueRef i, mask m, int u) {
   int count = LLVMGetNumOperands(i);
   LLVMValueRef of[2];
   int64_t distance;
+  if (u < 0 && w->row_index && is_grid_index(w->p, i)) return LLVMBuildZExt(w->b, w->row_index, LLVMTypeOf(i), "");
   if (extended_sum(w, i, m, u, of, &distance)) {
     LLVMValueRef sum = LLVMBuildNSWAdd(w->b, of[0], of[1], "");
     return LLVMBuildNSWAdd(w->b, sum, LLVMConstInt(LLVMTypeOf(i), (uint64_t)distance, 1), "");

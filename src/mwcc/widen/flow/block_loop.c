@@ -7,12 +7,12 @@
  * That is for kernels whose threads are independent: no barrier, shared memory, atomics or calls; and no loops, in
  * which a block reads again what it has just read, and which might wait for another block.
  *
- * Gangs that end with a row of the data (speculative_path.c) would also end with each block. Adjacent blocks of one row of
- * threads run as one, if all that the kernel knows of its ids along the row is blockIdx.x * blockDim.x + threadIdx.x
+ * Gangs that end with a row of the data (speculative_path.c) would also end with each block. Adjacent blocks of one row
+ * of threads run as one, if all that the kernel knows of its ids along the row is blockIdx.x * blockDim.x + threadIdx.x
  * (block_merge.c): that counts up from thread to thread, from block to block as well. A gang's first thread has its own
- * ids, and its other lanes are computed from that sum, which wraps in no lane, as the grid has less than 2^31 threads in
- * a row. Invariant: the loop's block and the `begun` ones after it have run, but for the gangs of the last of these that
- * the loop over gangs still has before it. */
+ * ids, and its other lanes are computed from that sum, which is at most BOUND_EXTENT in all of these blocks, so that no
+ * gang has to test that, and wraps in no lane. Invariant: the loop's block and the `begun` ones after it have run, but
+ * for the gangs of the last of these that the loop over gangs still has before it. */
 #include "mwcc/lower/lower.h"
 #include "mwcc/prepare/prepare.h"
 #include "mwcc/widen/memory/memory.h"
@@ -201,17 +201,21 @@ void end_blocks(emission *e, const block_loop *l) {
 
 /* ---- blocks as one row of threads ---- */
 
+LLVMValueRef can_be_joined(emission *e) {
+  widener *w = &e->w;
+  LLVMValueRef most = constant_i32(w->p, (unsigned)(BOUND_EXTENT / w->p->block[0]) - MOST_JOINED);
+  return LLVMBuildICmp(w->b, LLVMIntULE, load_slot(e, w->p->i32, w->ctaid[0]), most, "");
+}
+
 void begin_joined(emission *e, joined_blocks *j) {
   widener *w = &e->w;
   LLVMBuilderRef b = w->b;
   LLVMTypeRef i64 = w->p->i64;
   j->begun = load_slot(e, i64, e->begun), j->column = load_slot(e, w->p->i32, w->ctaid[0]);
   j->first = LLVMBuildAdd(b, e->block, j->begun, "");
-  LLVMValueRef columns = grid_size(w, 0), one = constant_i64(w->p, 1);
-  LLVMValueRef left = LLVMBuildSub(b, columns, LLVMBuildZExt(b, j->column, i64, ""), "");
-  left = lesser(w, lesser(w, left, LLVMBuildSub(b, e->last_block, j->first, "")), constant_i64(w->p, MOST_JOINED));
-  LLVMValueRef most = constant_i64(w->p, ((uint64_t)1 << 31) / w->p->block[0]);
-  j->count = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntULT, columns, most, ""), left, one, "");
+  LLVMValueRef left = LLVMBuildSub(b, grid_size(w, 0), LLVMBuildZExt(b, j->column, i64, ""), "");
+  left = lesser(w, left, LLVMBuildSub(b, e->last_block, j->first, ""));
+  j->count = lesser(w, left, constant_i64(w->p, MOST_JOINED));
   LLVMValueRef count = LLVMBuildTrunc(b, j->count, w->p->i32, "");
   j->threads = LLVMBuildMul(b, count, constant_i32(w->p, w->p->block[0]), "");
   j->at = LLVMBuildAlloca(w->entry, w->p->i32, "at");
@@ -221,6 +225,9 @@ void begin_joined(emission *e, joined_blocks *j) {
 void enter_joined(emission *e, const joined_blocks *j, LLVMValueRef thread) {
   widener *w = &e->w;
   LLVMBuilderRef b = w->b;
+  LLVMValueRef before = LLVMBuildNUWMul(b, j->column, constant_i32(w->p, w->p->block[0]), "");
+  w->row_index = LLVMBuildNUWAdd(b, before, thread, "");
+  LLVMSetNSW(w->row_index, 1);
   LLVMValueRef wide = constant_i32(w->p, w->p->block[0]), number = LLVMBuildUDiv(b, thread, wide, "");
   LLVMBuildStore(b, LLVMBuildURem(b, thread, wide, ""), w->tid[0]);
   LLVMBuildStore(b, LLVMBuildAdd(b, j->column, number, ""), w->ctaid[0]);

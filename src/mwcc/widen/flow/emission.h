@@ -145,6 +145,7 @@ typedef struct joined_blocks {
   LLVMValueRef threads; /* of the row (i32) */
   LLVMValueRef count, first, begun, column;
 } joined_blocks;
+LLVMValueRef can_be_joined(emission *e); /* i1: all their indices are at most BOUND_EXTENT */
 void begin_joined(emission *e, joined_blocks *j);
 void enter_joined(emission *e, const joined_blocks *j,
                   LLVMValueRef thread);               /* the block of that thread is the current one */

@@ -109,7 +109,9 @@ static void emit_row_runs(emission *e, int entry) {
   continued_divisions quotients = {0};
   list_positive_divisors(w, &quotients);
   LLVMValueRef chosen = build_row_choice(w, x), positive = build_positive_test(w, &quotients);
-  LLVMBuildCondBr(w->b, positive ? LLVMBuildAnd(w->b, chosen, positive, "") : chosen, rows, general);
+  if (positive) chosen = LLVMBuildAnd(w->b, chosen, positive, "");
+  if (e->begun) chosen = LLVMBuildAnd(w->b, chosen, can_be_joined(e), "");
+  LLVMBuildCondBr(w->b, chosen, rows, general);
   continue_at(e, rows);
   LLVMValueRef limit = e->shared_gangs ? LLVMBuildAdd(w->b, first, threads, "") : w->ntid[0], place = w->tid[0];
   joined_blocks joined;
@@ -145,7 +147,7 @@ static void emit_row_runs(emission *e, int entry) {
   e->end = next;
   emit_speculative_path(e, entry, run, x, lanes, before);
   e->end = region_end;
-  w->continued = NULL, w->run = (vectors){0};
+  w->continued = NULL, w->run = (vectors){0}, w->row_index = NULL;
   free(w->table);
   w->table = kept.table, w->table_size = kept.size, w->table_used = kept.used;
   w->tid_is_zero[0] = is_zero;

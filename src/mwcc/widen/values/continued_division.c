@@ -1,25 +1,27 @@
 /* Divisions of gangs that run row by row: the quotient of the last gang is continued, without a division.
  *
  * Such gangs follow each other closely: a dividend as `i` or `i / w` is at most one row further on than in the gang
- * before. Each division keeps its last quotient Q and the row's begin B = Q * by. If a - B is in [0, by), the quotient of a
- * is Q still, and if it is in [by, 2 * by), it is Q + 1. Otherwise the gang divides. So the digits of an index advance as
- * an odometer's, and a quotient and a remainder of the same numbers are one step.
+ * before. Each division keeps its last quotient Q and the row's begin B = Q * by. If a - B is in [0, by), the quotient
+ * of a is Q still, and if it is in [by, 2 * by), it is Q + 1. Otherwise the gang divides. So the digits of an index
+ * advance as an odometer's, and a quotient and a remainder of the same numbers are one step.
  *
  * Invariant: B = Q * by is in [0, INT_MAX] as a signed number, or B = Q = 0, which holds for each divisor. Where a and
  * by are not negative as signed numbers, no difference overflows, and a = Q * by + r with 0 <= r < by for one Q alone.
- * Other numbers, which may be great unsigned ones, are divided.
+ * Other numbers, which may be great unsigned ones, are divided. In joined blocks (block_loop.c) an index is known not
+ * to be negative, and so are its quotients and remainders by positive numbers: no gang tests that.
  *
- * Within the loop over a block's rows they are in slots, which become registers: through memory each step would wait for
- * the one before it to be stored. Between these loops they are in memory, by volatile accesses, so that gangs that run
- * otherwise do not keep them in registers (torus_step took 1.05 times as long). Where a loop is left in another way, the
- * memory has an older Q and B, which are as right as others.
+ * Within the loop over a block's rows they are in slots, which become registers: through memory each step would wait
+ * for the one before it to be stored. Between these loops they are in memory, by volatile accesses, so that gangs that
+ * run otherwise do not keep them in registers (torus_step took 1.05 times as long). Where a loop is left in another
+ * way, the memory has an older Q and B, which are as right as others.
  *
  * The divisor must be the same in all gangs of the launch, that is, made of parameters and constants. Where it is a
  * parameter, the loop is entered only if it is positive, and the results by 0 and -1 (retarget.c) fall away: its
- * comparisons with 0 and -1 are false, and those of products that are tested as well (nested_division.c leaves them). A
- * parameter is not poison, so all its copies are the number that was tested; products of 64 bits that wrap are tested
- * as what they wrap to. */
+ * comparisons with 0 and -1 are false, and those of products that are tested as well (nested_division.c leaves them).
+ * A parameter is not poison, so all its copies are the number that was tested; products of 64 bits that wrap are
+ * tested as what they wrap to. */
 #include "mwcc/divergence/division_method.h"
+#include "mwcc/prepare/prepare.h"
 #include "mwcc/support/predicates.h"
 #include "mwcc/widen/values/continued_division.h"
 
@@ -120,6 +122,31 @@ void assume_positive(widener *w, const continued_divisions *all) {
   }
 }
 
+bool is_small_natural(const widener *w, LLVMValueRef value) {
+  if (!w->row_index || !LLVMIsAInstruction(value)) return false;
+  if (is_grid_index(w->p, value)) return true;
+  if (LLVMIsAFreezeInst(value) || LLVMIsAZExtInst(value) || LLVMIsASExtInst(value))
+    return is_small_natural(w, LLVMGetOperand(value, 0));
+  if (LLVMIsATruncInst(value))
+    return LLVMGetIntTypeWidth(LLVMTypeOf(value)) >= 32 && is_small_natural(w, LLVMGetOperand(value, 0));
+  if (!w->continued) return false;
+  if (LLVMIsASelectInst(value)) { /* between the result and the one by 0 or -1 */
+    LLVMValueRef condition = LLVMGetOperand(value, 0);
+    return compares_with(condition, -1, 0) && is_positive(w->continued, LLVMGetOperand(condition, 0)) &&
+           is_small_natural(w, LLVMGetOperand(value, 2));
+  }
+  if (!is_division(value)) return false;
+  LLVMValueRef divisor = plain_divisor(LLVMGetOperand(value, 1));
+  bool positive =
+      LLVMIsAConstantInt(divisor) ? LLVMConstIntGetSExtValue(divisor) > 0 : is_positive(w->continued, divisor);
+  return positive && is_small_natural(w, LLVMGetOperand(value, 0));
+}
+
+bool is_no_small_natural(LLVMValueRef value) {
+  if (!LLVMIsAConstantInt(value) || LLVMGetIntTypeWidth(LLVMTypeOf(value)) > 64) return false;
+  return LLVMConstIntGetZExtValue(value) > BOUND_EXTENT;
+}
+
 /* ---- quotients ---- */
 
 static continued *find(continued_divisions *all, LLVMValueRef dividend, LLVMValueRef divisor, bool is_signed) {
@@ -138,6 +165,7 @@ static continued *add(widener *w, LLVMValueRef dividend, LLVMValueRef divisor, b
   continued *c = &all->list[all->count++];
   *c = (continued){.dividend = dividend, .divisor = divisor, .is_signed = is_signed};
   c->positive = is_positive(all, plain_divisor(divisor));
+  c->natural = is_small_natural(w, dividend);
   for (int n = 0; n < 2; n++) {
     c->kept[n] = LLVMBuildAlloca(w->entry, LLVMTypeOf(divisor), "continued");
     LLVMBuildStore(w->entry, LLVMConstNull(LLVMTypeOf(divisor)), c->kept[n]);
@@ -151,50 +179,62 @@ static void store(widener *w, const continued *c, LLVMValueRef begin, LLVMValueR
   LLVMBuildStore(w->b, quotient, c->last[1]);
 }
 
-static LLVMValueRef joined(widener *w, LLVMValueRef a, LLVMBasicBlockRef from, LLVMValueRef b,
-                           LLVMBasicBlockRef other) {
-  LLVMValueRef phi = LLVMBuildPhi(w->b, LLVMTypeOf(a), ""), values[] = {a, b};
-  LLVMBasicBlockRef blocks[] = {from, other};
-  LLVMAddIncoming(phi, values, blocks, 2);
+static LLVMValueRef joined(widener *w, LLVMValueRef values[3], LLVMBasicBlockRef blocks[3]) {
+  LLVMValueRef phi = LLVMBuildPhi(w->b, LLVMTypeOf(values[0]), "");
+  LLVMAddIncoming(phi, values, blocks, 3);
   return phi;
 }
 
-/* The quotient and the remainder, from the last ones or by a division. */
+/* Both, of which the first may be NULL: it is known to be true. */
+static LLVMValueRef both(LLVMBuilderRef b, LLVMValueRef a, LLVMValueRef other) {
+  return a ? LLVMBuildAnd(b, a, other, "") : other;
+}
+
+/* The quotient and the remainder: the last quotient or the next one, or by a division. Gangs branch, as most find the
+   same as the ones before them: rows that begin in each gang, or in none but the first of many. */
 static void divide(widener *w, continued *c, LLVMValueRef a, LLVMValueRef by) {
   LLVMBuilderRef b = w->b;
   LLVMTypeRef type = LLVMTypeOf(a);
+  LLVMContextRef context = w->p->context;
   LLVMValueRef none = LLVMConstNull(type), one = LLVMConstInt(type, 1, 0);
-  LLVMBasicBlockRef slow = LLVMAppendBasicBlockInContext(w->p->context, w->function, "divide"),
-                    done = LLVMAppendBasicBlockInContext(w->p->context, w->function, "divided");
+  LLVMBasicBlockRef from = LLVMGetInsertBlock(b),
+                    advance = LLVMAppendBasicBlockInContext(context, w->function, "next.quotient"),
+                    slow = LLVMAppendBasicBlockInContext(context, w->function, "divide"),
+                    done = LLVMAppendBasicBlockInContext(context, w->function, "divided");
   a = LLVMBuildFreeze(b, a, ""), by = LLVMBuildFreeze(b, by, "");
-  LLVMValueRef row = by, safe = by;
+  LLVMValueRef row = by, safe = by, natural = NULL;
   LLVMValueRef begin = LLVMBuildLoad2(b, type, c->last[0], ""), q = LLVMBuildLoad2(b, type, c->last[1], "");
   /* no remainder is below 0, in place of negative divisors */
   if (!c->positive) row = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSGT, by, none, ""), by, none, "");
-  LLVMValueRef r = LLVMBuildSub(b, a, begin, ""), next = LLVMBuildICmp(b, LLVMIntSGE, r, row, "");
-  r = LLVMBuildSelect(b, next, LLVMBuildSub(b, r, row, ""), r, "");
-  q = LLVMBuildAdd(b, q, LLVMBuildZExt(b, next, type, ""), "");
-  LLVMValueRef natural = LLVMBuildICmp(b, LLVMIntSGE, a, none, "");
-  store(w, c, LLVMBuildSub(b, a, r, ""), q);
-  LLVMBasicBlockRef fast = LLVMGetInsertBlock(b);
-  build_likely(w->p, b, LLVMBuildAnd(b, natural, LLVMBuildICmp(b, LLVMIntULT, r, row, ""), ""), done, slow);
+  if (!c->natural) natural = LLVMBuildICmp(b, LLVMIntSGE, a, none, "");
+  LLVMValueRef r = LLVMBuildSub(b, a, begin, "");
+  LLVMBuildCondBr(b, both(b, natural, LLVMBuildICmp(b, LLVMIntULT, r, row, "")), done, advance);
+  LLVMPositionBuilderAtEnd(b, advance);
+  /* where a is below B, r - row may wrap around to a remainder, though not for numbers up to BOUND_EXTENT */
+  LLVMValueRef follows = c->natural ? NULL : LLVMBuildICmp(b, LLVMIntSGE, LLVMBuildOr(b, a, r, ""), none, "");
+  LLVMValueRef next_r = LLVMBuildSub(b, r, row, ""), next_q = LLVMBuildAdd(b, q, one, "");
+  store(w, c, LLVMBuildAdd(b, begin, row, ""), next_q);
+  build_likely(w->p, b, both(b, follows, LLVMBuildICmp(b, LLVMIntULT, next_r, row, "")), done, slow);
   LLVMPositionBuilderAtEnd(b, slow);
   if (!c->positive) {
     LLVMValueRef unsafe = LLVMBuildICmp(b, LLVMIntEQ, by, none, "");
     if (c->is_signed) unsafe = LLVMBuildOr(b, unsafe, LLVMBuildICmp(b, LLVMIntEQ, by, LLVMConstAllOnes(type), ""), "");
     safe = LLVMBuildSelect(b, unsafe, one, by, "");
   }
-  LLVMValueRef q2 = LLVMBuildBinOp(b, c->is_signed ? LLVMSDiv : LLVMUDiv, a, safe, "");
-  LLVMValueRef r2 = LLVMBuildSub(b, a, LLVMBuildMul(b, q2, safe, ""), ""), keeps = natural;
-  if (!c->positive) keeps = LLVMBuildAnd(b, natural, LLVMBuildICmp(b, LLVMIntSGT, by, none, ""), "");
-  store(w, c, LLVMBuildSelect(b, keeps, LLVMBuildSub(b, a, r2, ""), none, ""), LLVMBuildSelect(b, keeps, q2, none, ""));
+  LLVMValueRef slow_q = LLVMBuildBinOp(b, c->is_signed ? LLVMSDiv : LLVMUDiv, a, safe, ""), keeps = natural;
+  LLVMValueRef slow_r = LLVMBuildSub(b, a, LLVMBuildMul(b, slow_q, safe, ""), "");
+  if (!c->positive) keeps = both(b, natural, LLVMBuildICmp(b, LLVMIntSGT, by, none, ""));
+  LLVMValueRef slow_begin = LLVMBuildSub(b, a, slow_r, "");
+  store(w, c, keeps ? LLVMBuildSelect(b, keeps, slow_begin, none, "") : slow_begin,
+        keeps ? LLVMBuildSelect(b, keeps, slow_q, none, "") : slow_q);
   LLVMBuildBr(b, done);
   LLVMPositionBuilderAtEnd(b, done);
-  c->quotient = joined(w, q, fast, q2, slow);
-  c->rest = joined(w, r, fast, r2, slow);
+  LLVMBasicBlockRef blocks[] = {from, advance, slow};
+  c->quotient = joined(w, (LLVMValueRef[]){q, next_q, slow_q}, blocks);
+  c->rest = joined(w, (LLVMValueRef[]){r, next_r, slow_r}, blocks);
   c->at = done;
   continued_divisions *all = w->continued;
-  if (all->join_count < MOST_JOINS) all->joins[all->join_count++] = (struct join){done, fast};
+  if (all->join_count < MOST_JOINS) all->joins[all->join_count++] = (struct join){done, from};
 }
 
 /* Whether the division has been emitted where it dominates the place of the builder. */

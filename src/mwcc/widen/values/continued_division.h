@@ -8,10 +8,11 @@ enum { MOST_CONTINUED = 8, MOST_POSITIVE = 12, MOST_JOINS = 32 };
 
 typedef struct continued {
   LLVMValueRef dividend, divisor; /* the key, with the sign */
-  bool is_signed, positive;       /* the divisor is known to be positive */
-  LLVMValueRef kept[2];           /* in memory, between loops over rows: the row's begin and the quotient */
-  LLVMValueRef last[2];           /* slots of the loop: the same */
-  LLVMValueRef quotient, rest;    /* the last that were emitted, or NULL; available from `at` on */
+  /* the divisor is known to be positive, the dividend not to be negative */
+  bool is_signed, positive, natural;
+  LLVMValueRef kept[2];        /* in memory, between loops over rows: the row's begin and the quotient */
+  LLVMValueRef last[2];        /* slots of the loop: the same */
+  LLVMValueRef quotient, rest; /* the last that were emitted, or NULL; available from `at` on */
   LLVMBasicBlockRef at;
   bool tested; /* they were computed by the gang's test, which dominates its code */
 } continued;
@@ -35,6 +36,11 @@ void list_positive_divisors(const widener *w, continued_divisions *all);
 LLVMValueRef build_positive_test(widener *w, const continued_divisions *all);
 /* From now on comparisons of them with 0 and with -1 are false. */
 void assume_positive(widener *w, const continued_divisions *all);
+/* Whether lane 0's number is known to be at least 0 and at most BOUND_EXTENT: an index of joined blocks, or a quotient
+   or remainder of one. */
+bool is_small_natural(const widener *w, LLVMValueRef value);
+/* Whether it is a constant that is greater than all of these, or negative: they all compare with it alike. */
+bool is_no_small_natural(LLVMValueRef value);
 /* The quotient or remainder of scalars, for a division `i` of the kernel; NULL: it must be divided. */
 LLVMValueRef continue_division(widener *w, LLVMValueRef i, LLVMOpcode opcode, LLVMValueRef a, LLVMValueRef by);
 /* Once the loop over rows is emitted: what has been kept is loaded at the end of `before`, and kept again at the end of

@@ -158,8 +158,9 @@ static LLVMValueRef flips_no_lane(shape_test *l, LLVMValueRef counting, LLVMValu
   return LLVMBuildICmp(w->b, LLVMIntEQ, low, LLVMConstNull(type), "");
 }
 
-/* Lane 0's number is so small that no other lane's wraps. */
-static LLVMValueRef is_small(shape_test *l, LLVMValueRef first) {
+/* Lane 0's number of the value is so small that no other lane's wraps. */
+static LLVMValueRef is_small(shape_test *l, LLVMValueRef value, LLVMValueRef first) {
+  if (is_small_natural(l->w, value)) return LLVMConstInt(l->w->p->i1, 1, 0);
   LLVMValueRef limit = LLVMConstInt(LLVMTypeOf(first), 2 * (uint64_t)BOUND_EXTENT, 0);
   return LLVMBuildICmp(l->w->b, LLVMIntULE, moved_by(l, first, BOUND_EXTENT), limit, "");
 }
@@ -178,15 +179,16 @@ static LLVMValueRef test_division(shape_test *l, LLVMValueRef i, LLVMValueRef *f
   *first = opcode == remainder ? rest : divided(l, i, opcode, lane0, by);
   /* The tested lanes end with the row: lanes_of_row. */
   if (l->active && from.stride > 0) {
-    LLVMValueRef natural = LLVMBuildICmp(b, LLVMIntSGE, lane0, none, ""),
-                 rows = LLVMBuildICmp(b, LLVMIntSGT, by, none, "");
-    return LLVMBuildAnd(b, LLVMBuildAnd(b, natural, is_small(l, lane0), ""), rows, "");
+    LLVMValueRef rows = LLVMBuildICmp(b, LLVMIntSGT, by, none, "");
+    if (is_small_natural(l->w, LLVMGetOperand(i, 0))) return rows;
+    LLVMValueRef natural = LLVMBuildICmp(b, LLVMIntSGE, lane0, none, "");
+    return LLVMBuildAnd(b, LLVMBuildAnd(b, natural, is_small(l, LLVMGetOperand(i, 0), lane0), ""), rows, "");
   }
   LLVMValueRef least = farthest(l, &from, -1, rest);
   LLVMValueRef alike = LLVMBuildICmp(b, LLVMIntSLT, farthest(l, &from, 1, rest), by, "");
   if (least != rest) alike = LLVMBuildAnd(b, alike, LLVMBuildICmp(b, LLVMIntSGE, least, none, ""), "");
   alike = LLVMBuildAnd(b, alike, LLVMBuildICmp(b, LLVMIntSGE, lane0, none, ""), "");
-  return LLVMBuildAnd(b, alike, is_small(l, lane0), "");
+  return LLVMBuildAnd(b, alike, is_small(l, LLVMGetOperand(i, 0), lane0), "");
 }
 
 /* No lane is negative as a signed number, nor much greater than lane 0. */
@@ -196,7 +198,7 @@ static LLVMValueRef test_extension(shape_test *l, LLVMValueRef i, const shape *s
   LLVMValueRef least = farthest(l, s, -1, from);
   LLVMValueRef positive = LLVMBuildICmp(l->w->b, LLVMIntSGE, least, LLVMConstNull(LLVMTypeOf(least)), "");
   *first = LLVMBuildZExt(l->w->b, from, LLVMTypeOf(i), "");
-  return LLVMBuildAnd(l->w->b, positive, is_small(l, from), "");
+  return LLVMBuildAnd(l->w->b, positive, is_small(l, LLVMGetOperand(i, 0), from), "");
 }
 
 /* No lane is clamped: the least is not. */
@@ -209,7 +211,8 @@ static LLVMValueRef test_difference(shape_test *l, LLVMValueRef i, LLVMValueRef 
   LLVMValueRef above = LLVMBuildICmp(l->w->b, LLVMIntSGE, least, other, "");
   LLVMValueRef positive = LLVMBuildICmp(l->w->b, LLVMIntSGE, other, LLVMConstNull(LLVMTypeOf(other)), "");
   *first = LLVMBuildSub(l->w->b, from, other, "");
-  return LLVMBuildAnd(l->w->b, LLVMBuildAnd(l->w->b, above, positive, ""), is_small(l, from), "");
+  above = LLVMBuildAnd(l->w->b, above, positive, "");
+  return LLVMBuildAnd(l->w->b, above, is_small(l, LLVMGetOperand(i, 0), from), "");
 }
 
 /* Whether the lanes are so close to each other that none of a small number's wraps. Numbers that are only compared may
@@ -225,10 +228,11 @@ static bool are_near(shape_test *l, const shape *s, LLVMValueRef number) {
 static LLVMValueRef compares_uniformly(shape_test *l, LLVMValueRef condition) {
   widener *w = l->w;
   LLVMBuilderRef b = w->b;
-  LLVMValueRef counting, common;
+  LLVMValueRef counting, common, always = LLVMConstInt(w->p->i1, 1, 0);
   shape s;
-  if (is_uniform(w, condition)) return LLVMConstInt(w->p->i1, 1, 0);
+  if (is_uniform(w, condition)) return always;
   if (!LLVMIsAICmpInst(condition) || !split_operands(w, condition, &counting, &common)) return NULL;
+  if (is_small_natural(w, counting) && is_no_small_natural(common)) return always;
   if (!counts_by(l, counting, &s) || !are_near(l, &s, counting)) return NULL;
   LLVMValueRef from = first_of(l, counting), other;
   if (!from) return NULL;
@@ -243,7 +247,7 @@ static LLVMValueRef compares_uniformly(shape_test *l, LLVMValueRef condition) {
   bool left = counting == LLVMGetOperand(condition, 0), is_signed = p >= LLVMIntSGT;
   LLVMValueRef a = LLVMBuildICmp(b, p, left ? least : other, left ? other : least, "");
   LLVMValueRef c = LLVMBuildICmp(b, p, left ? most : other, left ? other : most, "");
-  LLVMValueRef alike = LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntEQ, a, c, ""), is_small(l, from), "");
+  LLVMValueRef alike = LLVMBuildAnd(b, LLVMBuildICmp(b, LLVMIntEQ, a, c, ""), is_small(l, counting, from), "");
   LLVMValueRef positive = LLVMBuildICmp(b, LLVMIntSGE, least, LLVMConstNull(LLVMTypeOf(least)), "");
   return is_signed ? alike : LLVMBuildAnd(b, alike, positive, "");
 }
@@ -334,7 +338,8 @@ static void test_value(shape_test *l, const given *value, LLVMValueRef *all, LLV
     *lanes = both(w, *lanes, follows);
   if (!first) *all = LLVMConstNull(w->p->i1);
   /* a remainder or quotient is not greater than its dividend */
-  if (first && value->shape.no_wrap && !is_division(value->value)) *all = both(w, *all, is_small(l, first));
+  if (first && value->shape.no_wrap && !is_division(value->value))
+    *all = both(w, *all, is_small(l, value->value, first));
 }
 
 /* Whether all divisors that are not constant are at least that large. It is the same for all gangs, so the branch is
