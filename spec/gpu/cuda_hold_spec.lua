@@ -38,3 +38,47 @@ describe("a function that a GPU's stream calls", function()
     assert.equal(1, gpu.count(result, "cuStreamWaitValue32"))
   end)
 end)
+
+describe("what waits for the device, freed while a stream waits for a function of the host", function()
+  -- The driver would wait for the stream, and the stream for the function, which runs when this thread waits.
+  local empty = [=[
+mw.compile [[/*PTX
+.version 9.0
+.target sm_90
+.address_size 64
+.visible .entry empty()
+{
+	ret;
+}
+*/]]]=]
+  local function freed(object)
+    local result = gpu([[
+      object = ]] .. object .. "\n" .. [[
+      local s = mw.stream()
+      s:call(function() print "called" end)
+      object = nil
+      collectgarbage()
+      print "freed"
+      mw.synchronize()
+      mw.zeros(1)
+    ]])
+    assert.is_true(result.ok, result.output)
+    assert.equal("freed\ncalled\n", result.output)
+    return result
+  end
+  local function order(result, name)
+    local calls = {}
+    for _, line in ipairs(result.calls) do
+      local call = line:match "^%w+"
+      if call == name or call == "cuEventDestroy" or call == "cuStreamWaitValue32" then calls[#calls + 1] = call end
+    end
+    return table.concat(calls, " "):match "cuStreamWaitValue32 .*"
+  end
+
+  for name, object in pairs { cuMemFreeHost = "mw.pinned(8)", cuModuleUnload = empty } do
+    it("is put aside until the function has run: " .. name, function()
+      local calls = order(freed(object), name)
+      assert.matches("^cuStreamWaitValue32 cuEventDestroy " .. name, calls)
+    end)
+  end
+end)

@@ -14,24 +14,34 @@ static _Thread_local bool inside;
 
 typedef struct cuda_deferred {
   struct cuda_deferred *next;
-  void (*function)(cuda_device *device, uint64_t handle);
+  cuda_ending *function;
   uint64_t handle;
   unsigned epoch;
+  bool waits;
 } cuda_deferred;
 
 /* ---- deferred frees ---- */
 
-bool cuda_in_function(void) { return inside; }
 void cuda_set_in_function(bool now) { inside = now; }
 
-void cuda_defer(cuda_device *device, void (*function)(cuda_device *device, uint64_t handle), uint64_t handle) {
-  cuda_deferred *new = mw_alloc(sizeof *new);
-  *new = (cuda_deferred){.function = function, .handle = handle, .epoch = device->epoch};
+static void put_aside(cuda_device *device, cuda_deferred *item) {
   mw_lock(&device->lock);
-  new->next = device->deferred;
-  device->deferred = new;
+  item->next = device->deferred;
+  device->deferred = item;
   mw_unlock(&device->lock);
   atomic_fetch_add(&device->deferred_count, 1);
+}
+
+static bool is_held(const cuda_device *device) { return atomic_load(&device->live_holds) > 0; }
+
+void cuda_end(cuda_device *device, cuda_ending *function, uint64_t handle, bool waits) {
+  if (!inside && !(waits && is_held(device))) {
+    function(device, handle);
+    return;
+  }
+  cuda_deferred *item = mw_alloc(sizeof *item);
+  *item = (cuda_deferred){.function = function, .handle = handle, .epoch = device->epoch, .waits = waits};
+  put_aside(device, item);
 }
 
 static void free_deferred(cuda_device *device) {
@@ -42,6 +52,10 @@ static void free_deferred(cuda_device *device) {
   for (cuda_deferred *next; list; list = next) {
     next = list->next;
     atomic_fetch_sub(&device->deferred_count, 1);
+    if (list->epoch == device->epoch && list->waits && is_held(device)) {
+      put_aside(device, list);
+      continue;
+    }
     if (list->epoch == device->epoch) list->function(device, list->handle);
     free(list);
   }

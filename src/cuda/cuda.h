@@ -30,7 +30,7 @@
  * allocates memory calls the completions before the events that have passed.
  *
  * No CUDA function may be called inside a host function that a stream calls (cuLaunchHostFunc). Objects that are freed
- * there are put aside (cuda_defer), and the next call on another thread frees them. */
+ * there are put aside (cuda_end), and the next call on another thread frees them. */
 #ifndef MW_CUDA_H
 #define MW_CUDA_H
 
@@ -105,10 +105,12 @@ int cuda_reset(void *device);
 /* The driver call `what` returned `result`: as cuda_check; if the context is lost, all commands count as done, and the
    message names the kernels that may have caused it. */
 int cuda_outcome(cuda_device *device, CUresult result, const char *what);
-/* Free later, by function(device, handle). Only if cuda_in_function. */
-bool cuda_in_function(void);
+/* Whether the thread runs a host function that a stream calls. */
 void cuda_set_in_function(bool inside);
-void cuda_defer(cuda_device *device, void (*function)(cuda_device *device, uint64_t handle), uint64_t handle);
+/* Free an object by function(device, handle): now, or at a later cuda_enter. It is later inside a host function, and
+   for what waits for the device, while a stream waits for a function that only the calling thread may run. */
+typedef void cuda_ending(cuda_device *device, uint64_t handle);
+void cuda_end(cuda_device *device, cuda_ending *function, uint64_t handle, bool waits);
 
 /* ---- heap.c: mw_driver's members, and the record of allocations ---- */
 

@@ -222,10 +222,7 @@ void cuda_unload(void *handle) {
   if (unit->epoch == device->epoch) {
     for (size_t i = 0; i < unit->symbol_count && (!unit->parent || unit->followed); i++)
       if (unit->symbols[i].info.address) cuda_heap_remove(device, unit->symbols[i].info.address);
-    if (cuda_in_function())
-      cuda_defer(device, unload_module, (uint64_t)(uintptr_t)unit->module);
-    else
-      unload_module(device, (uint64_t)(uintptr_t)unit->module);
+    cuda_end(device, unload_module, (uint64_t)(uintptr_t)unit->module, true);
   }
   pthread_mutex_destroy(&unit->lock);
   cuda_types_free(&p->types);

@@ -93,12 +93,7 @@ static void end_array(cuda_device *device, uint64_t handle) {
   free(array);
 }
 
-void cuda_array_end(void *device, uint64_t handle) {
-  if (cuda_in_function())
-    cuda_defer(device, end_array, handle);
-  else
-    end_array(device, handle);
-}
+void cuda_array_end(void *device, uint64_t handle) { cuda_end(device, end_array, handle, true); }
 
 uint64_t cuda_array_lent(CUarray handle, const mw_cuda_array_desc *desc) {
   native_array *array = mw_alloc(sizeof *array);
@@ -255,16 +250,6 @@ static void end_surface(cuda_device *device, uint64_t handle) {
   if (cuda_enter_quietly(device)) cu.cuSurfObjectDestroy(handle);
 }
 
-void cuda_texture_end(void *device, uint64_t handle) {
-  if (cuda_in_function())
-    cuda_defer(device, end_texture, handle);
-  else
-    end_texture(device, handle);
-}
+void cuda_texture_end(void *device, uint64_t handle) { cuda_end(device, end_texture, handle, false); }
 
-void cuda_surface_end(void *device, uint64_t handle) {
-  if (cuda_in_function())
-    cuda_defer(device, end_surface, handle);
-  else
-    end_surface(device, handle);
-}
+void cuda_surface_end(void *device, uint64_t handle) { cuda_end(device, end_surface, handle, false); }

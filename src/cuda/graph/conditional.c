@@ -277,22 +277,16 @@ static int add_items(builder *b, const mw_list_item *end) {
 /* ---- lists ---- */
 
 static void end_graph(cuda_device *device, uint64_t handle) {
-  (void)device;
-  cu.cuGraphDestroy((CUgraph)(uintptr_t)handle);
+  if (cuda_enter_quietly(device)) cu.cuGraphDestroy((CUgraph)(uintptr_t)handle);
 }
 
 static void end_exec(cuda_device *device, uint64_t handle) {
-  (void)device;
-  cu.cuGraphExecDestroy((CUgraphExec)(uintptr_t)handle);
+  if (cuda_enter_quietly(device)) cu.cuGraphExecDestroy((CUgraphExec)(uintptr_t)handle);
 }
 
-static void end_later(cuda_commands *commands, void (*function)(cuda_device *device, uint64_t handle), void *handle) {
+static void end_later(cuda_commands *commands, cuda_ending *function, void *handle) {
   cuda_device *device = commands->device;
-  if (!handle || commands->epoch != device->epoch) return;
-  if (cuda_in_function())
-    cuda_defer(device, function, (uint64_t)(uintptr_t)handle);
-  else if (cuda_enter_quietly(device))
-    function(device, (uint64_t)(uintptr_t)handle);
+  if (handle && commands->epoch == device->epoch) cuda_end(device, function, (uint64_t)(uintptr_t)handle, false);
 }
 
 void cuda_list_end(void *list) {
