@@ -34,8 +34,11 @@ local head = [[
 using namespace moonwarp;
 typedef $K K;
 typedef radix_order<K, $KIND, $DESCENDING, $POSITIONS> O;
+$TILES
 // kernels
 ]]
+
+local tiles_head = "typedef onesweep_scratch<K, %s, %s> S;\ntypedef onesweep_tile<K, %s> T;"
 
 local lines = [[
 extern "C" __global__ void lines(long long count, long long n, const K *x, K *keys, unsigned *positions, K *y,
@@ -65,25 +68,31 @@ extern "C" __global__ void move_$NAME(const K *from, const unsigned *was, long l
 -- Elements are given as void *, so that an array needs no view of its elements' bits.
 local tile_counts = [[
 extern "C" __global__ void begin(long long n, void *scratch, const void *x, unsigned long long *done, unsigned ticket) {
-  onesweep_begin<O, K, $W>((const K *)x, n, onesweep_scratch<K, $W>(scratch, n), done, ticket);
+  onesweep_begin<O>((const K *)x, n, S(scratch, n), done, ticket);
 }
 extern "C" __global__ void count(long long n, void *scratch, const void *x) {
-  onesweep_count<O, K>((const K *)x, n, onesweep_scratch<K, $W>(scratch, n).bases(0));
+  onesweep_count<O>((const K *)x, n, S(scratch, n).bases(0));
 }
 extern "C" __global__ void bases(long long n, void *scratch) {
-  onesweep_scratch<K, $W> s(scratch, n);
+  S s(scratch, n);
   onesweep_bases(s.bases(blockIdx.x), n, s.skipped(blockIdx.x));
 }
-extern "C" __global__ __launch_bounds__($THREADS, 2) void pass(long long n, int pass, void *scratch, const void *x,
-    void *y) {
-  onesweep_pass<O, K, $W, $POSITIONS>(n, pass, onesweep_scratch<K, $W>(scratch, n), (const K *)x, (K *)y,
-    (long long *)y);
+extern "C" __global__ __launch_bounds__(T::threads, T::blocks) void pass(long long n, int pass, void *scratch,
+    const void *x, void *y) {
+  onesweep_pass<O>(n, pass, S(scratch, n), (const K *)x, (K *)y, (long long *)y);
 }
 ]]
 
 -- onesweep.h's
-local THREADS, TILE, COUNTED, PARTS = 512, { 8192, 8192, nil, 7168 }, 8192, 64
-TILE[8] = 4096
+local COUNTED, PARTS = 8192, 64
+local COUNTING = 1056 -- the most blocks that count, eight for each multiprocessor of an H100
+
+-- onesweep_tile: the threads of a pass and the keys of a tile, by a key's bytes
+local function tile_of(size, positions)
+  local threads = positions and 512 or 384
+  local items = size == 8 and (positions and 8 or 11) or size == 4 and (positions and 14 or 18) or 14
+  return threads, threads * items
+end
 
 local kinds = { bool = "RADIX_UNSIGNED", uint = "RADIX_UNSIGNED", int = "RADIX_SIGNED", float = "RADIX_FLOAT" }
 local made = {}
@@ -97,10 +106,12 @@ end
 
 -- The kernels for one way, "lines", "chunks" or "tiles", as a function of a device.
 local function module_of(way, of, size, positions, descending, wide)
-  local fields = { THREADS = tostring(THREADS),
-    K = words[size], KIND = of.name == "bfloat16" and "RADIX_BFLOAT" or kinds[of.kind],
-    DESCENDING = tostring(descending), POSITIONS = tostring(positions),
-    W = wide and "unsigned long long" or "unsigned", HEADER = way == "tiles" and "onesweep" or "radix_sort" }
+  local fields = { K = words[size], KIND = of.name == "bfloat16" and "RADIX_BFLOAT" or kinds[of.kind],
+    DESCENDING = tostring(descending), POSITIONS = tostring(positions), TILES = "", HEADER = "radix_sort" }
+  if way == "tiles" then
+    local word = wide and "unsigned long long" or "unsigned"
+    fields.HEADER, fields.TILES = "onesweep", tiles_head:format(word, fields.POSITIONS, fields.POSITIONS)
+  end
   local parts = { head, way == "lines" and lines or way == "chunks" and chunk_scan or tile_counts }
   local seen = {}
   for _, name in ipairs(way == "chunks" and passes_of(size) or {}) do
@@ -173,7 +184,8 @@ local function whole(bytes) return math.floor((bytes + 255) / 256) * 256 end
 
 -- Sort one line of n elements by tiles. The kernels skip passes that would move nothing, so they choose the arrays.
 local function sort_tiles(m, site, wide, x, n, size, positions, y)
-  local blocks, counting = cdiv(n, TILE[size]), cdiv(n, COUNTED)
+  local threads, tile = tile_of(size, positions)
+  local blocks, counting = cdiv(n, tile), cdiv(n, COUNTED)
   local zeros = whole(4 * (16 + 256 * size * (1 + blocks * (wide and 2 or 1))))
   local arrays, parts = math.min(2, size - 1), counting <= PARTS and 1024 * size * counting or 0
   local scratch = raw.array_beside(x, "uchar",
@@ -184,11 +196,11 @@ local function sort_tiles(m, site, wide, x, n, size, positions, y)
     launch(m.begin, site, counting, 1, 1, 256, n, scratch, x, joint.done, joint.ticket)
   else
     scratch:sub(1, zeros):fill(0)
-    launch(m.count, site, math.min(counting, 528), 1, 1, 256, n, scratch, x)
+    launch(m.count, site, math.min(counting, COUNTING), 1, 1, 256, n, scratch, x)
     launch(m.bases, site, size, 1, 1, 256, n, scratch)
   end
   for k = 1, size do
-    launch(pass, site, blocks, 1, 1, THREADS, n, k - 1, scratch, x, y)
+    launch(pass, site, blocks, 1, 1, threads, n, k - 1, scratch, x, y)
     report(k, size, n)
   end
   kernels.release(scratch)

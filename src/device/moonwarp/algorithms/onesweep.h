@@ -27,13 +27,12 @@ enum { ONESWEEP_UNROLL = 32 };
 enum { ONESWEEP_UNROLL = 1 };
 #endif
 
-/* The threads of a pass. With two blocks on a multiprocessor, this and the number of keys were the fastest of 9 on an
-   H100. */
-enum { ONESWEEP_THREADS = 512, ONESWEEP_WARPS = ONESWEEP_THREADS / 32 };
-
-/* Keys that a thread and a block have: a tile of 28 to 32 KiB, or less where keys are short. */
-template <typename K> struct onesweep_tile {
-  static constexpr int items = sizeof(K) == 8 ? 8 : sizeof(K) == 4 ? 14 : 16, size = items * ONESWEEP_THREADS;
+/* A pass's threads a block, blocks a multiprocessor, and the keys that a thread and a block have: the fastest of 26 on
+   an H100. With positions a thread needs more registers than three blocks leave it. sort.lua has the numbers as well. */
+template <typename K, bool POSITIONS> struct onesweep_tile {
+  static constexpr int threads = POSITIONS ? 512 : 384, warps = threads / 32, blocks = POSITIONS ? 2 : 3;
+  static constexpr int items = sizeof(K) == 8 ? (POSITIONS ? 8 : 11) : sizeof(K) == 4 ? (POSITIONS ? 14 : 18) : 14;
+  static constexpr int size = items * threads;
 };
 
 /* A tile's published count of a digit. The two highest bits say whether it is the tile's own or includes all earlier
@@ -50,12 +49,12 @@ enum { ONESWEEP_COUNTED = 8192, ONESWEEP_PARTS = 64 };
    published counts, which are zero before; then the counts of the blocks of onesweep_begin, and what passes write by
    turns: keys, and positions if those are sorted too. A block of onesweep_bases and a pass have a part each, `pass` being
    the number of the digit. sort.lua has the sizes as well. */
-template <typename K, typename W> struct onesweep_scratch {
-  enum { DIGITS = (int)sizeof(K), ARRAYS = DIGITS > 2 ? 2 : DIGITS - 1 };
+template <typename K, typename W, bool POSITIONS> struct onesweep_scratch {
+  enum { DIGITS = (int)sizeof(K), ARRAYS = DIGITS > 2 ? 2 : DIGITS - 1, TILE = onesweep_tile<K, POSITIONS>::size };
   unsigned long long *at;
   long long n, tiles;
   __device__ onesweep_scratch(void *memory, long long n)
-      : at((unsigned long long *)memory), n(n), tiles((n + onesweep_tile<K>::size - 1) / onesweep_tile<K>::size) {}
+      : at((unsigned long long *)memory), n(n), tiles((n + TILE - 1) / TILE) {}
   __device__ static long long whole(long long bytes) { return (bytes + 255) & ~255ll; }
   __device__ unsigned *bases(int pass) const { return (unsigned *)at + pass * 256; }
   __device__ unsigned *next(int pass) const { return bases(DIGITS) + pass; }
@@ -72,16 +71,14 @@ template <typename K, typename W> struct onesweep_scratch {
   }
 };
 
-/* Count the digits of a block's share of n elements. Blocks of 256 threads, any number. A thread counts equal digits in a
-   row by itself: if all keys have the same, as in the highest bits of small numbers, lanes would contend for one
-   counter. */
+/* Count the digits of a block's share of n elements. Blocks of 256 threads, any number. Lanes with equal digits do not
+   wait for each other: GPUs count them in one operation, if what is added is a constant. */
 template <typename O, typename K>
 __device__ inline void onesweep_count_block(const K *x, long long n, unsigned (*count)[256]) {
   enum { DIGITS = (int)sizeof(K), LOADS = 4 };
   int t = threadIdx.x;
-  unsigned last[DIGITS], run[DIGITS];
 #pragma unroll ONESWEEP_UNROLL
-  for (int d = 0; d < DIGITS; d++) count[d][t] = last[d] = run[d] = 0;
+  for (int d = 0; d < DIGITS; d++) count[d][t] = 0;
   __syncthreads();
   long long step = (long long)gridDim.x * 256;
   for (long long i = (long long)blockIdx.x * 256 + t; i < n; i += LOADS * step) {
@@ -93,20 +90,9 @@ __device__ inline void onesweep_count_block(const K *x, long long n, unsigned (*
     for (int k = 0; k < LOADS; k++) {
       if (i + k * step >= n) continue;
 #pragma unroll ONESWEEP_UNROLL
-      for (int d = 0; d < DIGITS; d++) {
-        unsigned digit = (unsigned)(key[k] >> 8 * d & 255);
-        if (digit != last[d]) {
-          if (run[d]) atomicAdd(&count[d][last[d]], run[d]);
-          last[d] = digit;
-          run[d] = 0;
-        }
-        run[d]++;
-      }
+      for (int d = 0; d < DIGITS; d++) atomicAdd(&count[d][(unsigned)(key[k] >> 8 * d & 255)], 1u);
     }
   }
-#pragma unroll ONESWEEP_UNROLL
-  for (int d = 0; d < DIGITS; d++)
-    if (run[d]) atomicAdd(&count[d][last[d]], run[d]);
   __syncthreads();
 }
 
@@ -146,9 +132,9 @@ __device__ inline void onesweep_bases(unsigned *counts, long long n, unsigned *s
 #if __CUDA_ARCH__ >= 350
 /* What comes before the passes over n keys, in memory with any contents: zeros, and each digit's first place. At most
    ONESWEEP_PARTS blocks, one for each ONESWEEP_COUNTED keys. `done` and `ticket`: see last_block.h. */
-template <typename O, typename K, typename W>
-__device__ inline void onesweep_begin(const K *x, long long n, onesweep_scratch<K, W> scratch, unsigned long long *done,
-                                      unsigned ticket) {
+template <typename O, typename K, typename W, bool POSITIONS>
+__device__ inline void onesweep_begin(const K *x, long long n, onesweep_scratch<K, W, POSITIONS> scratch,
+                                      unsigned long long *done, unsigned ticket) {
   enum { DIGITS = (int)sizeof(K) };
   __shared__ unsigned count[DIGITS][256], of_warps[8];
   int t = threadIdx.x;
@@ -169,19 +155,25 @@ __device__ inline void onesweep_begin(const K *x, long long n, onesweep_scratch<
 #endif
 
 /* Number a warp's keys by their digits. next[digit]: the number of the digit's next key; met[digit]: the lanes that
-   have it, 0 between calls. On an H100 this is faster than eight ballots. */
-__device__ inline unsigned onesweep_rank(unsigned digit, int lane, volatile unsigned *next, unsigned *met) {
-  atomicOr(&met[digit], 1u << lane);
-  __syncwarp();
-  unsigned peers = *(volatile unsigned *)&met[digit], base = next[digit];
-  unsigned before = __popc(peers & ((1u << lane) - 1));
-  __syncwarp();
+   have it, 0 between calls. On an H100 this is faster than eight ballots; lanes that often have equal digits (skewed)
+   would wait for each other, and __match_any_sync is fast just there. */
+__device__ inline unsigned onesweep_rank(unsigned digit, int lane, unsigned *next, unsigned *met, bool skewed) {
+  unsigned peers;
+  if (skewed) {
+    peers = __match_any_sync(~0u, digit);
+  } else {
+    atomicOr(&met[digit], 1u << lane);
+    __syncwarp();
+    peers = *(volatile unsigned *)&met[digit];
+    __syncwarp();
+  }
+  unsigned before = __popc(peers & ((1u << lane) - 1)), base = 0;
   if (before == 0) {
-    next[digit] = base + __popc(peers);
-    *(volatile unsigned *)&met[digit] = 0;
+    base = atomicAdd(&next[digit], (unsigned)__popc(peers));
+    if (!skewed) *(volatile unsigned *)&met[digit] = 0;
   }
   __syncwarp();
-  return base + before;
+  return __shfl_sync(~0u, base, __ffs((int)peers) - 1) + before;
 }
 
 /* The number of keys of a digit in the tiles before `tile`: counts of several tiles are loaded together. */
@@ -211,20 +203,20 @@ template <typename W> __device__ inline W onesweep_look_back(const volatile W *s
 /* One pass over n keys, by the digit with the number `pass`. The first pass that is not skipped reads elements, the
    last writes elements, or, with POSITIONS, positions from 1. Others read and write the scratch's arrays by turns. */
 template <typename O, typename K, typename W, bool POSITIONS>
-__device__ inline void onesweep_pass(long long n, int pass, onesweep_scratch<K, W> scratch, const K *x, K *y,
+__device__ inline void onesweep_pass(long long n, int pass, onesweep_scratch<K, W, POSITIONS> scratch, const K *x, K *y,
                                      long long *order) {
-  typedef onesweep_tile<K> T;
+  typedef onesweep_tile<K, POSITIONS> T;
   typedef onesweep_state<W> S;
-  enum { ITEMS = T::items, DIGITS = (int)sizeof(K) };
+  enum { ITEMS = T::items, WARPS = T::warps, DIGITS = (int)sizeof(K) };
   union shared_memory {
     struct {
-      unsigned next[ONESWEEP_WARPS][256], met[ONESWEEP_WARPS][256];
+      unsigned next[WARPS][256], met[WARPS][256];
     } warps;
     K key[T::size];
     unsigned position[T::size];
   };
   __shared__ shared_memory shared;
-  __shared__ unsigned of_warps[ONESWEEP_WARPS], taken;
+  __shared__ unsigned of_warps[WARPS], taken;
   __shared__ W place[256];    /* where a digit's keys begin in the result, less where they begin in the tile */
   int earlier = 0, later = 0; /* passes that run */
 #pragma unroll ONESWEEP_UNROLL
@@ -243,7 +235,7 @@ __device__ inline void onesweep_pass(long long n, int pass, onesweep_scratch<K, 
   volatile W *state = scratch.state(pass);
   int t = threadIdx.x, warp = t / 32, lane = t % 32, shift = 8 * pass;
   if (t == 0) taken = atomicAdd(scratch.next(pass), 1u);
-  for (int k = t; k < ONESWEEP_WARPS * 256; k += ONESWEEP_THREADS)
+  for (int k = t; k < WARPS * 256; k += T::threads)
     shared.warps.next[k / 256][k % 256] = shared.warps.met[k / 256][k % 256] = 0;
   __syncthreads();
   long long tile = taken, begin = tile * T::size;
@@ -268,7 +260,7 @@ __device__ inline void onesweep_pass(long long n, int pass, onesweep_scratch<K, 
   /* Thread t has digit t. */
   unsigned own = 0;
   if (t < 256) {
-    for (int w = 0; w < ONESWEEP_WARPS; w++) {
+    for (int w = 0; w < WARPS; w++) {
       unsigned mine = shared.warps.next[w][t];
       shared.warps.next[w][t] = own;
       own += mine;
@@ -277,11 +269,12 @@ __device__ inline void onesweep_pass(long long n, int pass, onesweep_scratch<K, 
   W published = (W)(t == 255 ? own - (unsigned)(T::size - count) : own);
   if (t < 256) state[tile * 256 + t] = published | (tile == 0 ? S::all : S::own);
   unsigned start = onesweep_sums(own, of_warps);
-  for (int w = 0; t < 256 && w < ONESWEEP_WARPS; w++) shared.warps.next[w][t] += start;
-  __syncthreads();
+  for (int w = 0; t < 256 && w < WARPS; w++) shared.warps.next[w][t] += start;
+  bool skewed = __syncthreads_or(t < 256 && own > T::size / 8) != 0;
 #pragma unroll ONESWEEP_UNROLL
   for (int k = 0; k < ITEMS; k++)
-    rank[k] = onesweep_rank((unsigned)(key[k] >> shift & 255), lane, shared.warps.next[warp], shared.warps.met[warp]);
+    rank[k] =
+        onesweep_rank((unsigned)(key[k] >> shift & 255), lane, shared.warps.next[warp], shared.warps.met[warp], skewed);
   __syncthreads();
 #pragma unroll ONESWEEP_UNROLL
   for (int k = 0; k < ITEMS; k++) shared.key[rank[k]] = key[k];
@@ -295,7 +288,7 @@ __device__ inline void onesweep_pass(long long n, int pass, onesweep_scratch<K, 
   unsigned char digits[ITEMS];
 #pragma unroll ONESWEEP_UNROLL
   for (int k = 0; k < ITEMS; k++) {
-    int i = t + k * ONESWEEP_THREADS;
+    int i = t + k * T::threads;
     K mine = shared.key[i];
     digits[k] = (unsigned char)(mine >> shift & 255);
     if (i < count && !(POSITIONS && is_last)) keys[(W)(place[digits[k]] + i)] = is_last ? O::decode(mine) : mine;
@@ -310,7 +303,7 @@ __device__ inline void onesweep_pass(long long n, int pass, onesweep_scratch<K, 
   __syncthreads();
 #pragma unroll ONESWEEP_UNROLL
   for (int k = 0; k < ITEMS; k++) {
-    int i = t + k * ONESWEEP_THREADS;
+    int i = t + k * T::threads;
     if (i >= count) continue;
     W at = place[digits[k]] + i;
     if (is_last)
