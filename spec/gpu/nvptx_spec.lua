@@ -87,6 +87,17 @@ __global__ void k(const __half *C, __half *D) {
     assert.matches("tex%.2d%.v4%.f32%.f32", text)
   end)
 
+  it("copies 4, 8 and 16 bytes to shared memory at once", function()
+    for bytes, words in pairs { [4] = "u32", [8] = "u64", [16] = "v4%.u32" } do
+      local text = code(([[__shared__ float4 s[32];
+        __pipeline_memcpy_async(&s[threadIdx.x], (char *)u + %d * threadIdx.x, %d);
+        __syncthreads();
+        ((float4 *)f)[threadIdx.x] = s[31 - threadIdx.x];]]):format(bytes, bytes), "", "#include <cuda_pipeline.h>")
+      assert.matches("ld%.global%." .. words .. "%s.*st%.shared%." .. words .. "%s", text)
+      assert.is_nil(text:find("%.u8"))
+    end
+  end)
+
   it("contains the user's inline PTX unchanged", function()
     local text = code [[asm volatile("{\n\t.reg .u32 t;\n\tmad.hi.cc.u32 t, %1, 3, 5;\n\tmov.u32 %0, t;\n\t}"
       : "=r"(i[0]) : "r"(i[1]));]]
