@@ -1,7 +1,8 @@
 -- Code that mwcc adds to kernels for GPUs that poll for the host's request to end (--stoppable) or check their accesses
 -- (--check-memory): where it is in the PTX, and that other kernels have none of it. (gpu_failing_kernels_spec runs such
--- kernels on a real GPU.) Lua 5.4 only: this does not depend on the binding. CPU device only: it runs the compiler
--- itself.
+-- kernels on a real GPU.)
+-- Lua 5.4 only: this does not depend on the binding.
+-- CPU device only: it runs the compiler itself.
 
 local mwcc = require "support.mwcc"
 

@@ -1,5 +1,6 @@
 -- Whole CUDA C programs that draw random numbers in kernels, unchanged: their results on the CPU device are within a
--- known error, and they compile for GPUs. Lua 5.4 only: this tests the compiler and device headers.
+-- known error, and they compile for GPUs.
+-- Lua 5.4 only: this tests the compiler and device headers.
 
 local mw = require "moonwarp"
 local suite = require "support.suite"

@@ -14,9 +14,14 @@ local x = mw.ones(64)
 local function report() return mw.check(function() m.k(2, 64)(x, x) end) end
 ]==]
 
+-- The kernels are the same in most cases, and compiled once.
+local folder = os.tmpname()
+os.remove(folder)
+teardown(function() os.execute("rm -rf " .. folder) end)
+
 local function run(script, cuda, environment)
   environment = environment or {}
-  environment.MOONWARP_NVRTC = "off"
+  environment.MOONWARP_NVRTC, environment.MOONWARP_CACHE = "off", folder
   local result = gpu { source .. script, cuda = cuda, environment = environment }
   return result.output, result
 end

@@ -1,6 +1,7 @@
 -- What mwcc makes of barriers, copies and atomics in kernels of a checked run on a GPU (--checks): which functions of
--- device/moonwarp/checked_run they call instead, or as well. Lua 5.4 only: this does not depend on the binding. CPU
--- device only: it runs the compiler itself.
+-- device/moonwarp/checked_run they call instead, or as well.
+-- Lua 5.4 only: this does not depend on the binding.
+-- CPU device only: it runs the compiler itself.
 
 local mwcc = require "support.mwcc"
 
