@@ -190,8 +190,8 @@ int main(int argument_count, char **arguments) {
         if (sort < NORMAL || sort >= POISSON)
           printf("%s %d %s: %d streams, %zu differ\n", k->name, k->orderings[o], sorts[sort], streams, differ);
         else
-          printf("%s %d %s: %d streams, apart by %.2f (%.2f), %zu by more than 2\n", k->name, k->orderings[o],
-                 sorts[sort], streams, most / unit, of_both / unit, far);
+          printf("%s %d %s: %d streams, %zu differ, apart by %.2f (%.2f), %zu by more than 2\n", k->name,
+                 k->orderings[o], sorts[sort], streams, differ, most / unit, of_both / unit, far);
         fflush(stdout);
       }
     }

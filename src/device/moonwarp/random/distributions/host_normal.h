@@ -1,6 +1,5 @@
 /* Normal doubles from one word each, as cuRAND's host library makes them by the inverse of the distribution: equal to
- * its numbers but for those of undecided logarithms. The CPU device's host streams draw them; kernels draw the more
- * accurate ones of normal.h.
+ * its numbers. The CPU device's host streams draw them; kernels draw the more accurate ones of normal.h.
  *
  * For the probability q outside of [-|z|, |z|] and x = 1 - q, z is sqrt(2) times the inverse of the error function at
  * x. Three rational functions approximate it. (Blair, Edwards and Johnson, "Rational Chebyshev approximations for the
@@ -9,7 +8,7 @@
 #ifndef MOONWARP_RANDOM_DISTRIBUTIONS_HOST_NORMAL_H
 #define MOONWARP_RANDOM_DISTRIBUTIONS_HOST_NORMAL_H
 
-#include "moonwarp_device.h"
+#include "moonwarp/random/distributions/c_logarithm.h"
 
 /* A word as a uniform number between -1 and 1, the middle of one of 2^32 or 2^53 intervals: x with the sign of z. It is
  * exact, and so is 1 - |x|. */
@@ -55,29 +54,6 @@ __mw_device_template double __mw_middle_normal(double x) {
   return 1.4142135623730951 * (x * (p / r));
 }
 
-/* -log q for 2^-64 <= q <= 1/16, rounded correctly but for one in 10^5, and in *rest what is missing, to 2^-10 units:
- * log q is k ln 2 + 2 s + 2/3 s^3 + s^5 r(s^2), s = f / (2 + f), in two numbers but for the last term. */
-__mw_device_template double __mw_log_of_tails(double q, double *rest) {
-  __mw_exactly;
-  long long bits = __mw_bits(q) - 0x3fe5555555555555; /* 2/3 */
-  double k = (double)(int)(bits >> 52), f = __mw_double((bits & 0xfffffffffffff) + 0x3fe5555555555555) - 1.0;
-  double d = 2.0 + f, d_low = f - (d - 2.0), by = 1.0 / d, s = f * by, s_low = (fma(-s, d, f) - s * d_low) * by;
-  double z = s * s, z_low = fma(s, s, -z) + 2.0 * s * s_low;
-  double cube = z * s, cube_low = fma(z, s, -cube) + (z_low * s + z * s_low);
-  const double two_thirds = 0x1.5555555555555p-1, two_thirds_low = 0x1.5555555555555p-55;
-  double t = cube * two_thirds, t_low = fma(cube, two_thirds, -t) + (cube * two_thirds_low + cube_low * two_thirds);
-  double whole = k * 0x1.62e42fefa38p-1, sum = whole + 2.0 * s,
-         error = 2.0 * s - (sum - whole); /* the product is exact */
-  double y = sum + t, lost = t - (y - sum);
-  double r = __mw_polynomial(z, 0x1.999999999999ap-2, 0x1.2492492492492p-2, 0x1.c71c71c71c71cp-3, 0x1.745d1745d1746p-3,
-                             0x1.3b13b13b13b14p-3, 0x1.1111111111111p-3, 0x1.e1e1e1e1e1e1ep-4, 0x1.af286bca1af28p-4,
-                             0x1.8618618618618p-4, 0x1.642c8590b2164p-4);
-  double low = ((error + lost) + (2.0 * s_low + t_low)) + fma(cube * z, r, k * 0x1.ef35793c7673p-45);
-  double high = y + low;
-  *rest = (high - y) - low;
-  return -high;
-}
-
 /* |z| of -log q. */
 __mw_device_template double __mw_tail_of_log(double log_q) {
   __mw_exactly;
@@ -92,17 +68,8 @@ __mw_device_template double __mw_tail_of_log(double log_q) {
   return 1.4142135623730951 * (p / (r * t));
 }
 
-/* cuRAND's host library calls the C library's logarithm. If log q is nearly in the middle between two doubles, that may
- * be either, depending on the library and the processor: glibc 2.36 is wrong up to 0.001 units from the middle. Their
- * numbers may be 9 ulp apart. So here z is then between them, but no more than 2 ulp from that of the nearer one. */
 __mw_device_template double __mw_tail_normal(double x) {
-  double rest, log_q = __mw_log_of_tails(1.0 - fabs(x), &rest), z = __mw_tail_of_log(log_q);
-  long long bits = __mw_bits(log_q), made = __mw_bits(z);
-  if (fabs(rest) > 0.4985 * (__mw_double(bits + 1) - log_q)) {
-    double other = __mw_tail_of_log(__mw_double(bits + (rest > 0.0 ? 1 : -1)));
-    z = __mw_double(made + max(-2, min(2, (int)(__mw_bits(other) - made) / 2)));
-  }
-  return copysign(z, x);
+  return copysign(__mw_tail_of_log(-__mw_c_logarithm(1.0 - fabs(x))), x);
 }
 
 template <class W> __mw_device_template double __mw_host_normal_double(W word) {

@@ -37,8 +37,8 @@ __device__ inline void fill_points(const word *vectors, const word *begins, int 
   int i = (int)threadIdx.x - lead;
   for (int four = 0; four < fours;) {
     warp_numbers<Draw> numbers;
-    int begin = i - (threadIdx.x & 31);
-    bool whole = four > 0 && four + 17 <= fours; /* all of these elements belong to the call */
+    int begin = i - (threadIdx.x & 31), of_block = i - (int)threadIdx.x;
+    bool whole = of_block >= 0 && of_block + 64 * stride <= count; /* all of these elements belong to the call */
     for (int j = 0; j < 64 && four < fours; four++) {
 #pragma unroll 1 /* of normal numbers, the code would be long */
       for (int element = 0; element < 4; element++, j++, i += stride) {
