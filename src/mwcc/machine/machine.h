@@ -9,6 +9,7 @@
  *   shuffle_lane_order.c                      shuffles for registers of two 128-bit halves
  *   shifted_products.c                        products by constants that are shifts of each other
  *   half_comparisons.c                        comparisons of vectors of half and bfloat16, in float
+ *   wide_conversions.c                        vectors of 64-bit integers to double, by halves
  *   constant_rematerialization.c              vector constants used from memory
  *   llvm_fpclass_workaround.c,
  *   llvm_known_bits_workaround.c              code forms for which LLVM's analyses take too long
@@ -37,6 +38,7 @@ void freeze_shuffled_sums(program *p);      /* llvm_known_bits_workaround.c: lim
 void estimate_reciprocal_roots(program *p); /* x86_rsqrt.c: 1 / sqrt(x) that need not be exact */
 void compare_halves_in_float(program *p);   /* half_comparisons.c: not lane by lane */
 void shift_products(program *p);            /* shifted_products.c: a shift instead of another product */
+void convert_wide_integers(program *p);     /* wide_conversions.c: 64 bits to double, not lane by lane */
 void form_scalef(program *p);               /* x86_scalef.c: llvm.ldexp in one instruction */
 void form_fixupimm(program *p); /* x86_fixupimm.c: values of logarithms for infinity, 0 and negative numbers */
 
