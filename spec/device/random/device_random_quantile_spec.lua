@@ -93,6 +93,16 @@ local of_incorrect_logarithms = {
   { 0xffe8df4e, 0x1.b1938e1c14acdp+1 }, { 0xffdff382, 0x1.a5fc68f3fbb04p+1 },
 }
 
+-- Numbers for words of 64 bits: upper and lower half (sobol64).
+local of_wide_words = {
+  { 0x00000000, 0x000, -8.2923610758135933 }, { 0x00000000, 0xc00, -8.1607078408585831 },
+  { 0x20000000, 0x000, -1.1503493803760079 }, { 0x40000000, 0x000, -0.67448975019608159 },
+  { 0x40000000, 0xc00, -0.67448975019608126 }, { 0x60000000, 0x000, -0.31863936396437503 },
+  { 0x80000000, 0x000, 0 }, { 0x80000000, 0x7ff, 0 }, { 0x80000000, 0xc00, 4.1743746370076507e-16 },
+  { 0xa0000000, 0x000, 0.31863936396437537 }, { 0xc0000000, 0x000, 0.67448975019608182 },
+  { 0xc0000000, 0xc00, 0.67448975019608237 }, { 0xe0000000, 0x600, 1.1503493803760088 },
+}
+
 local source = [[
 #include <moonwarp/random/distributions/draws.h>
 template <class T> __global__ void quantiles(const unsigned *words, int count, T *out) {
@@ -104,6 +114,9 @@ template <class T> __global__ void quantiles(const unsigned *words, int count, T
 extern "C" __global__ void of_host(const unsigned *words, int count, double *out) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) out[i] = draw_normal_double::make(words[i], 0.0, 1.0);
+}
+extern "C" __global__ void of_wide(uint2 word, double *out) {
+  *out = draw_normal_double::make((unsigned long long)word.x << 32 | word.y, 0.0, 1.0);
 }
 extern "C" __global__ void logarithms(int count, double *q) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -174,5 +187,13 @@ describe("normal quantiles", function()
     assert.equal(suite.simd, m.of_host.tier)
     m.of_host(1, 128)(mw.array(list, "unsigned int"), #list, out)
     for i, row in ipairs(of_host) do assert.equal(row[2], out[i], ("word %x"):format(row[1])) end
+  end)
+
+  it("of words of 64 bits are the host library's doubles", function()
+    local out = mw.zeros(1, "double")
+    for _, row in ipairs(of_wide_words) do
+      m.of_wide(1, 1)({ row[1], row[2] }, out)
+      assert.equal(row[3], out[1], ("word %08x%08x"):format(row[1], row[2]))
+    end
   end)
 end)

@@ -258,5 +258,10 @@ describe("a generator's kernels", function()
       end)
       assert.equal("no findings", tostring(report), kind)
     end
+    local report = mw.check(function()
+      mw.random(1, "sobol32"):normal(9000, { dtype = "double" }) -- with lists of rare numbers
+      mw.synchronize()
+    end)
+    assert.equal("no findings", tostring(report))
   end)
 end)

@@ -11,20 +11,26 @@
 #include "moonwarp/random/distributions/c_logarithm.h"
 
 /* A word as a uniform number between -1 and 1, the middle of one of 2^32 or 2^53 intervals: x with the sign of z. It is
- * exact, and so is 1 - |x|. */
+ * exact, and so is 1 - |x|. Of 2^53 intervals, cuRAND has 0 for the first one above 0. The upper and the lower half of
+ * 64 bits are made doubles by exponents for which the last bit is worth 2^-31 and 2^-53. */
 __mw_device_template double __mw_centred_uniform(unsigned int word) {
   return (int)(word - 0x80000000u) * 0x1p-31 + 0x1p-32;
 }
 __mw_device_template double __mw_centred_uniform(unsigned long long word) {
-  return ((long long)(word >> 11) - (1ll << 52)) * 0x1p-52 + 0x1p-53;
+  __mw_exactly;
+  double upper = __mw_double((long long)(word >> 32) | 0x4140000000000000),
+         lower = __mw_double((long long)(word >> 10 & 0x3ffffe) | 0x3fe0000000000001);
+  double x = (upper - 0x1.00000cp+21) + lower;
+  return x == 0x1p-53 ? 0.0 : x;
 }
 
 /* The three parts of [-1, 1], each with a function of its own: the centre has 3/4 of all numbers, the middle 3/16, and
  * the tails, whose function takes three times as long as the others, 1/16. */
-__mw_device_template bool __mw_is_central(double x) { return fabs(x) < 0.75; }
-__mw_device_template bool __mw_is_in_tails(double x) { return fabs(x) >= 0.9375; }
+__mw_device_template bool __mw_is_central(double x) { return x * x < 0.5625; }
+__mw_device_template bool __mw_is_in_tails(double x) { return x * x >= 0.87890625; }
 
-/* y t^n + c[0] t^(n - 1) + …, by Horner's rule; in a loop, as in polynomial.h. */
+/* y t^n + c[0] t^(n - 1) + …, by Horner's rule; in a loop, as in polynomial.h. Numbers of the centre are made without
+ * one: several vectors of so short polynomials are under way anyhow, and all of it is in registers. */
 template <int n> __mw_device_template double __mw_horner(double t, double y, const double (&c)[n]) {
   __mw_exactly;
 #pragma unroll 1
@@ -34,12 +40,19 @@ template <int n> __mw_device_template double __mw_horner(double t, double y, con
 
 __mw_device_template double __mw_central_normal(double x) {
   __mw_exactly;
-  static const double above[] = {455.6020427268913,  -2297.7467176607147, 4663.143353343433,
-                                 -4379.965230838693, 1900.7153590528135,  -307.86872642313693};
-  static const double below[] = {927.4131916093531,  -3508.8976383877266, 5903.934813484367,
-                                 -4848.163543004887, 1899.7769186453058,  -283.86514725366624};
-  double t = x * x - 0.5625, p = __mw_horner(t, -23.886240104308754, above),
-         r = __mw_horner(t, t - 83.28832790193657, below);
+  double t = x * x - 0.5625, p = -23.886240104308754, r = t - 83.28832790193657;
+  p = p * t + 455.6020427268913;
+  p = p * t - 2297.7467176607147;
+  p = p * t + 4663.143353343433;
+  p = p * t - 4379.965230838693;
+  p = p * t + 1900.7153590528135;
+  p = p * t - 307.86872642313693;
+  r = r * t + 927.4131916093531;
+  r = r * t - 3508.8976383877266;
+  r = r * t + 5903.934813484367;
+  r = r * t - 4848.163543004887;
+  r = r * t + 1899.7769186453058;
+  r = r * t - 283.86514725366624;
   return 1.4142135623730951 * (x * (p / r));
 }
 
