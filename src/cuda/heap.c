@@ -375,18 +375,10 @@ static void free_now(cuda_device *device, uint64_t address) {
   if (before != device->context) cu.cuCtxSetCurrent(before);
 }
 
-/* Whether the driver waits for the device before it frees this memory. */
-static bool waits_to_free(cuda_device *device, uint64_t address) {
-  mw_lock(&device->heap->lock);
-  const extent *at = find(device->heap, address);
-  bool waits = at && (at->kind != MW_MEMORY_DEVICE || !device->pools);
-  mw_unlock(&device->heap->lock);
-  return waits;
-}
-
 void cuda_free(void *handle, uint64_t address) {
   cuda_device *device = handle;
-  cuda_end(device, free_now, address, atomic_load(&device->live_holds) > 0 && waits_to_free(device, address));
+  bool held = atomic_load(&device->live_holds) > 0; /* then: whether the driver would wait for the device */
+  cuda_end(device, free_now, address, held && (look(device->heap, address).kind != MW_MEMORY_DEVICE || !device->pools));
 }
 
 bool cuda_find(void *device, uint64_t address, uint64_t *base, size_t *bytes) {
