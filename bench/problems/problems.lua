@@ -92,7 +92,7 @@ local lists = {
 
 -- Groups of held-out kernels, each for one mechanism of the compiler: bench/held/GROUP/problems.lua.
 for _, group in ipairs { "axes", "collectives", "guards", "promotion", "records", "regions", "rows", "shapes", "small",
-  "strides", "widths" } do
+  "strides", "suites", "widths" } do
   local file = io.open(("bench/held/%s/problems.lua"):format(group))
   if file then
     file:close()
