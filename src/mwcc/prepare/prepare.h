@@ -16,7 +16,8 @@
  *
  *   bounds_check.c                      --check-memory (AddressSanitizer)
  *   race_screen.c                       --checks: which kernels are screened for races
- *   values/                             --checks: uninitialised values (MemorySanitizer)
+ *   values/                             --checks: uninitialised values (MemorySanitizer); boolean_phis.c: flags as
+ *                                       conditions
  *   watch_markers.c, watch_sites.c      --observe: calls at accesses, barriers and branches (SASSI, NVBit)
  *   predication.c                       --observe: short branches, which nvcc predicates
  *   step_markers.c                      --observe=step: calls at source lines
@@ -62,5 +63,6 @@ void mark_steps(program *p);                                                    
 void keep_calls(program *p);
 void check_values(program *p);    /* value_check.c */
 void promote_scalars(program *p); /* scalar_promotion.c */
+void narrow_flags(program *p);    /* boolean_phis.c */
 
 #endif
