@@ -313,6 +313,10 @@ bool follows_pattern(const shapes *s, LLVMValueRef access);
 bool is_member_of_record(const shapes *s, LLVMValueRef access);
 bool has_records(const shapes *s); /* whether some access is: all members of a record are in registers at once */
 
+/* ---- access_predicates.c ---- */
+bool gathers_lanes(const shapes *s,
+                   LLVMValueRef access); /* a load or store is a gather or scatter, for all that shapes show */
+
 /* ---- barrier_liveness.c ---- */
 
 /* By barrier node: the values (instructions) that are computed before it and used after it. */

@@ -1,5 +1,6 @@
 /* Accesses at constant distances from lane 0's: see access_pattern.h. */
 #include "access_pattern.h"
+#include "mwcc/analysis/analysis.h"
 #include "mwcc/support/predicates.h"
 
 static LLVMValueRef address_of(LLVMValueRef access) { return LLVMGetOperand(access, LLVMIsALoadInst(access) ? 0 : 1); }
@@ -107,4 +108,164 @@ bool follows_pattern(const shapes *s, LLVMValueRef access) {
   int member[MOST_MEMBERS * MOST_LANES], lane[MOST_MEMBERS * MOST_LANES];
   if (LLVMIsALoadInst(access)) return loads_in_pattern(s, access, &p);
   return LLVMIsAStoreInst(access) && stores_in_pattern(s, access, &p, member, lane);
+}
+
+/* ---- places that lanes choose between ---- */
+
+enum { ROUTE = 12 }; /* operations between an address and a place, at most */
+
+static const struct extreme {
+  const char *name;
+  LLVMIntPredicate first; /* the comparison of the operands for which the first is the result */
+} extremes[] = {
+    {"llvm.smin.", LLVMIntSLT}, {"llvm.smax.", LLVMIntSGT}, {"llvm.umin.", LLVMIntULT}, {"llvm.umax.", LLVMIntUGT}};
+
+static const struct extreme *extreme_of(LLVMValueRef value) {
+  if (!LLVMIsACallInst(value)) return NULL;
+  for (size_t i = 0; i < MW_COUNT(extremes); i++)
+    if (starts_with(callee_name(value), extremes[i].name)) return &extremes[i];
+  return NULL;
+}
+
+bool is_choice(LLVMValueRef value) {
+  LLVMTypeKind kind = LLVMGetTypeKind(LLVMTypeOf(value));
+  if (kind != LLVMIntegerTypeKind && kind != LLVMPointerTypeKind) return false;
+  return LLVMIsASelectInst(value) || extreme_of(value);
+}
+
+LLVMValueRef operand_of_choice(LLVMValueRef choice, bool second) {
+  return LLVMGetOperand(choice, (LLVMIsASelectInst(choice) ? 1 : 0) + (second ? 1 : 0));
+}
+
+LLVMValueRef condition_of_choice(LLVMValueRef choice, LLVMIntPredicate *compares) {
+  if (LLVMIsASelectInst(choice)) return LLVMGetOperand(choice, 0);
+  *compares = extreme_of(choice)->first;
+  return NULL;
+}
+
+/* ---- the walk from the address to each place ---- */
+
+typedef struct walk {
+  const shapes *s;
+  selected_address *out;
+  int64_t bytes;
+} walk;
+
+typedef struct route {
+  chosen_place place;
+  int64_t scale;                  /* bytes for each unit of the value */
+  bool extends, extends_unsigned; /* the value is extended before it is used, */
+  bool computes;                  /* after arithmetic that may wrap */
+} route;
+
+/* Another operand: the same for the lanes of a vector. */
+static bool add_other(const walk *x, route *way, LLVMValueRef value, int64_t scale) {
+  if (!LLVMIsAInstruction(value)) return true;
+  shape a = shape_of(x->s, value);
+  if (is_uniform_kind(a.kind)) {
+    way->place.uniform = way->place.uniform && a.kind <= SHAPE_GANG;
+    return true;
+  }
+  if ((a.kind != SHAPE_AFFINE && a.kind != SHAPE_VECTOR_AFFINE) || a.stride) return false;
+  way->place.uniform = false;
+  way->place.stepped = way->place.stepped && a.kind == SHAPE_AFFINE && !way->extends;
+  way->place.step += a.step * scale;
+  return true;
+}
+
+static bool is_varying_value(const walk *x, LLVMValueRef value) {
+  return LLVMIsAInstruction(value) && shape_of(x->s, value).kind == SHAPE_VARYING;
+}
+
+static bool add_place(walk *x, LLVMValueRef value, route way) {
+  chosen_place *place = &way.place;
+  shape a = LLVMIsAInstruction(value) ? shape_of(x->s, value) : (shape){.kind = SHAPE_BLOCK};
+  if (a.kind == SHAPE_UNDEFINED || x->out->count == MOST_PLACES || !place->choices) return false;
+  if (!is_uniform_kind(a.kind)) {
+    place->uniform = false;
+    place->stride = a.stride * way.scale;
+    place->stepped = place->stepped && a.kind == SHAPE_AFFINE;
+    place->step += a.step * way.scale;
+    bool exact = !way.extends || (!way.computes && a.no_wrap && (!way.extends_unsigned || a.positive));
+    if (!exact && (a.stride || a.kind == SHAPE_AFFINE)) {
+      if (a.stride) return false;
+      place->stepped = false; /* from vector to vector it may wrap */
+    }
+  }
+  if (place->stride && place->stride != x->bytes) return false;
+  x->out->places[x->out->count++] = *place;
+  return true;
+}
+
+static bool visit(walk *x, LLVMValueRef value, route from, int depth);
+
+static bool visit_sum(walk *x, LLVMValueRef sum, route from, int depth) {
+  bool second = is_varying_value(x, LLVMGetOperand(sum, 1));
+  LLVMValueRef inner = LLVMGetOperand(sum, second), other = LLVMGetOperand(sum, !second);
+  bool subtracts = LLVMGetInstructionOpcode(sum) == LLVMSub;
+  if (!add_other(x, &from, other, subtracts && !second ? -from.scale : from.scale)) return false;
+  if (subtracts && second) from.scale = -from.scale;
+  from.computes = from.computes || from.extends;
+  return visit(x, inner, from, depth);
+}
+
+/* One operand varies: the pointer, or the last index. */
+static bool visit_address(walk *x, LLVMValueRef gep, route from, int depth) {
+  LLVMTargetDataRef layout = x->s->graph->program->layout;
+  LLVMTypeRef type = LLVMGetGEPSourceElementType(gep);
+  int last = LLVMGetNumOperands(gep) - 1, varies = is_varying_value(x, LLVMGetOperand(gep, 0)) ? 0 : last;
+  for (int n = 0; n <= last; n++) {
+    LLVMValueRef operand = LLVMGetOperand(gep, (unsigned)n);
+    if (n > 1) {
+      if (LLVMGetTypeKind(type) != LLVMArrayTypeKind) return false;
+      type = LLVMGetElementType(type);
+    }
+    int64_t unit = n ? (int64_t)LLVMABISizeOfType(layout, type) : 1;
+    if (n && LLVMGetIntTypeWidth(LLVMTypeOf(operand)) != 64) return false; /* it would be extended */
+    if (n == varies) {
+      if (n) from.scale = unit;
+    } else if (!add_other(x, &from, operand, unit)) {
+      return false;
+    }
+  }
+  return visit(x, LLVMGetOperand(gep, (unsigned)varies), from, depth);
+}
+
+static bool visit_choice(walk *x, LLVMValueRef choice, route from, int depth) {
+  if (from.place.choices == MOST_CHOICES) return false;
+  int here = from.place.choices++;
+  from.place.second[here] = false;
+  if (!visit(x, operand_of_choice(choice, false), from, depth)) return false;
+  from.place.second[here] = true;
+  return visit(x, operand_of_choice(choice, true), from, depth);
+}
+
+static bool visit(walk *x, LLVMValueRef value, route from, int depth) {
+  if (!is_varying_value(x, value)) return add_place(x, value, from);
+  if (depth == 0) return false;
+  if (is_choice(value)) return visit_choice(x, value, from, depth - 1);
+  switch (LLVMGetInstructionOpcode(value)) {
+  case LLVMGetElementPtr: return visit_address(x, value, from, depth - 1);
+  case LLVMAdd:
+  case LLVMSub: return visit_sum(x, value, from, depth - 1);
+  case LLVMSExt:
+  case LLVMZExt:
+    if (from.extends) return false;
+    from.extends = true;
+    from.extends_unsigned = LLVMIsAZExtInst(value) && !LLVMGetNNeg(value);
+    return visit(x, LLVMGetOperand(value, 0), from, depth - 1);
+  default: return false;
+  }
+}
+
+bool selects_places(const shapes *s, LLVMValueRef load, selected_address *out) {
+  const graph *g = s->graph;
+  *out = (selected_address){0};
+  if (!has_pass(g->program, PASS_SELECTED) || !LLVMIsALoadInst(load) || !is_plain_access(load)) return false;
+  LLVMValueRef address = LLVMGetOperand(load, 0);
+  if (!is_lane_type(LLVMTypeOf(load)) || memory_of(address) == MEMORY_LOCAL || local_unit(g, address)) return false;
+  walk x = {s, out, (int64_t)LLVMABISizeOfType(g->program->layout, LLVMTypeOf(load))};
+  if (!is_varying_value(&x, address)) return false;
+  route from = {.place = {.stepped = true, .uniform = true}, .scale = 1};
+  return visit(&x, address, from, ROUTE) && out->count > 1;
 }

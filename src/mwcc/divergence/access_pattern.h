@@ -53,4 +53,41 @@ bool is_of_record(const shapes *s, LLVMValueRef access, record *r, int *chunk);
 /* The number of the chunk with the member that begins at a distance; -1: it is in none. */
 int chunk_with(const record *r, int64_t offset);
 
+/* ---- selected places: access_pattern.c ---- */
+
+/* Addresses that lanes choose between a few places: `tile[max(x - 1, first)]`, `*(x == 0 ? &edge[y] : &tile[y][x -
+ * 1])`.
+ *
+ * A gather takes as long as its lanes. But with each operand of the choice alone, a minimum, a maximum or a
+ * selection, the lanes' places would follow each other or be one, so that the lanes that choose it need one vector
+ * load or one scalar. A clamp of a clamp has three places.
+ *
+ * Proof. An active lane's address is that of the one place that it chooses, as all other operands on the way are the
+ * same for the lanes of a vector, or are exact: sums and differences wrap alike for all lanes, and a number that
+ * differs between lanes is only extended where its shape says that sext(base) + l * stride is the extended value for
+ * active lanes. One that the program takes as unsigned is known not to be negative there. */
+
+enum { MOST_CHOICES = 3, MOST_PLACES = 4 };
+
+typedef struct chosen_place {
+  bool second[MOST_CHOICES]; /* of the choices on the way from the address: whether it is their second operand */
+  int choices;
+  int64_t stride;        /* bytes from lane to lane: an element's or 0 */
+  int64_t step;          /* bytes from vector to vector, if `stepped` */
+  bool stepped, uniform; /* uniform: the same for the gang */
+} chosen_place;
+
+typedef struct selected_address {
+  chosen_place places[MOST_PLACES];
+  int count;
+} selected_address;
+
+/* Whether a load of so many bytes is from such places. */
+bool selects_places(const shapes *s, LLVMValueRef load, selected_address *out);
+/* Whether a value is such a choice, its operands, and the predicate by which the first is chosen, with NULL as the
+   condition, if these are compared; otherwise the condition. */
+bool is_choice(LLVMValueRef value);
+LLVMValueRef operand_of_choice(LLVMValueRef choice, bool second);
+LLVMValueRef condition_of_choice(LLVMValueRef choice, LLVMIntPredicate *compares);
+
 #endif

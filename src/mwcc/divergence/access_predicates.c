@@ -1,5 +1,6 @@
 /* How lanes can reach memory: atomics that are done once for all of them, rows, waits that are barriers. */
 #include "access_predicates.h"
+#include "access_pattern.h"
 #include "mwcc/analysis/analysis.h"
 #include "mwcc/support/predicates.h"
 
@@ -74,6 +75,13 @@ bool has_constant_places(const graph *g, const order *o, LLVMValueRef address, i
   enum { DEPTH = 8 };
   return has_pass(g->program, PASS_LANE_FORWARDING) && o->innermost[n] < 0 && memory_of(address) == MEMORY_SHARED &&
          depends_on_thread_alone(address, DEPTH);
+}
+
+bool gathers_lanes(const shapes *s, LLVMValueRef access) {
+  selected_address places;
+  LLVMValueRef address = LLVMGetOperand(access, LLVMIsALoadInst(access) ? 0 : 1);
+  return shape_of(s, address).kind == SHAPE_VARYING && !follows_pattern(s, access) && !is_member_of_record(s, access) &&
+         !selects_places(s, access, &places);
 }
 
 bool follows_unless_wrapped(const shapes *s, LLVMValueRef access) {

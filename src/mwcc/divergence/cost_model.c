@@ -299,8 +299,7 @@ static bool gathers_often(const graph *g, const shapes *s) {
   int gathers = 0, others = 0;
   for (int i = 0; i < g->value_count; i++) {
     if (!LLVMIsALoadInst(g->values[i])) continue;
-    bool varying = shape_of(s, LLVMGetOperand(g->values[i], 0)).kind == SHAPE_VARYING;
-    bool gather = varying && !follows_pattern(s, g->values[i]) && !is_member_of_record(s, g->values[i]);
+    bool gather = gathers_lanes(s, g->values[i]);
     gathers += gather, others += !gather;
   }
   return gathers > others;

@@ -58,6 +58,8 @@ static long cost_of_access(const shapes *s, const order *o, LLVMValueRef i, int 
   if (at.kind < SHAPE_VARYING && (at.stride == bytes || at.stride == 0)) return VECTOR;
   if (follows_pattern(s, i) || (at.kind < SHAPE_VARYING && llabs(at.stride) <= 4 * bytes)) return SHUFFLED;
   if (may_be_forwarded(s, o, address, n) || follows_unless_wrapped(s, i)) return SHUFFLED;
+  selected_address places;
+  if (load && selects_places(s, i, &places)) return SHUFFLED + VECTOR * places.count;
   if (is_member_of_record(s, i)) return SHUFFLED + s->cut.lanes * LANE_OF_RECORD;
   /* with full registers, code tests whether the addresses in shared memory are close together, and permutes one load */
   bool near = at.kind == SHAPE_VARYING && memory_of(address) == MEMORY_SHARED && s->cut.lanes >= LARGE;

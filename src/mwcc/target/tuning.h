@@ -42,9 +42,9 @@ enum {
   TUNE_UNIFORM_PATH_CODE = 1100,
   /* Instructions times vectors from which on divergent gangs have a fallback function (not recorded). */
   TUNE_FALLBACK_CODE = 300,
-  /* Instructions times vectors up to which there is a speculative path (bitonic, conv2d; the limit itself is a
-     guess). */
-  TUNE_SPECULATIVE_CODE = 2400,
+  /* Instructions times vectors up to which there is a speculative path (bitonic, conv2d; the limit itself is a guess,
+     with room for the copies that selected_access.c makes). */
+  TUNE_SPECULATIVE_CODE = 2600,
   TUNE_BLOCK_ROWS = 32, /* neighbouring blocks that are run row by row (stencil, conv2d) */
 };
 

@@ -11,6 +11,7 @@
  *   transpose.c            tiles of a few elements of each lane, transposed in registers
  *   speculative_shapes.c   better shapes under a run-time test, which shape_test.c emits; bounded_sum.c: of sums with
  *                          loops' counters; clamp_users.c: of clamps in the lanes that use them
+ *   address_stride.c       how far values and addresses advance
  *   continued_division.c   quotients of the gang before, continued as an odometer
  *
  * calls/
@@ -29,12 +30,13 @@
  *   memory.c                                                     the choice of an access class; contiguous and
  *                                                                broadcast accesses
  *   gather.c, paired_gather.c, windowed_gather.c                 gathers and scatters, and cheaper forms of them
- *   tested_access.c                                              accesses whose class is tested at run time
+ *   tested_access.c, tested_butterfly.c                          accesses whose class is tested at run time
+ *   selected_access.c                                            loads of places that lanes choose between
  *   interleaved.c, records.c, transposed.c, permuted.c           structures, rows that lanes own, and constant
  *                                                                permutations
  *   mask_elision.c, nontemporal_stores.c                         unmasked accesses where masks are slow; streaming
  *                                                                stores
- *   address_stride.c, prefetch.c                                 how far addresses advance; software prefetches
+ *   prefetch.c                                                   software prefetches
  *   atomics.c, local_arrays.c                                    atomics; arrays of a thread
  *   lane_serialization.c, lane_rematerialization.c               one lane after the other, and what each recomputes
  *
@@ -364,6 +366,8 @@ bool run_by_threads(program *p, kernel *k, int lanes);
 /* ---- barrier_rematerialization.c ---- */
 /* Recompute after barriers what takes at most so many operations, instead of saving it. */
 void rematerialize_after_barriers(const graph *g, const liveness *live, int most);
+void place_choices(program *p, kernel *k,
+                   int lanes);                      /* selected_access.c: operations of addresses next to their loads */
 void rematerialize_in_gangs(program *p, kernel *k); /* the same for gangs of several lanes, where the pass is on */
 
 /* ---- speculative_shapes.c ---- */

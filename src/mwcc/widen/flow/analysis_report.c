@@ -6,6 +6,7 @@
 #include "mwcc/read/read.h"
 #include "mwcc/divergence/access_predicates.h"
 #include "mwcc/divergence/division_method.h"
+#include "mwcc/divergence/access_pattern.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,6 +172,8 @@ static char *describe_access(const shapes *s, LLVMValueRef i) {
   }
   if (shape_of(s, LLVMGetOperand(i, load ? 0 : 1)).kind == SHAPE_VARYING && follows_unless_wrapped(s, i))
     return mw_format("contiguous %s if no index wraps", what);
+  selected_address places;
+  if (load && selects_places(s, i, &places)) return mw_format("load of %d places, by choice", places.count);
   return describe_place(s, LLVMGetOperand(i, load ? 0 : 1), bytes, what);
 }
 

@@ -44,7 +44,7 @@ static void count_instruction(profile *f, const graph *g, const order *o, const 
   memory_kind kind = memory_of(address);
   if (kind == MEMORY_LOCAL)
     f->local_accesses++;
-  else if (shape_of(s, address).kind == SHAPE_VARYING && !follows_pattern(s, i) && !is_member_of_record(s, i))
+  else if (gathers_lanes(s, i))
     f->gathers++;
 }
 

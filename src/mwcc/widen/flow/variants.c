@@ -380,6 +380,7 @@ static int whole_block(const program *p, const kernel *k, int *lanes) {
 }
 
 static void widen_one(program *p, kernel *k, int lanes, int vector_count) {
+  place_choices(p, k, lanes);
   if ((run_by_threads(p, k, lanes) && widen_with_cut(p, k, 1, 1, false)) || lanes == 1) return;
   /* notes of a whole block's accesses would be much code */
   int block_lanes = lanes, whole = notes_accesses(p->options) ? 0 : whole_block(p, k, &block_lanes);

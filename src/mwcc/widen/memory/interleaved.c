@@ -290,7 +290,7 @@ static bool can_defer(widener *w, const group *g) {
 
 /* Whether the store and others form whole structs, which are stored where the last of them is. */
 static bool find_group(widener *w, LLVMValueRef store, place *at, group *g) {
-  *at = (place){LLVMGetOperand(store, 1), 0, LLVMGetAlignment(store), LLVMGetVolatile(store), store};
+  *at = (place){LLVMGetOperand(store, 1), 0, LLVMGetAlignment(store), LLVMGetVolatile(store), store, 0};
   *g = (group){.bytes = (int64_t)size_of(w, LLVMTypeOf(LLVMGetOperand(store, 0)))};
   g->steps = few_steps(w, at, (uint64_t)g->bytes);
   return g->steps && find_members(w, store, g) && can_defer(w, g);

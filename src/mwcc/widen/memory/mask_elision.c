@@ -45,8 +45,8 @@ LLVMValueRef is_on_a_page(widener *w, LLVMValueRef pointer, uint64_t bytes) {
    covers all vectors. */
 static uint64_t span_of(const widener *w, const place *at, uint64_t bytes, int count) {
   if (count == 1) return bytes;
-  if (!is_affine(w, at->address)) return 0;
-  int64_t step = shape_of(w->shapes, at->address).step;
+  int64_t step = is_affine(w, at->address) ? shape_of(w->shapes, at->address).step : at->step;
+  if (!is_affine(w, at->address) && !step) return 0;
   if (step < 0 || step > MOST_SPAN) return 0;
   uint64_t span = (uint64_t)step * (unsigned)(count - 1) + bytes;
   return span <= MOST_SPAN ? span : 0;

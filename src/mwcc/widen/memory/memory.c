@@ -3,6 +3,7 @@
 #include "memory.h"
 #include "mwcc/support/predicates.h"
 #include "mwcc/divergence/address_form.h"
+#include "mwcc/divergence/access_pattern.h"
 #include "mwcc/target/tuning.h"
 
 #include <stdlib.h>
@@ -128,7 +129,11 @@ vectors load_lanes(widener *w, const place *at, LLVMTypeRef type, mask m) {
   vectors result = {0};
   compiler_fence(w, at);
   bool common = vectors_share(w, at);
-  if (!contiguous && index.index && !common) {
+  selected_address places;
+  if (!contiguous && is_selected(w, at, &places)) {
+    result = load_selected(w, at, &places, wide, common ? any_vector(w, m) : m, common ? 1 : w->vectors);
+    for (int u = 1; u < w->vectors && common; u++) result.of[u] = result.of[0];
+  } else if (!contiguous && index.index && !common) {
     result = load_tested(w, at, &index, wide, m);
   } else {
     if (common) m = any_vector(w, m);
@@ -207,7 +212,7 @@ static unsigned lanes_alignment(widener *w, LLVMValueRef access, LLVMValueRef ad
 void widen_plain_load(widener *w, LLVMValueRef load, mask m) {
   LLVMValueRef address = LLVMGetOperand(load, 0);
   LLVMTypeRef type = LLVMTypeOf(load);
-  place at = {address, 0, lanes_alignment(w, load, address, type), stays_in_place(load), load};
+  place at = {address, 0, lanes_alignment(w, load, address, type), stays_in_place(load), load, 0};
   bool alike = has_stride(w, at.address, 0), uniform = is_uniform(w, load);
   vectors result = {0};
   if (!is_element(type) && !(alike && uniform)) {
@@ -233,7 +238,7 @@ void widen_plain_load(widener *w, LLVMValueRef load, mask m) {
 
 void widen_plain_store(widener *w, LLVMValueRef store, mask m) {
   LLVMValueRef value = LLVMGetOperand(store, 0), address = LLVMGetOperand(store, 1);
-  place at = {address, 0, lanes_alignment(w, store, address, LLVMTypeOf(value)), stays_in_place(store), store};
+  place at = {address, 0, lanes_alignment(w, store, address, LLVMTypeOf(value)), stays_in_place(store), store, 0};
   if (!is_element(LLVMTypeOf(value)) && !(is_uniform(w, at.address) && is_uniform(w, value))) {
     refuse(w, store, "it stores something that is neither a number nor a pointer");
     return;
@@ -303,7 +308,8 @@ bool widen_copy(widener *w, LLVMValueRef call, mask m) {
   vectors elements[MOST];
   if (!LLVMIsAConstantInt(length) || LLVMConstIntGetZExtValue(length) > MOST) return false;
   uint64_t bytes = LLVMConstIntGetZExtValue(length);
-  place target = {LLVMGetOperand(call, 0), 0, 0, false, call}, source = {LLVMGetOperand(call, 1), 0, 0, false, call};
+  place target = {LLVMGetOperand(call, 0), 0, 0, false, call, 0},
+        source = {LLVMGetOperand(call, 1), 0, 0, false, call, 0};
   target.align = argument_alignment(call, 1), source.align = argument_alignment(call, 2);
   unsigned align = target.align < source.align ? target.align : source.align;
   if (!bytes) return true;

@@ -9,6 +9,7 @@
  *   transposed                a short vector for each lane, transposed in registers: transposed.c
  *   permuted                  lanes at constant distances: whole vectors and shuffles: permuted.c
  *   of records                members at places of the lanes' own: a piece for each lane, transposed: records.c
+ *   selected                  from a few places that lanes choose between, each of which is loaded: selected_access.c
  *   tested at run time        contiguous, in two runs, or near each other: tested_access.c, windowed_gather.c
  *   paired                    two neighbouring members as one element: paired_gather.c
  *   anything else             a gather or scatter (gather.c), or lane by lane
@@ -28,6 +29,7 @@ typedef struct place {
   unsigned align;
   bool is_volatile;
   LLVMValueRef by; /* the load, store or copy */
+  int64_t step;    /* bytes from vector to vector, where the address does not show them; 0: not known */
 } place;
 
 LLVMValueRef vector_pointer(widener *w, const place *at, int u); /* of vector u's lane 0 */
@@ -96,6 +98,14 @@ LLVMValueRef in_every_lane(widener *w, LLVMValueRef lanes);
 LLVMValueRef unless_inactive(widener *w, mask m, int u, LLVMValueRef lanes);
 /* Whether the index plus any number of lanes below `lanes` does not wrap. */
 LLVMValueRef has_room(widener *w, LLVMValueRef index, bool is_unsigned, unsigned lanes);
+
+/* ---- selected_access.c ---- */
+
+/* Whether a load is from places that lanes choose between; and the loads of the first `count` vectors. */
+struct selected_address;
+bool is_selected(widener *w, const place *at, struct selected_address *x);
+vectors load_selected(widener *w, const place *at, const struct selected_address *x, LLVMTypeRef wide, mask m,
+                      int count);
 
 /* ---- tested_butterfly.c ---- */
 

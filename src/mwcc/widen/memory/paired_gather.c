@@ -22,7 +22,7 @@ static LLVMTypeRef type_of(LLVMValueRef access) {
 /* Whether each lane accesses a place of its own. */
 static bool is_scattered(widener *w, LLVMValueRef access) {
   if (is_varying(w, address_of(access))) return true;
-  place at = {address_of(access), 0, 0, false, access};
+  place at = {address_of(access), 0, 0, false, access, 0};
   return is_load(access) && in_even_steps(w, &at) && shape_of(w->shapes, at.address).stride >= FAR;
 }
 
@@ -77,7 +77,7 @@ static bool find_pair(widener *w, LLVMValueRef access, pair *p) {
 }
 
 static place place_of(LLVMValueRef access) {
-  return (place){address_of(access), 0, LLVMGetAlignment(access), false, access};
+  return (place){address_of(access), 0, LLVMGetAlignment(access), false, access, 0};
 }
 
 /* Every second element of a vector of twice as many, from the first or the second on. */

@@ -72,7 +72,7 @@ static LLVMValueRef pattern_pointer(widener *w, LLVMValueRef access, const form 
 static void need_pattern(widener *w, LLVMValueRef access, const form *f) {
   LLVMValueRef values[MOST_TERMS];
   int count;
-  place at = {address_of(access), 0, LLVMGetAlignment(access), false, access};
+  place at = {address_of(access), 0, LLVMGetAlignment(access), false, access, 0};
   need_pointers(w, &at);
   value_form(w, at.address);
   if (!are_all_in_node(w, access, f)) return;
@@ -177,7 +177,7 @@ bool load_pattern(widener *w, LLVMValueRef load, mask m, vectors *result) {
   pattern p;
   if (!loads_in_pattern(w->shapes, load, &p)) return false;
   LLVMTypeRef wide = vector_type(w, LLVMTypeOf(load));
-  place at = {address_of(load), 0, LLVMGetAlignment(load), false, load};
+  place at = {address_of(load), 0, LLVMGetAlignment(load), false, load, 0};
   need_pattern(w, load, &p.form); /* needed on both paths */
   vectors slots = m.all ? *result : new_slots(w, wide, w->vectors);
   choice c = choose_every(w, m);
@@ -232,7 +232,7 @@ bool store_pattern(widener *w, LLVMValueRef store, mask m) {
   if (m.all) return true;
   else_some(w, &c);
   for (int i = 0; i < p.member_count; i++) {
-    place at = {address_of(p.members[i]), 0, LLVMGetAlignment(p.members[i]), false, p.members[i]};
+    place at = {address_of(p.members[i]), 0, LLVMGetAlignment(p.members[i]), false, p.members[i], 0};
     for (int u = 0; u < w->vectors; u++) scatter(w, &at, values[i].of[u], m, u);
   }
   end_choice(w, &c);

@@ -29,7 +29,7 @@
  *   many streams       Where a thread loads a few elements of one array, of neighbours above and below, say, there
  *                      are more streams than hardware follows. A page ahead in each is prefetched for later blocks
  *                      (prefetch_next_block). */
-#include "address_stride.h"
+#include "mwcc/widen/values/address_stride.h"
 #include "mwcc/support/predicates.h"
 #include "mwcc/target/tuning.h"
 #include "mwcc/target/target.h"

@@ -26,7 +26,7 @@ static LLVMTypeRef type_of(LLVMValueRef access) {
 }
 
 static place place_of(LLVMValueRef access) {
-  return (place){LLVMGetOperand(access, is_load(access) ? 0 : 1), 0, LLVMGetAlignment(access), false, access};
+  return (place){LLVMGetOperand(access, is_load(access) ? 0 : 1), 0, LLVMGetAlignment(access), false, access, 0};
 }
 
 static int columns_of(const record *r) { return (int)(RECORD_CHUNK / r->bytes); }

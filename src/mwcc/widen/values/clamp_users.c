@@ -56,7 +56,8 @@ static bool visit(users *u, LLVMValueRef value, int depth) {
 
 LLVMValueRef farthest_user(widener *w, LLVMValueRef clamp, LLVMValueRef number, int sign, LLVMValueRef far) {
   users u = {.s = w->shapes, .number = number, .found = {1, 0}};
-  range all = range_there(w->shapes, number, graph_node_of(w->g, clamp));
+  /* where the number is computed: a clamp may be next to the load, where fewer lanes are active (selected_access.c) */
+  range all = range_there(w->shapes, number, graph_node_of(w->g, LLVMIsAInstruction(number) ? number : clamp));
   if (!visit(&u, clamp, DEPTH) || u.found.low > u.found.high) return far;
   if (sign > 0 ? u.found.high >= all.high : u.found.low <= all.low) return far;
   w->rarely_fails = true; /* in all others it would have failed in every block */
