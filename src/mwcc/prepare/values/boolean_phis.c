@@ -15,6 +15,7 @@
 #include "mwcc/analysis/analysis.h"
 #include "mwcc/prepare/prepare.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 
 typedef struct flag {
@@ -25,14 +26,25 @@ typedef struct flag {
 typedef struct flags {
   program *p;
   LLVMBuilderRef b;
-  flag *items;
+  flag *items, **sorted; /* sorted: by the values' addresses */
   size_t count;
 } flags;
 
+static int by_value(const void *a, const void *b) {
+  uintptr_t x = (uintptr_t)(*(flag *const *)a)->value, y = (uintptr_t)(*(flag *const *)b)->value;
+  return x < y ? -1 : x > y;
+}
+
+static void sort_flags(flags *f) {
+  f->sorted = mw_alloc((f->count + 1) * sizeof *f->sorted);
+  for (size_t i = 0; i < f->count; i++) f->sorted[i] = &f->items[i];
+  qsort(f->sorted, f->count, sizeof *f->sorted, by_value);
+}
+
 static flag *flag_of(flags *f, LLVMValueRef value) {
-  for (size_t i = 0; i < f->count; i++)
-    if (f->items[i].value == value && f->items[i].holds) return &f->items[i];
-  return NULL;
+  flag key = {.value = value}, *wanted = &key;
+  flag **found = bsearch(&wanted, f->sorted, f->count, sizeof *f->sorted, by_value);
+  return found && (*found)->holds ? *found : NULL;
 }
 
 static unsigned first_operand(LLVMValueRef value) { return LLVMIsASelectInst(value) ? 1 : 0; }
@@ -66,7 +78,7 @@ static void find_flags(flags *f, const instructions *all) {
     LLVMValueRef value = all->items[i];
     LLVMTypeRef type = LLVMTypeOf(value);
     if (!LLVMIsAPHINode(value) && !LLVMIsASelectInst(value)) continue;
-    if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind || type == f->p->i1) continue;
+    if (LLVMGetTypeKind(type) != LLVMIntegerTypeKind || type == f->p->i1 || LLVMGetIntTypeWidth(type) > 64) continue;
     bool may = LLVMIsAPHINode(value) || !LLVMIsAConstant(LLVMGetOperand(value, 0));
     for (unsigned n = first_operand(value); may && n < operand_count(value); n++)
       may = may_be_bit(f, operand_of(value, n));
@@ -74,6 +86,7 @@ static void find_flags(flags *f, const instructions *all) {
     f->items = mw_realloc(f->items, (f->count + 1) * sizeof *f->items);
     f->items[f->count++] = (flag){.value = value, .holds = true};
   }
+  sort_flags(f);
   for (bool changed = true; changed;) {
     changed = false;
     for (size_t i = 0; i < f->count; i++) {
@@ -170,6 +183,7 @@ static void narrow_in(program *p, LLVMBuilderRef b, LLVMValueRef function) {
     LLVMValueRef number = f.items[i].number;
     if (number && LLVMIsAInstruction(number) && !LLVMGetFirstUse(number)) LLVMInstructionEraseFromParent(number);
   }
+  free(f.sorted);
   free(f.items);
   free(all.items);
 }
