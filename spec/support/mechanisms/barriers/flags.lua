@@ -50,7 +50,7 @@ return function(draw)
     elseif kind == 8 then
       add(("v += %s ? %d : i;"):format(flag(), draw.between(1, 5)))
     else
-      add(("if (%s) v = v * 3 + (int)%s;"):format(condition(), flag()))
+      add(("if (%s) v = (int)(v * 3u + (unsigned)%s);"):format(condition(), flag()))
     end
   end
 
