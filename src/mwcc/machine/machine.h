@@ -13,6 +13,7 @@
  *   constant_rematerialization.c              vector constants used from memory
  *   llvm_fpclass_workaround.c,
  *   llvm_known_bits_workaround.c              code forms for which LLVM's analyses take too long
+ *   llvm_mask_copy_workaround.c               masks whose clearing LLVM forgets where they are spilled
  *   llvm_wrapped_stride_workaround.c          indices that LLVM's loop vectoriser miscompiles
  *
  * They change no result but those that need not be exact (x86_rsqrt.c). */
@@ -33,6 +34,7 @@ void rematerialise_constants(program *p);   /* constant_rematerialization.c: kee
 void scalarise_gathers(program *p);         /* gather_scalarization.c: for processors with slow gathers and scatters */
 void access_constant_lanes(program *p);     /* constant_lanes.c: gathers and scatters of few lanes, one by one */
 void permute_shuffle_lanes(program *p);     /* shuffle_lane_order.c: for AVX and AVX2 */
+void clear_masks_by_constants(program *p);  /* llvm_mask_copy_workaround.c: for processors with mask registers */
 void legalise_masks(program *p);            /* mask_legalization.c: for processors without mask registers */
 void freeze_shuffled_sums(program *p);      /* llvm_known_bits_workaround.c: limit known-bits analysis */
 void estimate_reciprocal_roots(program *p); /* x86_rsqrt.c: 1 / sqrt(x) that need not be exact */
