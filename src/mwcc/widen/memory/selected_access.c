@@ -231,9 +231,15 @@ static bool is_comparison_of_known(const copies *c, LLVMValueRef value) {
   return LLVMIsAICmpInst(value) && !differs(c, LLVMGetOperand(value, 0)) && !differs(c, LLVMGetOperand(value, 1));
 }
 
+/* Whether it is made anew at the load: it differs between lanes, and is no condition but a comparison of numbers that
+   do not. */
+static bool is_copied(const copies *c, LLVMValueRef value) {
+  return differs(c, value) && (LLVMTypeOf(value) != c->s->graph->program->i1 || is_comparison_of_known(c, value));
+}
+
 /* Whether some operation is in another node than the load. */
 static bool is_elsewhere(const copies *c, LLVMValueRef value) {
-  if (!differs(c, value) || (LLVMIsAICmpInst(value) && !is_comparison_of_known(c, value))) return false;
+  if (!is_copied(c, value)) return false;
   if (graph_node_of(c->s->graph, value) != c->node) return true;
   if (LLVMIsAPHINode(value) || LLVMIsALoadInst(value)) return false;
   int count = LLVMIsACallInst(value) ? 2 : LLVMGetNumOperands(value);
@@ -243,8 +249,7 @@ static bool is_elsewhere(const copies *c, LLVMValueRef value) {
 }
 
 static LLVMValueRef copy_to(copies *c, LLVMValueRef value) {
-  if (!differs(c, value) || (LLVMTypeOf(value) == c->s->graph->program->i1 && !is_comparison_of_known(c, value)))
-    return value;
+  if (!is_copied(c, value)) return value;
   for (int i = 0; i < c->count; i++)
     if (c->items[i].value == value && c->items[i].node == c->node) return c->items[i].made;
   LLVMValueRef made = LLVMInstructionClone(value);

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 24, MOST_SUMS = 64, DEPTH = 40, WORK = 20000, MUCH_CODE = TUNE_SPECULATIVE_CODE };
+enum { MOST = 24, MOST_SUMS = 64, DEPTH = 40, WORK = 20000, WORK_AT_START = 2000, MUCH_CODE = TUNE_SPECULATIVE_CODE };
 
 /* ---- what is known at the start ---- */
 
@@ -46,18 +46,22 @@ static bool is_common_division(const shapes *s, LLVMValueRef value) {
          division_of(s, value) != DIVISION_PLAIN;
 }
 
-static bool is_made_at_start(const shapes *s, LLVMValueRef value, int depth) {
+/* `work`: the values that may be visited still, as chains of selections use each value more than once. */
+static bool is_made_at_start(const shapes *s, LLVMValueRef value, int depth, int *work) {
   if (!LLVMIsAInstruction(value)) return LLVMIsAConstant(value) || LLVMIsAArgument(value);
   if (is_launch_id(value)) return true;
-  if (depth == 0 || LLVMGetTypeKind(LLVMTypeOf(value)) != LLVMIntegerTypeKind) return false;
+  if (depth == 0 || --*work < 0 || LLVMGetTypeKind(LLVMTypeOf(value)) != LLVMIntegerTypeKind) return false;
   if (!is_simple(value) && !LLVMIsAFreezeInst(value) && !is_common_division(s, value)) return false;
   int count = LLVMIsACallInst(value) ? 2 : LLVMGetNumOperands(value);
   for (int n = 0; n < count; n++)
-    if (!is_made_at_start(s, LLVMGetOperand(value, (unsigned)n), depth - 1)) return false;
+    if (!is_made_at_start(s, LLVMGetOperand(value, (unsigned)n), depth - 1, work)) return false;
   return true;
 }
 
-bool is_known_at_start(const shapes *s, LLVMValueRef value) { return is_made_at_start(s, value, DEPTH); }
+bool is_known_at_start(const shapes *s, LLVMValueRef value) {
+  int work = WORK_AT_START;
+  return is_made_at_start(s, value, DEPTH, &work);
+}
 
 /* ---- the shapes that are speculated on ---- */
 
