@@ -34,9 +34,11 @@ end
 function M.has(library) return program(library) ~= false end
 
 -- Open MPI 4's launcher may miss that a rank has called MPI_Finalize before it ended, about once in 1,000 runs: then it
--- reports a process with PID 0 (https://github.com/open-mpi/ompi/issues/7833).
+-- reports a process with PID 0 (https://github.com/open-mpi/ompi/issues/7833). If two start at once, one may fail to
+-- make the directory of both.
 local function is_launchers_fault(result)
-  return not result.ok and result.output:find "with PID 0 on%s+node %S+ exiting improperly" ~= nil
+  return not result.ok and (result.output:find "with PID 0 on%s+node %S+ exiting improperly" ~= nil
+    or result.output:find("orte_session_dir failed", 1, true) ~= nil)
 end
 
 ---@param library "openmpi"|"mpich"
