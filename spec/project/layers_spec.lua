@@ -149,8 +149,8 @@ end)
 -- share mwcc.h and the table of passes; main.c and pipeline.c are above all.
 local folders = {
   "support", "front", "target", "read", "ptx", "analysis", "divergence", "grid_stride", "staging",
-  "prepare/addresses", "prepare", "prepare/values", "lower", "widen", "widen/values", "widen/memory", "widen/calls",
-  "widen/flow", "opt", "machine", "entry", "link", "codegen", "gpu", ".",
+  "prepare/addresses", "prepare", "prepare/values", "prepare/observe", "lower", "widen", "widen/values", "widen/memory",
+  "widen/calls", "widen/flow", "opt", "machine", "entry", "link", "codegen", "gpu", ".",
 }
 local rank = {}
 for i, folder in ipairs(folders) do rank[folder] = i end

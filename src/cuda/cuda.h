@@ -30,7 +30,8 @@
  * allocates memory calls the completions before the events that have passed.
  *
  * No CUDA function may be called inside a host function that a stream calls (cuLaunchHostFunc). Objects that are freed
- * there are put aside (cuda_end), and the next call on another thread frees them. */
+ * there are put aside (cuda_end), and the next call on another thread frees them. So is what waits for the device, while
+ * a stream waits for a function that the thread has to run. */
 #ifndef MW_CUDA_H
 #define MW_CUDA_H
 

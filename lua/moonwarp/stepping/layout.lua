@@ -1,4 +1,4 @@
--- Layouts: the types of variables as the compiler writes them (src/mwcc/prepare/step_markers.c), values in memory of
+-- Layouts: the types of variables as the compiler writes them (src/mwcc/prepare/observe/step_markers.c), values in memory of
 -- these types, and values as text.
 --
 -- A type is { kind = "bool", "int", "uint", "float", "bfloat", "pointer", "array", "struct" or "void", bytes =,

@@ -58,9 +58,9 @@ int chunk_with(const record *r, int64_t offset);
 /* Addresses that lanes choose between a few places: `tile[max(x - 1, first)]`, `*(x == 0 ? &edge[y] : &tile[y][x -
  * 1])`.
  *
- * A gather takes as long as its lanes. But with each operand of the choice alone, a minimum, a maximum or a
- * selection, the lanes' places would follow each other or be one, so that the lanes that choose it need one vector
- * load or one scalar. A clamp of a clamp has three places.
+ * A gather takes time for each lane. But the choice is a minimum, a maximum or a selection, and if all lanes chose
+ * the same operand, their places would be neighbours, or one place. So the lanes that choose an operand need one
+ * vector load or one scalar load. A clamp of a clamp has three places.
  *
  * Proof. An active lane's address is that of the one place that it chooses, as all other operands on the way are the
  * same for the lanes of a vector, or are exact: sums and differences wrap alike for all lanes, and a number that

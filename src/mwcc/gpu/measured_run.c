@@ -2,7 +2,7 @@
  * of moonwarp/measured_run/calls.h.
  *
  * The kernels get the normal form of the CPU device's, as far as it has one on this target, and the same markers
- * (prepare/watch_markers.c), so that the sites are the same. Each marker becomes a call with the launch's address,
+ * (watch_markers.c), so that the sites are the same. Each marker becomes a call with the launch's address,
  * which is a kernel's last parameter, the site's number and the lanes that are there; the sites are facts of the module
  * (metadata.c). Loads and stores that are inline PTX or intrinsics here get sites of their own, and so do instructions
  * of GPUs alone (counted_ptx.c). LLVM optimises the code after that.
@@ -16,7 +16,7 @@
 #include "device/moonwarp/measured_run/rules.h"
 #include "mwcc/analysis/simt.h"
 #include "mwcc/prepare/prepare.h"
-#include "mwcc/prepare/watch_sites.h"
+#include "mwcc/prepare/observe/watch_sites.h"
 #include "mwcc/support/predicates.h"
 
 #include <stdlib.h>

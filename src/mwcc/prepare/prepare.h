@@ -10,17 +10,18 @@
  *   tier_selection.c                    how each kernel's threads run
  *   block_merge.c                       two adjacent blocks as one (thread-block merge)
  *   scalar_promotion.c                  accumulators in memory become registers (LICM)
+ *   boolean_phis.c                      flags of threads become conditions
  *   addresses/                          addresses.h: alias analysis, wider indices, merged loads of bytes
  *
  * Instrumentation:
  *
  *   bounds_check.c                      --check-memory (AddressSanitizer)
  *   race_screen.c                       --checks: which kernels are screened for races
- *   values/                             --checks: uninitialised values (MemorySanitizer); boolean_phis.c: flags as
- *                                       conditions
- *   watch_markers.c, watch_sites.c      --observe: calls at accesses, barriers and branches (SASSI, NVBit)
- *   predication.c                       --observe: short branches, which nvcc predicates
- *   step_markers.c                      --observe=step: calls at source lines
+ *   values/                             --checks: uninitialised values (MemorySanitizer)
+ *   observe/
+ *     watch_markers.c, watch_sites.c    --observe: calls at accesses, barriers and branches (SASSI, NVBit)
+ *     predication.c                     --observe: short branches, which nvcc predicates
+ *     step_markers.c                    --observe=step: calls at source lines
  *
  * Before: clang's code, as it was read. After: normal form. */
 #ifndef MWCC_PREPARE_PREPARE_H

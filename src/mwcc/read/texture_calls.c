@@ -1,6 +1,7 @@
 /* Texture and surface functions in measured code (--observe=code) of the CPU device, where they are functions of the
  * headers with loads and branches of their own: a GPU has one instruction for each of them. Calls around each say where
- * it begins, whether it writes, and where it ends; prepare/watch_markers.c counts one access there, and nothing else.
+ * it begins, whether it writes, and where it ends; prepare/observe/watch_markers.c counts one access there, and nothing
+ * else.
  *
  * Before: calls as in the source. After: the same, with the calls, which no pass moves or deletes. */
 #include "mwcc/support/predicates.h"

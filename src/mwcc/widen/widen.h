@@ -366,9 +366,11 @@ bool run_by_threads(program *p, kernel *k, int lanes);
 /* ---- barrier_rematerialization.c ---- */
 /* Recompute after barriers what takes at most so many operations, instead of saving it. */
 void rematerialize_after_barriers(const graph *g, const liveness *live, int most);
-void place_choices(program *p, kernel *k,
-                   int lanes);                      /* selected_access.c: operations of addresses next to their loads */
 void rematerialize_in_gangs(program *p, kernel *k); /* the same for gangs of several lanes, where the pass is on */
+
+/* ---- selected_access.c ---- */
+/* In kernels with barriers, make addresses that lanes choose anew at their loads, where the choice is needed. */
+void place_choices(program *p, kernel *k, int lanes);
 
 /* ---- speculative_shapes.c ---- */
 /* False: there are none, or no access is better for them. */

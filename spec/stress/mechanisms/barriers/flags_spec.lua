@@ -1,4 +1,4 @@
--- Flags as conditions (src/mwcc/prepare/values/boolean_phis.c): random kernels have the same results as thread by
+-- Flags as conditions (src/mwcc/prepare/boolean_phis.c): random kernels have the same results as thread by
 -- thread, not optimised. Lua 5.4 only: this tests the compiler. CPU device only: about its compiler.
 
 local fuzz = require "support.mechanisms.fuzz"

@@ -3,7 +3,7 @@
 #ifndef MWCC_WATCH_SITES_H
 #define MWCC_WATCH_SITES_H
 
-#include "prepare.h"
+#include "mwcc/prepare/prepare.h"
 #include "mwcc/analysis/watched_site.h"
 
 /* The function that markers of this name (WATCH_…) call with a site's number and a word; its type. */
