@@ -1,5 +1,5 @@
--- Layouts: the types of variables as the compiler writes them (src/mwcc/prepare/observe/step_markers.c), values in memory of
--- these types, and values as text.
+-- Layouts: the types of variables as the compiler writes them (src/mwcc/prepare/observe/step_markers.c), values in
+-- memory of these types, and values as text.
 --
 -- A type is { kind = "bool", "int", "uint", "float", "bfloat", "pointer", "array", "struct" or "void", bytes =,
 -- name = C's name, element = (of pointers and arrays), count = (of arrays), fields = { { name =, offset =, type = } }
