@@ -227,11 +227,11 @@ typedef struct kernel {
   LLVMValueRef iterations; /* as in mw_mwo_kernel; or NULL */
   bool saves_state;        /* the body is a strip of iterations, between which state is saved: reduction_state.c */
   uint32_t saved_bytes, strip_blocks; /* bytes for each thread; blocks of a strip, known once the kernel is widened */
-  bool private_shared;   /* each of these blocks has its own copy of shared memory: shared_privatization.c */
-  uint32_t column_bytes; /* as in mw_mwo_kernel: nontemporal_stores.c */
-  uint32_t loop_depth;   /* as in mw_mwo_kernel */
-  bool recurrent;        /* gather_bound by a loop of one block, whose gathers wait for those before them */
-  bool threads_may_pay;  /* thread_regions.c */
+  bool private_shared;             /* each of these blocks has its own copy of shared memory: shared_privatization.c */
+  uint32_t column_bytes;           /* as in mw_mwo_kernel: nontemporal_stores.c */
+  uint32_t loop_depth;             /* as in mw_mwo_kernel */
+  bool recurrent;                  /* gather_bound by a loop of one block, whose gathers wait for those before them */
+  bool threads_may_pay, has_flags; /* thread_regions.c; some flags have become conditions: boolean_phis.c */
   uint32_t candidates[MW_MOST_CANDIDATES], candidate_count; /* as in mw_mwo_kernel: candidates.c */
   const char *thread_code;                                  /* the function whose stack is local_bytes: stack_depth.c */
   size_t local_bytes;

@@ -63,6 +63,12 @@ describe("a flag of threads", function()
     assert.is_truthy(ir:find("phi i16", 1, true))
   end)
 
+  it("is reported", function()
+    local line = "flags of threads are conditions"
+    assert.matches(line, mwcc.run(flags("bool", "1"), "--report --launch=_Z5flagsiPKiPi:64x1x1"))
+    assert.not_matches(line, mwcc.run(flags("short", "2"), "--report --launch=_Z5flagsiPKiPi:64x1x1"))
+  end)
+
   it("decides the same", function()
     local before = mw.limit("specialise", 0)
     local from, to = mw.empty(64, "int"), mw.zeros(64, "int")

@@ -164,13 +164,13 @@ static void replace(flags *f, flag *one) {
   LLVMReplaceAllUsesWith(one->value, one->number);
 }
 
-static void narrow_in(program *p, LLVMBuilderRef b, LLVMValueRef function) {
-  instructions all = instructions_of_function(function);
+static void narrow_in(program *p, LLVMBuilderRef b, kernel *k) {
+  instructions all = instructions_of_function(k->body);
   flags f = {.p = p, .b = b};
   find_flags(&f, &all);
   find_needed(&f);
   for (size_t i = 0; i < f.count; i++)
-    if (f.items[i].needed) make_bit(&f, &f.items[i]);
+    if (f.items[i].needed) k->has_flags = true, make_bit(&f, &f.items[i]);
   for (size_t i = 0; i < f.count; i++)
     if (f.items[i].needed) fill_bit(&f, &f.items[i]);
   for (size_t i = 0; i < f.count; i++)
@@ -190,6 +190,6 @@ static void narrow_in(program *p, LLVMBuilderRef b, LLVMValueRef function) {
 
 void narrow_flags(program *p) {
   LLVMBuilderRef b = LLVMCreateBuilderInContext(p->context);
-  for (size_t i = 0; i < p->kernel_count; i++) narrow_in(p, b, p->kernels[i].body);
+  for (size_t i = 0; i < p->kernel_count; i++) narrow_in(p, b, &p->kernels[i]);
   LLVMDisposeBuilder(b);
 }

@@ -110,6 +110,7 @@ static void add_variant(variant_query *q, cut c) {
       puts("  gang sharing: in grids of few blocks, several workers run the gangs of one block");
     if (q->p->options->report && q->p->packed > 1)
       printf("  block packing: %u adjacent blocks run as one\n", q->p->packed);
+    if (q->p->options->report && k->has_flags) puts("  flags of threads are conditions");
     if (q->p->options->report && q->p->merged > 1) puts("  block merging: two adjacent blocks run as one");
     if (q->p->options->report && k->iterations_end)
       puts(k->private_shared ? "  grid-stride loop: strip-mined over blocks, with privatised shared memory"
