@@ -82,3 +82,17 @@ mw.compile [[/*PTX
     end)
   end
 end)
+
+describe("what is put aside for a function that never runs", function()
+  it("is freed when the device is closed", function()
+    local result = gpu [[
+      local memory, s = mw.pinned(8), mw.stream()
+      s:call(function() end)
+      memory:free()
+      print "freed"
+    ]]
+    assert.is_true(result.ok, result.output)
+    assert.equal("freed\n", result.output)
+    assert.equal(gpu.count(result, "cuMemHostAlloc"), gpu.count(result, "cuMemFreeHost"))
+  end)
+end)
